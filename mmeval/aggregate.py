@@ -1,0 +1,245 @@
+"""Aggregators: from the scores of trials to one number with its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from mmeval import plugins
+from mmeval.records import Result, Score
+
+TrialStatus = Literal["ok", "failed", "unsupported"]
+"""``failed``: the model gave no answer (an error of the way); ``unsupported``: it cannot take or give what is asked."""
+
+
+class ScoreRow(NamedTuple):
+    """One trial's score by one metric, as aggregators see it. ``value`` is None unless ``status`` is ``scored``."""
+
+    sample: str
+    repeat: int
+    value: float | None
+    status: Literal["scored", "unscored", "unavailable", "failed", "unsupported"]
+    cluster: str
+    labels: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value and its standard error; None where there are too few scores to say."""
+
+    value: float | None
+    stderr: float | None = None
+
+
+class Scores:
+    """The scores of one metric over some trials, held as columns: a run of a million trials stays small.
+
+    Iterating gives ``ScoreRow``s in the order of the data set.
+    """
+
+    __slots__ = ("_clusters", "_labels", "_repeats", "_samples", "_statuses", "_values", "higher_is_better", "range")
+
+    _CODES: tuple[Any, ...] = ("scored", "unscored", "unavailable", "failed", "unsupported")
+
+    def __init__(self, *, range: tuple[float, float] = (-math.inf, math.inf), higher_is_better: bool = True) -> None:
+        self.range, self.higher_is_better = range, higher_is_better
+        self._values = array("d")
+        self._statuses = bytearray()
+        self._repeats = array("H")
+        self._samples: list[str] = []
+        self._clusters: list[str] = []
+        self._labels: list[Mapping[str, Any]] = []
+
+    def add(
+        self,
+        sample: str,
+        repeat: int,
+        score: Score | TrialStatus,
+        *,
+        cluster: str = "",
+        labels: Mapping[str, Any] | None = None,
+    ) -> None:
+        """One trial's score, or the status of a trial that has no answer to score."""
+        status = score if isinstance(score, str) else score.status
+        value = math.nan if isinstance(score, str) or score.value is None else score.value
+        self._values.append(value)
+        self._statuses.append(self._CODES.index(status))
+        self._repeats.append(repeat)
+        self._samples.append(sample)
+        self._clusters.append(cluster or sample)
+        self._labels.append(labels or _NO_LABELS)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[ScoreRow]:
+        for i, value in enumerate(self._values):
+            status = self._CODES[self._statuses[i]]
+            known = value if status == "scored" else None
+            yield ScoreRow(self._samples[i], self._repeats[i], known, status, self._clusters[i], self._labels[i])
+
+    @property
+    def values(self) -> list[float]:
+        """The values that exist, in order."""
+        return [value for value, status in zip(self._values, self._statuses, strict=True) if status == 0]
+
+    def count(self, status: str) -> int:
+        return self._statuses.count(self._CODES.index(status))
+
+    def where(self, key: str, wanted: Any) -> Scores:
+        """The rows whose label ``key`` is ``wanted``, or contains it when the label is a list (multi-label)."""
+        chosen = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        for i, labels in enumerate(self._labels):
+            label = labels.get(key)
+            if label == wanted or (isinstance(label, (list, tuple)) and wanted in label):
+                chosen._values.append(self._values[i])
+                chosen._statuses.append(self._statuses[i])
+                chosen._repeats.append(self._repeats[i])
+                chosen._samples.append(self._samples[i])
+                chosen._clusters.append(self._clusters[i])
+                chosen._labels.append(labels)
+        return chosen
+
+    def levels(self, key: str) -> list[Any]:
+        """The distinct values of a label, sorted as text; the members of lists count one by one."""
+        found: set[Any] = set()
+        for labels in self._labels:
+            label = labels.get(key)
+            found.update(label if isinstance(label, (list, tuple)) else () if label is None else (label,))
+        return sorted(found, key=str)
+
+
+_NO_LABELS: Mapping[str, Any] = {}
+
+Aggregator = Callable[..., Estimate]
+"""The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``."""
+
+
+def load_aggregator(name: str) -> Aggregator:
+    found: Aggregator = plugins.load("mmeval.aggregators", name)
+    return found
+
+
+def mean(scores: Scores) -> Estimate:
+    """The arithmetic mean of the values that exist, with the standard error clustered by ``cluster``.
+
+    Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
+    there is no standard error.
+    """
+    sums: dict[str, list[float]] = {}
+    for row in scores:
+        if row.value is not None:
+            entry = sums.setdefault(row.cluster, [0.0, 0.0])
+            entry[0] += row.value
+            entry[1] += 1
+    n = sum(count for _, count in sums.values())
+    if not n:
+        return Estimate(None)
+    value = math.fsum(total for total, _ in sums.values()) / n
+    clusters = len(sums)
+    if clusters < 2:
+        return Estimate(value)
+    spread = math.fsum((total - count * value) ** 2 for total, count in sums.values())
+    return Estimate(value, math.sqrt(clusters / (clusters - 1) * spread) / n)
+
+
+def median(scores: Scores) -> Estimate:
+    """The median of the values that exist; no standard error."""
+    values = sorted(scores.values)
+    if not values:
+        return Estimate(None)
+    middle = len(values) // 2
+    return Estimate(values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2)
+
+
+def summarise(
+    task: str, metric: str, scores: Scores, aggregator: Aggregator = mean, options: Mapping[str, Any] | None = None
+) -> Result:
+    """One line of a report: the estimate with counts, the 95 % normal interval and the bounds."""
+    estimate = aggregator(scores, **(options or {}))
+    half = None if estimate.stderr is None else 1.959963984540054 * estimate.stderr
+    return Result(
+        task=task,
+        metric=metric,
+        value=estimate.value,
+        n=len(scores),
+        scored=scores.count("scored"),
+        failed=scores.count("failed"),
+        unscored=scores.count("unscored"),
+        unavailable=scores.count("unavailable"),
+        unsupported=scores.count("unsupported"),
+        stderr=estimate.stderr,
+        ci95=None if estimate.value is None or half is None else (estimate.value - half, estimate.value + half),
+        bounds=_bounds(scores, aggregator, options or {}),
+        higher_is_better=scores.higher_is_better,
+    )
+
+
+def _bounds(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The value if every failed or unscored trial had the lowest, or the highest, value of the metric's range."""
+    if not all(map(math.isfinite, scores.range)):
+        return None
+    ends = [aggregator(_filled(scores, end), **options).value for end in scores.range]
+    if ends[0] is None or ends[1] is None:
+        return None
+    return (ends[0], ends[1])
+
+
+def _filled(scores: Scores, value: float) -> Scores:
+    if not scores.count("failed") + scores.count("unscored"):
+        return scores
+    filled = Scores(range=scores.range, higher_is_better=scores.higher_is_better)
+    for row in scores:
+        given: Score | TrialStatus = Score(row.value)
+        if row.status in ("failed", "unscored"):
+            given = Score(value)
+        elif row.status == "unsupported":
+            given = "unsupported"
+        elif row.status == "unavailable":
+            given = Score.unavailable("")
+        filled.add(row.sample, row.repeat, given, cluster=row.cluster, labels=row.labels)
+    return filled
+
+
+def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool) -> Result:
+    """A group's number: the mean of its tasks' values, each with equal weight or weighted by its scored trials.
+
+    The standard error is that of the same weighted mean; None when a member has none. Members without a value are left
+    out and make the group's value None only when all are.
+    """
+    present = [m for m in members if m.value is not None]
+    weights = [float(m.scored) if weight_by_size else 1.0 for m in present]
+    total = math.fsum(weights)
+    value = math.fsum(w * (m.value or 0.0) for w, m in zip(weights, present, strict=True)) / total if total else None
+    stderr = None
+    if total and all(m.stderr is not None for m in present):
+        stderr = math.sqrt(math.fsum((w * (m.stderr or 0.0)) ** 2 for w, m in zip(weights, present, strict=True))) / total
+    half = 0.0 if stderr is None else 1.959963984540054 * stderr
+    return Result(
+        task=task,
+        metric=metric,
+        value=value,
+        n=sum(m.n for m in members),
+        scored=sum(m.scored for m in members),
+        failed=sum(m.failed for m in members),
+        unscored=sum(m.unscored for m in members),
+        unavailable=sum(m.unavailable for m in members),
+        unsupported=sum(m.unsupported for m in members),
+        stderr=stderr,
+        ci95=None if value is None or stderr is None else (value - half, value + half),
+        bounds=_combined_bounds(present, weights, total),
+        higher_is_better=all(m.higher_is_better for m in members),
+    )
+
+
+def _combined_bounds(
+    members: Iterable[Result], weights: Iterable[float], total: float
+) -> tuple[float, float] | None:
+    pairs = list(zip(weights, (m.bounds for m in members), strict=True))
+    if not total or any(bounds is None for _, bounds in pairs):
+        return None
+    low, high = (math.fsum(w * bounds[i] for w, bounds in pairs if bounds) / total for i in (0, 1))
+    return (low, high)

@@ -1,0 +1,157 @@
+"""The backend contract: what answers requests, what it can take and give, and who it is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from mmeval import plugins
+from mmeval.content import PART_KINDS, PartKind
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.program import Program, Role
+from mmeval.records import Request, Response, Sample
+
+OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
+"""``single``: one kind ever; ``exclusive``: one kind a call; ``parallel``: several kinds in a fixed order;
+``interleaved``: free order and counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How much of one kind fits into a request. None: no limit that is known."""
+
+    max_items: int | None = None
+    max_bytes: int | None = None
+
+
+ANY = Limit()
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend can read and make. A mismatch is found before a request is sent, and recorded."""
+
+    inputs: Mapping[PartKind, Limit] = field(default_factory=lambda: {"text": ANY, "code": ANY})
+    outputs: Mapping[PartKind, Limit] = field(default_factory=lambda: {"text": ANY, "code": ANY})
+    output_mode: OutputMode = "single"
+
+    @classmethod
+    def of(cls, inputs: Sequence[str], outputs: Sequence[str], mode: OutputMode = "interleaved") -> Capabilities:
+        """Capabilities by names of kinds; ``code`` travels as text, so whoever takes text takes code.
+
+        Raises UnknownNameError for a kind that does not exist.
+        """
+        return cls(_limits(inputs), _limits(outputs), mode)
+
+    def missing(self, request: Request) -> list[str]:
+        """Why this backend cannot answer the request as asked; empty when it can."""
+        gaps = [f"takes no {kind}" for kind in sorted(request.kinds() - {"reasoning"}) if kind not in self.inputs]
+        gaps += [f"gives no {kind}" for kind in request.wants if kind not in self.outputs]
+        if self.output_mode in ("single", "exclusive") and len(set(request.wants) - {"code"}) > 1:
+            gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted")
+        return gaps + self._exceeded(request)
+
+    def _exceeded(self, request: Request) -> list[str]:
+        counts: dict[PartKind, list[int]] = {}
+        for item in request.messages:
+            for part in item.content.parts:
+                if part.media is not None:
+                    counts.setdefault(part.kind, []).append(part.media.size if self._sized(part.kind) else 0)
+        gaps = []
+        for kind, sizes in counts.items():
+            limit = self.inputs.get(kind, ANY)
+            if limit.max_items is not None and len(sizes) > limit.max_items:
+                gaps.append(f"takes at most {limit.max_items} {kind} items, {len(sizes)} given")
+            if limit.max_bytes is not None and max(sizes) > limit.max_bytes:
+                gaps.append(f"takes at most {limit.max_bytes} bytes of {kind}, {max(sizes)} given")
+        return gaps
+
+    def _sized(self, kind: PartKind) -> bool:
+        return self.inputs.get(kind, ANY).max_bytes is not None
+
+
+def _limits(kinds: Sequence[str]) -> dict[PartKind, Limit]:
+    found: dict[PartKind, Limit] = {}
+    for kind in kinds:
+        if kind not in PART_KINDS:
+            raise UnknownNameError("kind of part", kind, PART_KINDS)
+        found[kind] = ANY
+    if "text" in found:
+        found.setdefault("code", ANY)
+    return found
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """What every backend has. ``identity`` decides what may be reused (model, revision, code, dtype, settings that
+    change answers); ``provenance`` is only recorded (library versions, machine)."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+    @property
+    def identity(self) -> Mapping[str, Any]: ...
+    @property
+    def provenance(self) -> Mapping[str, Any]: ...
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class ModelBackend(Backend, Protocol):
+    """Answers one request. A failure is a ``Response`` with an error, never an empty answer; raising is a defect that
+    is recorded as an ``internal`` error."""
+
+    async def generate(self, request: Request) -> Response: ...
+
+
+@runtime_checkable
+class BatchBackend(Backend, Protocol):
+    """A local model: answers several requests at once, in a worker thread. The core collects what is waiting.
+
+    Yields ``(position in requests, response)`` in any order, each position once.
+    """
+
+    @property
+    def max_batch_size(self) -> int: ...
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]: ...
+
+
+@runtime_checkable
+class ProgramBackend(Backend, Protocol):
+    """An agent: a program over other roles answers the request."""
+
+    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]: ...
+
+
+@runtime_checkable
+class SampleBackend(Backend, Protocol):
+    """Answers from the sample instead of the request: upper and lower bounds, answers made elsewhere.
+
+    Never shared between samples, and never something to call a model.
+    """
+
+    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response: ...
+
+
+AnyBackend = ModelBackend | BatchBackend | ProgramBackend | SampleBackend
+
+
+def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
+    """A backend by its plugin name and arguments.
+
+    Raises UnknownNameError for the name or an argument, UsageError for arguments that are missing.
+    """
+    factory = plugins.load("mmeval.model_backends", name)
+    signature = inspect.signature(factory)
+    known = [p.name for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    takes_any = len(known) < len(signature.parameters)
+    for arg in args:
+        if arg not in known and not takes_any:
+            raise UnknownNameError(f"argument of the backend {name!r}", arg, known, f"It takes: {', '.join(known)}.")
+    try:
+        signature.bind(**args)
+    except TypeError as error:
+        raise UsageError(f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE") from None
+    backend: AnyBackend = factory(**args)
+    return backend

@@ -1,0 +1,208 @@
+"""Content: parts, and the ordered sequence of parts that every prompt, answer and reference is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mmeval.media import MEDIA_KINDS, Media
+from mmeval.placeholders import DEFAULT_SPELLINGS, Tag, find, render
+
+PartKind = Literal["text", "code", "image", "audio", "video", "document", "3d", "reasoning"]
+PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of content.
+
+    ``text`` holds the words of text, code and reasoning, ``media`` everything that has bytes. ``raw`` is what stands in
+    the raw text for this part: the words themselves, a placeholder, or nothing (a picture that came beside the text).
+    A placeholder without its medium is *dangling*: benchmarks count tags, files, or both, and their rule decides.
+    ``label`` is the placeholder's kind and number (``image1``).
+    """
+
+    kind: PartKind
+    text: str | None = None
+    media: Media | None = None
+    raw: str = ""
+    label: str = ""
+
+    @property
+    def dangling(self) -> bool:
+        return self.media is None and self.text is None
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"type": self.kind}
+        if self.text is not None:
+            row["text"] = self.text
+        if self.media is not None:
+            row["media"] = self.media.to_json()
+        if self.raw != (self.text or ""):
+            row["raw"] = self.raw
+        if self.label:
+            row["label"] = self.label
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Part:
+        media, text = row.get("media"), row.get("text")
+        return cls(
+            kind=row["type"],
+            text=text,
+            media=None if media is None else Media.from_json(media, media_root),
+            raw=row.get("raw", text or ""),
+            label=row.get("label", ""),
+        )
+
+    def identity(self) -> list[str]:
+        """What the part adds to a request's digest: its kind and its content, never a name or a path."""
+        if self.media is not None:
+            return [self.kind, self.media.sha256]
+        return [self.kind, self.raw if self.text is None else self.text]
+
+
+def text_part(text: str) -> Part:
+    return Part("text", text=text, raw=text)
+
+
+def media_part(media: Media, kind: PartKind | None = None) -> Part:
+    """A medium that no placeholder announces; its kind follows from its MIME type unless given."""
+    return Part(kind or media.kind, media=media)
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """An ordered sequence of parts: the one type of prompts, answers and references. Order is data."""
+
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        media: Mapping[str, Media | str] | None = None,
+        *,
+        spellings: Sequence[str] = DEFAULT_SPELLINGS,
+    ) -> Interleaved:
+        """Text with placeholders. ``media`` maps labels (``image1``) to media, or to the words of ``code1``.
+
+        A placeholder that the mapping does not know becomes a dangling part; a medium that no placeholder names is
+        appended, in the mapping's order. ``Interleaved.from_text(t).raw == t`` for every text.
+        """
+        given = media or {}
+        tags = list(find(text, spellings))
+        parts = _weave(text, tags, [given.get(tag.label) for tag in tags])
+        named = {tag.label for tag in tags}
+        return cls((*parts, *(_appended(label, item) for label, item in given.items() if label not in named)))
+
+    @classmethod
+    def from_reply(
+        cls, text: str, media: Sequence[Media], *, spellings: Sequence[str] = DEFAULT_SPELLINGS
+    ) -> Interleaved:
+        """A reply whose media came beside its text, unlabelled: the n-th distinct placeholder of a kind gets the n-th
+        medium of that kind, and media without a placeholder follow the text in their order."""
+        tags = list(find(text, spellings)) if media or "<" in text else []
+        waiting: dict[str, list[Media]] = {kind: [] for kind in MEDIA_KINDS}
+        for item in media:
+            waiting[item.kind].append(item)
+        by_tag: dict[str, Media] = {}
+        found: list[Media | str | None] = []
+        for position, tag in enumerate(tags):
+            key = tag.label if tag.index is not None else f"{tag.kind}@{position}"
+            if key not in by_tag and waiting.get(tag.kind):
+                by_tag[key] = waiting[tag.kind].pop(0)
+            found.append(by_tag.get(key))
+        left = {id(item) for items in waiting.values() for item in items}
+        return cls((*_weave(text, tags, found), *(media_part(item) for item in media if id(item) in left)))
+
+    @property
+    def raw(self) -> str:
+        """The text as it was written, placeholders and in-text reasoning included."""
+        return "".join(part.raw for part in self.parts)
+
+    @property
+    def text(self) -> str:
+        """The answer's text as it was written, placeholders included, hidden reasoning left out."""
+        return "".join(part.raw for part in self.parts if part.kind != "reasoning")
+
+    @property
+    def words(self) -> str:
+        """The text parts alone, joined: no placeholders, no code, no reasoning."""
+        return "".join(part.text or "" for part in self.parts if part.kind == "text")
+
+    def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
+        """The media in order, of one kind or of all; dangling placeholders have none."""
+        return tuple(p.media for p in self.parts if p.media is not None and kind in (None, p.kind))
+
+    @property
+    def empty(self) -> bool:
+        """True when there is no medium, no placeholder, no code and no character but white space outside reasoning."""
+        return all(
+            part.kind == "reasoning" or (part.kind == "text" and not (part.text or "").strip()) for part in self.parts
+        )
+
+    def rendered(self, spelling: str = "tag") -> str:
+        """The text with every non-text part as a fresh placeholder of one spelling, numbered by order per kind."""
+        seen: dict[str, int] = {}
+        out: list[str] = []
+        for part in self.parts:
+            if part.kind == "reasoning":
+                continue
+            if part.kind == "text":
+                out.append(part.text or "")
+                continue
+            seen[part.kind] = seen.get(part.kind, 0) + 1
+            out.append(render(part.kind, seen[part.kind], spelling))
+        return "".join(out)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [part.to_json() for part in self.parts]
+
+    @classmethod
+    def from_json(cls, rows: Iterable[Mapping[str, Any]], media_root: Path) -> Interleaved:
+        return cls(tuple(Part.from_json(row, media_root) for row in rows))
+
+
+def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
+    """Text cut at hidden reasoning: ``<think>...</think>`` becomes a reasoning part that keeps its raw characters.
+
+    An opening tag that is never closed hides the rest (the model ran out of tokens while thinking); a closing tag
+    without an opening one hides what stands before it (chat templates often write the opening tag themselves).
+    """
+    parts: list[Part] = []
+    if closing in text and (opening not in text or text.index(closing) < text.index(opening)):
+        head, _, text = text.partition(closing)
+        parts.append(Part("reasoning", text=head.strip(), raw=head + closing))
+    while opening in text:
+        before, _, rest = text.partition(opening)
+        inner, closed, text = rest.partition(closing)
+        if before:
+            parts.append(text_part(before))
+        parts.append(Part("reasoning", text=inner.strip(), raw=opening + inner + closed))
+    return [*parts, text_part(text)] if text else parts
+
+
+def _weave(text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]) -> list[Part]:
+    """The parts of a text cut at its placeholders."""
+    parts: list[Part] = []
+    at = 0
+    for tag, item in zip(tags, items, strict=True):
+        if tag.kind == "text":
+            continue  # a block token for text stands for words that are somewhere else; it stays as it is written
+        if tag.start > at:
+            parts.append(text_part(text[at : tag.start]))
+        media, words = (None, item) if item is None or isinstance(item, str) else (item, None)
+        parts.append(Part(tag.kind, text=words, media=media, raw=tag.raw, label=tag.label))
+        at = tag.end
+    if at < len(text):
+        parts.append(text_part(text[at:]))
+    return parts
+
+
+def _appended(label: str, item: Media | str) -> Part:
+    if isinstance(item, str):
+        return Part("code", text=item, label=label)
+    return Part(item.kind, media=item, label=label)

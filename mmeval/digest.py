@@ -1,0 +1,35 @@
+"""Digests of values and the seeds made from them: equal content gives equal digests, on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+DIGEST_CHARS = 32
+"""Hex characters kept of a SHA-256 (128 bits): collisions are out of reach, lines stay short."""
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def canonical_json(value: Any) -> bytes:
+    """The one spelling of a JSON value: sorted keys, no blanks, UTF-8 (lone surrogates survive as they are).
+
+    Raises ValueError for NaN and infinities, which JSON cannot hold.
+    """
+    return _encode(value).encode("utf-8", "surrogatepass")
+
+
+def digest(value: Any) -> str:
+    """The digest of a JSON value, 32 hex characters."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()[:DIGEST_CHARS]
+
+
+def call_seed(run_seed: int, request_digest: str, repeat: int, occurrence: int = 0) -> int:
+    """The seed of a call, in 0 .. 2**31 - 1.
+
+    It depends on what is asked, not on who asks: duplicates across tasks agree, repeats differ. ``occurrence``
+    counts earlier calls of one program with the same request, so that an agent that asks again draws anew.
+    """
+    text = f"{run_seed}/{request_digest}/{repeat}" + (f"/{occurrence}" if occurrence else "")
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

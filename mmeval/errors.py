@@ -1,0 +1,132 @@
+"""Every exception that mmeval raises on purpose, and the exit code each one means.
+
+    MmevalError                 1   something unexpected; the message still says what to do
+    ├── UsageError              2   a flag, a task file or a run folder that cannot be used as asked
+    │   ├── TaskFileError           a YAML file, with file and line
+    │   ├── UnknownNameError        a task, metric, backend ... that nobody registered; offers near names
+    │   ├── AmbiguousNameError      a name that two installed plugins claim
+    │   ├── IdentityChangedError    the run folder was made by another model or with other settings
+    │   ├── ReplayMismatchError     a journalled step was asked with another request
+    │   └── RunLockedError          another process is writing in this run folder
+    ├── MissingError            4   a key, an extra, data, that has to be supplied first
+    │   ├── MissingExtraError       a package of an optional extra
+    │   └── MissingDataError        a file, a data set, a credential
+    ├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
+    ├── ContentError            1   a medium that cannot be read, or is larger than its limit
+    │   ├── CorruptMediaError
+    │   └── MediaLimitError
+    └── StorageError            1   the run folder cannot be written: disk full, read-only
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+EXIT_OK = 0
+EXIT_UNEXPECTED = 1
+EXIT_USAGE = 2
+EXIT_INCOMPLETE = 3
+EXIT_MISSING = 4
+EXIT_INTERRUPTED = 130
+
+
+class MmevalError(Exception):
+    """The root. ``str(error)`` is one message for the user: what happened, where, what to do next."""
+
+    exit_code = EXIT_UNEXPECTED
+
+
+class UsageError(MmevalError):
+    exit_code = EXIT_USAGE
+
+
+class TaskFileError(UsageError):
+    """A task file that cannot be read as written. ``line`` counts from 1; 0 when no line is to blame."""
+
+    def __init__(self, message: str, *, file: Path | str, line: int = 0) -> None:
+        self.file, self.line, self.message = Path(file), line, message
+        super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_task_file_error, (self.message, self.file, self.line)
+
+
+def _rebuild_task_file_error(message: str, file: Path, line: int) -> TaskFileError:
+    return TaskFileError(message, file=file, line=line)
+
+
+class UnknownNameError(UsageError):
+    """Nobody registered ``name``; the message offers the names that look like it."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.what, self.name = what, name
+        message = f"unknown {what} {name!r}{did_you_mean(name, known)}"
+        super().__init__(f"{message}. {hint}" if hint else message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MmevalError, (str(self),)
+
+
+class AmbiguousNameError(UsageError):
+    pass
+
+
+class IdentityChangedError(UsageError):
+    pass
+
+
+class ReplayMismatchError(UsageError):
+    pass
+
+
+class RunLockedError(UsageError):
+    pass
+
+
+class MissingError(MmevalError):
+    exit_code = EXIT_MISSING
+
+
+class MissingExtraError(MissingError):
+    """A package is not installed; the message is the command that installs the extra it belongs to."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(f'{package} is not installed; run: pip install "mmeval[{extra}]"')
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MissingExtraError, (self.package, self.extra)
+
+
+class MissingDataError(MissingError):
+    pass
+
+
+class PluginError(MmevalError):
+    pass
+
+
+class ContentError(MmevalError):
+    pass
+
+
+class CorruptMediaError(ContentError):
+    pass
+
+
+class MediaLimitError(ContentError):
+    pass
+
+
+class StorageError(MmevalError):
+    pass
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean "x"?`` for the names nearest to a mistyped one, or an empty string."""
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    if not near:
+        return ""
+    return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"

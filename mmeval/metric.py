@@ -1,0 +1,164 @@
+"""The metric contract: a pure function of a trial, with a description of what its number means.
+
+    @metric(range=(0, 1), version="1", source="this paper, section 3")
+    def word_overlap(trial: Trial, *, lower: bool = True) -> Score:
+        ...
+
+Keyword arguments are the metric's switches: recorded with every score, settable from YAML. A generator function is a
+judged metric: it yields calls to the roles that its positional arguments after ``trial`` name, and returns a score.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmeval import plugins
+from mmeval.digest import digest
+from mmeval.errors import PluginError, UnknownNameError
+from mmeval.program import Program, Role
+from mmeval.records import Score, Trial
+
+Scores = Mapping[str, Score]
+"""What one metric says of one trial, by output name: one entry for most, several for a metric with sub-scores."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric with its description. ``range`` is (worst or lowest, highest) of the value; infinities are allowed.
+
+    ``outputs`` are the names of the numbers that it gives, ``needs`` the modules that it imports (each as
+    ``module:extra``), ``roles`` the roles that it asks. ``profiles`` maps a profile to the switches it sets.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    range: tuple[float, float]
+    higher_is_better: bool
+    version: str
+    source: str
+    needs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    switches: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> bool:
+        return inspect.isgeneratorfunction(self.function)
+
+    @property
+    def doc(self) -> str:
+        return inspect.getdoc(self.function) or ""
+
+    def bind(self, params: Mapping[str, Any] | None = None, profile: str = "standard") -> BoundMetric:
+        """The metric with its switches set: defaults, then the profile's, then ``params``.
+
+        Raises UnknownNameError for a switch that the metric does not have.
+        """
+        given = dict(params or {})
+        for switch in given:
+            if switch not in self.switches:
+                raise UnknownNameError(f"switch of the metric {self.name!r}", switch, self.switches)
+        return BoundMetric(self, {**self.switches, **self.profiles.get(profile, {}), **given}, profile)
+
+
+@dataclass(frozen=True)
+class BoundMetric:
+    """A metric and its switches: what a task scores with, and what a score set is keyed by."""
+
+    metric: Metric
+    params: Mapping[str, Any]
+    profile: str = "standard"
+
+    @property
+    def name(self) -> str:
+        return self.metric.name
+
+    @property
+    def key(self) -> str:
+        """Names the definition: version and switches (the profile is spelt out in them)."""
+        return digest([self.metric.name, self.metric.version, dict(self.params)])[:12]
+
+    def score(self, trial: Trial) -> Scores:
+        """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
+        try:
+            return self.normalise(self.metric.function(trial, **self.params))
+        except Exception as error:  # a metric may fail in any way; the run goes on and the reason is recorded
+            return self.unscored(f"{type(error).__name__}: {error}")
+
+    def program(self, trial: Trial, role: Callable[[str], Role]) -> Program[Scores]:
+        """The scores of a trial by a judged metric, as a program."""
+        generator: Generator[Any, Any, Any] = self.metric.function(
+            trial, *(role(name) for name in self.metric.roles), **self.params
+        )
+        result = yield from generator
+        return self.normalise(result)
+
+    def unscored(self, reason: str) -> Scores:
+        return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
+
+    def normalise(self, result: Any) -> Scores:
+        """A metric's return value as scores: a number, a ``Score``, or a mapping of output names to either."""
+        if not isinstance(result, Mapping):
+            if len(self.metric.outputs) != 1:
+                raise PluginError(f"the metric {self.name!r} must return a mapping with {list(self.metric.outputs)}")
+            return {self.metric.outputs[0]: _as_score(result)}
+        if set(result) != set(self.metric.outputs):
+            raise PluginError(f"the metric {self.name!r} returned {sorted(result)}, not {sorted(self.metric.outputs)}")
+        return {name: _as_score(value) for name, value in result.items()}
+
+
+def _as_score(value: Any) -> Score:
+    score = value if isinstance(value, Score) else Score(value=float(value))
+    if score.status == "scored" and (score.value is None or not math.isfinite(score.value)):
+        return Score.unscored(f"the metric gave {score.value}", **score.evidence)
+    return score
+
+
+def metric(
+    *,
+    range: tuple[float, float],
+    version: str,
+    source: str,
+    higher_is_better: bool = True,
+    name: str = "",
+    needs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    profiles: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Callable[[Callable[..., Any]], Metric]:
+    """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles."""
+
+    def describe(function: Callable[..., Any]) -> Metric:
+        given = name or function.__name__
+        parameters = list(inspect.signature(function).parameters.values())
+        switches = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        for switch, default in switches.items():
+            if default is inspect.Parameter.empty:
+                raise PluginError(f"the metric {given!r}: the switch {switch!r} needs a default")
+        return Metric(
+            name=given,
+            function=function,
+            range=range,
+            higher_is_better=higher_is_better,
+            version=version,
+            source=source,
+            needs=tuple(needs),
+            outputs=tuple(outputs) or (given,),
+            roles=tuple(p.name for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD),
+            profiles=profiles or {},
+            switches=switches,
+        )
+
+    return describe
+
+
+def load_metric(name: str) -> Metric:
+    """A registered metric. Raises PluginError when the entry point names something else."""
+    found = plugins.load("mmeval.metrics", name)
+    if not isinstance(found, Metric):
+        raise PluginError(f"the metric {name!r} is no function decorated with @metric (it is a {type(found).__name__})")
+    return found

@@ -1,0 +1,152 @@
+"""The one grammar of media placeholders: every spelling that answers and data use, parsed and rendered here.
+
+| spelling    | written                                 | numbered from |
+|-------------|-----------------------------------------|---------------|
+| `tag`       | `<<image1>>`, `<audio 2>`, `<threeD1:`  | 1             |
+| `span`      | `<image_start><image_0><image_end>`     | 0             |
+| `block`     | `<gen_img1>`, `<query_text1>`           | 1             |
+| `hash`      | `#image1#`                              | 1             |
+| `generated` | `<GEN_0>`                               | 0             |
+| `pair`      | `<boi><eoi>`                            | by position   |
+
+Parsing is as tolerant as the published scorers; rendering writes the one canonical form, and what was parsed keeps
+the characters it was written with, so that an answer renders back byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from mmeval.errors import UnknownNameError
+
+TagKind = Literal["text", "code", "image", "audio", "video", "document", "3d"]
+
+_KINDS: dict[str, TagKind] = {
+    "text": "text",
+    "code": "code",
+    "image": "image",
+    "img": "image",
+    "gen": "image",
+    "audio": "audio",
+    "video": "video",
+    "document": "document",
+    "3d": "3d",
+    "threed": "3d",
+}
+
+
+class Tag(NamedTuple):
+    """One placeholder in a text: ``text[start:end] == raw``. ``index`` is as written, None for `pair`."""
+
+    kind: TagKind
+    index: int | None
+    raw: str
+    start: int
+    end: int
+    spelling: str
+
+    @property
+    def label(self) -> str:
+        """Kind and number, such as ``image1``: the key of a medium in a row's ``media`` mapping."""
+        return self.kind if self.index is None else f"{self.kind}{self.index}"
+
+
+class Spelling(NamedTuple):
+    """How one family of data writes its placeholders. ``pattern`` captures kind (or nothing) and index (or nothing)."""
+
+    pattern: str
+    render: Callable[[TagKind, int], str]
+    first_index: int
+    kinds: frozenset[str]
+
+
+def _render_tag(kind: TagKind, index: int) -> str:
+    return f"<<{kind}{index}>>"
+
+
+def _render_span(kind: TagKind, index: int) -> str:
+    return f"<{kind}_start><{kind}_{index}><{kind}_end>"
+
+
+def _render_block(kind: TagKind, index: int) -> str:
+    return f"<gen_{'img' if kind == 'image' else kind}{index}>"
+
+
+SPELLINGS: dict[str, Spelling] = {
+    "span": Spelling(
+        r"<(?P<span>image|audio)_start><(?P=span)_(?P<span_i>\d+)><(?P=span)_end>",
+        _render_span,
+        0,
+        frozenset(("image", "audio")),
+    ),
+    "block": Spelling(
+        r"<(?:gen|query)_(?P<block>img|text)(?P<block_i>\d+)>", _render_block, 1, frozenset(("image", "text"))
+    ),
+    "generated": Spelling(
+        r"<(?P<generated>GEN)_(?P<generated_i>\d+)>", lambda _kind, index: f"<GEN_{index}>", 0, frozenset(("image",))
+    ),
+    "pair": Spelling(r"(?P<pair><boi><eoi>)", lambda _kind, _index: "<boi><eoi>", 0, frozenset(("image",))),
+    "hash": Spelling(r"#(?P<hash>image)(?P<hash_i>\d+)#", lambda k, i: f"#{k}{i}#", 1, frozenset(("image",))),
+    "tag": Spelling(
+        r"<+[ \t]*(?P<tag>(?i:image|audio|video|document|code|threeD|3d))[ \t_]*(?P<tag_i>\d+)[ \t]*(?:>+|:)",
+        _render_tag,
+        1,
+        frozenset(("image", "audio", "video", "document", "code", "3d")),
+    ),
+}
+
+DEFAULT_SPELLINGS = ("span", "block", "pair", "tag")
+"""What is recognised in an answer when a task does not say: `generated` and `hash` belong to plans, not to answers."""
+
+MAX_INDEX_DIGITS = 9
+"""Longer numbers are text, not placeholders: a hostile answer must not make huge integers."""
+
+
+@lru_cache
+def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
+    for name in spellings:
+        if name not in SPELLINGS:
+            raise UnknownNameError("placeholder spelling", name, SPELLINGS)
+    return re.compile("|".join(SPELLINGS[name].pattern for name in spellings))
+
+
+def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Tag]:
+    """The placeholders of a text, in order, without overlaps; where two spellings fit, the earlier named one wins."""
+    if "<" not in text and "#" not in text:
+        return
+    for match in _compiled(tuple(spellings)).finditer(text):
+        tag = _tag(match)
+        if tag is not None:
+            yield tag
+
+
+def _tag(match: re.Match[str]) -> Tag | None:
+    spelling = next(name for name in SPELLINGS if match.re.groupindex.get(name) and match[name] is not None)
+    if spelling == "pair":
+        return Tag("image", None, match[0], match.start(), match.end(), spelling)
+    number = match[f"{spelling}_i"]
+    if len(number) > MAX_INDEX_DIGITS:
+        return None
+    return Tag(_KINDS[match[spelling].lower()], int(number), match[0], match.start(), match.end(), spelling)
+
+
+def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
+    """The placeholder of the ``ordinal``-th item of a kind, counted from 1 whatever the spelling's own first number.
+
+    Raises UnknownNameError for a spelling that is unknown or has no word for the kind.
+    """
+    found = SPELLINGS.get(spelling)
+    if found is None:
+        raise UnknownNameError("placeholder spelling", spelling, SPELLINGS)
+    if kind not in found.kinds:
+        able = [name for name, other in SPELLINGS.items() if kind in other.kinds]
+        raise UnknownNameError(f"placeholder spelling for {kind!r}", spelling, able, f"these have one: {', '.join(able)}")
+    return found.render(kind, ordinal - 1 + found.first_index)
+
+
+def labels(tags: Iterable[Tag]) -> set[str]:
+    """The distinct labels among placeholders, such as ``{"image1", "audio2"}``."""
+    return {tag.label for tag in tags}

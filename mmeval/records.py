@@ -1,0 +1,394 @@
+"""The records that carry everything: frozen, typed, JSON both ways.
+
+``Sample`` is what a task asks; ``Request`` and ``Response`` are one exchange with a backend; ``Trial`` is one sample
+put to the model once, with every exchange it took; ``Score`` is what a metric says of a trial.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
+from mmeval.digest import DIGEST_CHARS, canonical_json
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media import Media
+
+FORMAT_VERSION = 1
+"""Version of the JSON form of these records; unknown fields of a newer one are kept, never refused."""
+
+MessageRole = Literal["system", "user", "assistant"]
+
+ErrorKind = Literal[
+    "rate_limit",
+    "timeout",
+    "connection",
+    "server",
+    "bad_reply",
+    "auth",
+    "bad_request",
+    "too_long",
+    "unsupported",
+    "out_of_memory",
+    "internal",
+]
+ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
+RETRYABLE: frozenset[ErrorKind] = frozenset(("rate_limit", "timeout", "connection", "server", "bad_reply"))
+"""Errors of the way, not of the request: the same request may succeed when it is sent again."""
+
+FinishReason = Literal["stop", "length", "content_filter", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: MessageRole
+    content: Interleaved
+
+    def to_json(self) -> dict[str, Any]:
+        return {"role": self.role, "content": self.content.to_json()}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Message:
+        return cls(row["role"], Interleaved.from_json(row["content"], media_root))
+
+
+def user(*parts: Part | Media | str) -> Message:
+    """A user message from texts, media and parts, in order."""
+    return message("user", *parts)
+
+
+def message(role: MessageRole, *parts: Part | Media | str | Interleaved) -> Message:
+    content: list[Part] = []
+    for part in parts:
+        if isinstance(part, Interleaved):
+            content.extend(part.parts)
+        elif isinstance(part, str):
+            content.append(text_part(part))
+        else:
+            content.append(media_part(part) if isinstance(part, Media) else part)
+    return Message(role, Interleaved(tuple(content)))
+
+
+_GENERATION_ALIASES: Mapping[str, str] = {
+    "max_gen_toks": "max_tokens",
+    "max_new_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "until": "stop",
+    "stop_sequences": "stop",
+}
+_OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "text.")
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationParams:
+    """How to generate. None leaves a value to the model's own default.
+
+    ``options`` holds what belongs to one output modality under a dotted name, such as ``image.size`` or
+    ``audio.voice``; a backend refuses the options that it does not know.
+    """
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
+        """From ``generation_kwargs`` with the names that users know (``max_gen_toks``, ``until``, ``do_sample``).
+
+        Raises UnknownNameError for a name that means nothing here, UsageError for a value of the wrong type.
+        """
+        known: dict[str, Any] = {}
+        options: dict[str, Any] = {}
+        for name, value in values.items():
+            target = _GENERATION_ALIASES.get(name, name)
+            if target.startswith(_OPTION_PREFIXES):
+                options[target] = value
+            elif target in ("max_tokens", "temperature", "top_p", "top_k", "stop"):
+                known[target] = _typed_parameter(target, value)
+            elif target == "do_sample":
+                if not value:
+                    known["temperature"] = 0.0
+            else:
+                names = [f.name for f in fields(cls) if f.name != "options"] + [*_GENERATION_ALIASES, "do_sample"]
+                raise UnknownNameError("generation parameter", name, names)
+        return cls(**known, options=options)
+
+    def to_json(self) -> dict[str, Any]:
+        row = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in row.items() if value not in (None, (), {})}
+
+
+def _typed_parameter(name: str, value: Any) -> Any:
+    try:
+        if name == "stop":
+            return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
+        return int(value) if name in ("max_tokens", "top_k") else float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"generation parameter {name}={value!r} is not a number or a list of words") from None
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a backend. ``wants`` names the kinds of part that the answer should have.
+
+    ``seed`` is set by the broker. ``digest`` covers messages, parameters, wanted kinds and the media's bytes, nothing
+    else: not the seed, not a file name, not who asks.
+    """
+
+    messages: tuple[Message, ...]
+    params: GenerationParams = GenerationParams()
+    wants: tuple[PartKind, ...] = ("text",)
+    seed: int = 0
+
+    @cached_property
+    def digest(self) -> str:
+        messages = [[m.role, [part.identity() for part in m.content.parts]] for m in self.messages]
+        packed = canonical_json([messages, self.params.to_json(), self.wants])
+        return hashlib.sha256(packed).hexdigest()[:DIGEST_CHARS]
+
+    def with_seed(self, seed: int) -> Request:
+        request = Request(self.messages, self.params, self.wants, seed)
+        request.__dict__["digest"] = self.digest  # the seed is no part of it
+        return request
+
+    def kinds(self) -> set[PartKind]:
+        """The kinds of part that a backend must be able to read to answer."""
+        return {part.kind for m in self.messages for part in m.content.parts if not part.dangling}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "messages": [m.to_json() for m in self.messages],
+            "params": self.params.to_json(),
+            "wants": list(self.wants),
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """Why a call has no answer. ``retry_after`` is what the server asked for, in seconds."""
+
+    kind: ErrorKind
+    message: str
+    retry_after: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "message": self.message}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> ErrorInfo:
+        return cls(row["kind"], row["message"])
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer cost: tokens in and out as the server counts them (0: not reported)."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer, or the typed reason why there is none: exactly one of ``output`` and ``error`` is set.
+
+    ``latency`` is in seconds; ``served`` is the model that the server says it used.
+    """
+
+    output: Interleaved | None = None
+    error: ErrorInfo | None = None
+    finish_reason: FinishReason = "stop"
+    usage: Usage = Usage()
+    latency: float = 0.0
+    served: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def failed(cls, kind: ErrorKind, text: str, *, retry_after: float | None = None, latency: float = 0.0) -> Response:
+        return cls(error=ErrorInfo(kind, text, retry_after), finish_reason="error", latency=latency)
+
+    @property
+    def text(self) -> str:
+        """The answer's text without hidden reasoning; empty when there is no answer (ask ``error`` which)."""
+        return self.output.text if self.output is not None else ""
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"latency": round(self.latency, 4)}
+        if self.output is not None:
+            row["output"] = self.output.to_json()
+        if self.error is not None:
+            row["error"] = self.error.to_json()
+        if self.finish_reason != "stop":
+            row["finish_reason"] = self.finish_reason
+        if self.usage.input_tokens or self.usage.output_tokens:
+            row["usage"] = [self.usage.input_tokens, self.usage.output_tokens]
+        if self.served:
+            row["served"] = self.served
+        if self.warnings:
+            row["warnings"] = list(self.warnings)
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Response:
+        output, error = row.get("output"), row.get("error")
+        return cls(
+            output=None if output is None else Interleaved.from_json(output, media_root),
+            error=None if error is None else ErrorInfo.from_json(error),
+            finish_reason=row.get("finish_reason", "stop"),
+            usage=Usage(*row.get("usage", (0, 0))),
+            latency=row.get("latency", 0.0),
+            served=row.get("served", ""),
+            warnings=tuple(row.get("warnings", ())),
+        )
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One item of a task. ``metadata`` holds labels, rubrics and whatever a metric reads; it never reaches the model."""
+
+    id: str
+    input: tuple[Message, ...]
+    references: tuple[Interleaved, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """Covers everything in the sample, the bytes of its media included: scores are tied to it."""
+        content = [[m.role, [part.identity() for part in m.content.parts]] for m in self.input]
+        references = [[[*part.identity(), part.raw] for part in answer.parts] for answer in self.references]
+        packed = canonical_json([self.id, content, references, self.metadata])
+        return hashlib.sha256(packed).hexdigest()[:DIGEST_CHARS]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "input": [m.to_json() for m in self.input],
+            "references": [answer.to_json() for answer in self.references],
+            "metadata": self.metadata,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Sample:
+        return cls(
+            id=row["id"],
+            input=tuple(Message.from_json(m, media_root) for m in row["input"]),
+            references=tuple(Interleaved.from_json(answer, media_root) for answer in row["references"]),
+            metadata=row["metadata"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call of a trial and its reply. ``path`` is the call's place in its program, such as ``0`` or ``2.1``."""
+
+    path: str
+    role: str
+    request_digest: str
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One sample put to the model once: the exchanges in order and what came out of them.
+
+    Exactly one of ``output`` and ``error`` is set. Metrics score trials.
+    """
+
+    sample: Sample
+    repeat: int = 0
+    exchanges: tuple[Exchange, ...] = ()
+    output: Interleaved | None = None
+    error: ErrorInfo | None = None
+
+    @property
+    def digest(self) -> str:
+        """Names what a score of this trial depends on: the sample, and every request whose answer it holds."""
+        parts = [self.sample.digest, str(self.repeat), *(e.request_digest for e in self.exchanges)]
+        return hashlib.sha256("/".join(parts).encode()).hexdigest()[:DIGEST_CHARS]
+
+
+ScoreStatus = Literal["scored", "unscored", "unavailable"]
+SCORE_STATUSES: tuple[ScoreStatus, ...] = get_args(ScoreStatus)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one metric says of one trial: a value with its evidence, or the reason why there is none.
+
+    ``unscored`` is found while scoring (a lost verdict, an unreadable file); ``unavailable`` is known before the run
+    (no weights, no judge). Neither is zero.
+    """
+
+    value: float | None = None
+    status: ScoreStatus = "scored"
+    reason: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def unscored(cls, reason: str, **evidence: Any) -> Score:
+        return cls(status="unscored", reason=reason, evidence=evidence)
+
+    @classmethod
+    def unavailable(cls, reason: str) -> Score:
+        return cls(status="unavailable", reason=reason)
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"value": self.value, "status": self.status}
+        if self.reason:
+            row["reason"] = self.reason
+        if self.evidence:
+            row["evidence"] = self.evidence
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Score:
+        return cls(row.get("value"), row.get("status", "scored"), row.get("reason", ""), row.get("evidence", {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One number of a report: a metric over the trials of a task, or of one slice of it.
+
+    ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval; ``bounds`` are the values it would have if
+    everything failed or unscored were worst, or best (None when the metric has no finite range). Where ``value`` is
+    None nothing could be scored.
+    """
+
+    task: str
+    metric: str
+    value: float | None
+    n: int
+    scored: int
+    failed: int = 0
+    unscored: int = 0
+    unavailable: int = 0
+    unsupported: int = 0
+    stderr: float | None = None
+    ci95: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
+    slice: str = ""
+    higher_is_better: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Result:
+        known = {f.name for f in fields(cls)}
+        values = {name: value for name, value in row.items() if name in known}
+        for pair in ("ci95", "bounds"):
+            if values.get(pair) is not None:
+                values[pair] = tuple(values[pair])
+        return cls(**values)
+
+
+def answered(parts: Sequence[Part]) -> Response:
+    """A sound response made of parts."""
+    return Response(output=Interleaved(tuple(parts)))
