@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mmeval.media import MEDIA_KINDS, Media
-from mmeval.placeholders import DEFAULT_SPELLINGS, Tag, find, render
+from mmeval.placeholders import DEFAULT_SPELLINGS, Tag, canonical_label, find, label_kind, render
 
 PartKind = Literal["text", "code", "image", "audio", "video", "document", "3d", "reasoning"]
 PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
@@ -90,12 +91,14 @@ class Interleaved:
         """Text with placeholders. ``media`` maps labels (``image1``) to media, or to the words of ``code1``.
 
         A placeholder that the mapping does not know becomes a dangling part; a medium that no placeholder names is
-        appended, in the mapping's order. ``Interleaved.from_text(t).raw == t`` for every text.
+        appended, in the mapping's order. A placeholder without a number is the n-th of its kind.
+        ``Interleaved.from_text(t).raw == t`` for every text.
         """
-        given = media or {}
+        given = {canonical_label(name): item for name, item in (media or {}).items()}
         tags = list(find(text, spellings))
-        parts = _weave(text, tags, [given.get(tag.label) for tag in tags])
-        named = {tag.label for tag in tags}
+        names = _names(tags)
+        parts = _weave(text, tags, [given.get(name) for name in names])
+        named = set(names)
         return cls((*parts, *(_appended(label, item) for label, item in given.items() if label not in named)))
 
     @classmethod
@@ -104,19 +107,19 @@ class Interleaved:
     ) -> Interleaved:
         """A reply whose media came beside its text, unlabelled: the n-th distinct placeholder of a kind gets the n-th
         medium of that kind, and media without a placeholder follow the text in their order."""
-        tags = list(find(text, spellings)) if media or "<" in text else []
-        waiting: dict[str, list[Media]] = {kind: [] for kind in MEDIA_KINDS}
-        for item in media:
-            waiting[item.kind].append(item)
-        by_tag: dict[str, Media] = {}
-        found: list[Media | str | None] = []
+        tags = list(find(text, spellings))
+        waiting: dict[str, list[int]] = {kind: [] for kind in MEDIA_KINDS}
+        for position, item in enumerate(media):
+            waiting[item.kind].append(position)
+        taken: dict[str, Media] = {}
+        found: list[Media | None] = []
         for position, tag in enumerate(tags):
-            key = tag.label if tag.index is not None else f"{tag.kind}@{position}"
-            if key not in by_tag and waiting.get(tag.kind):
-                by_tag[key] = waiting[tag.kind].pop(0)
-            found.append(by_tag.get(key))
-        left = {id(item) for items in waiting.values() for item in items}
-        return cls((*_weave(text, tags, found), *(media_part(item) for item in media if id(item) in left)))
+            name = tag.label if tag.index is not None else f"{tag.kind}@{position}"
+            if name not in taken and waiting.get(tag.kind):
+                taken[name] = media[waiting[tag.kind].pop(0)]
+            found.append(taken.get(name))
+        left = sorted(position for positions in waiting.values() for position in positions)
+        return cls((*_weave(text, tags, found), *(media_part(media[position]) for position in left)))
 
     @property
     def raw(self) -> str:
@@ -170,19 +173,55 @@ def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
     """Text cut at hidden reasoning: ``<think>...</think>`` becomes a reasoning part that keeps its raw characters.
 
     An opening tag that is never closed hides the rest (the model ran out of tokens while thinking); a closing tag
-    without an opening one hides what stands before it (chat templates often write the opening tag themselves).
+    without an opening one hides what stands before it (chat templates often write the opening tag themselves). Nested
+    pairs are one part; an opening tag that is merely mentioned while thinking does not keep the answer hidden.
     """
+    marks = list(re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text)) if opening and closing else []
     parts: list[Part] = []
-    if closing in text and (opening not in text or text.index(closing) < text.index(opening)):
-        head, _, text = text.partition(closing)
-        parts.append(Part("reasoning", text=head.strip(), raw=head + closing))
-    while opening in text:
-        before, _, rest = text.partition(opening)
-        inner, closed, text = rest.partition(closing)
-        if before:
-            parts.append(text_part(before))
-        parts.append(Part("reasoning", text=inner.strip(), raw=opening + inner + closed))
-    return [*parts, text_part(text)] if text else parts
+    at = here = 0
+    if marks and marks[0][0] == closing != opening:
+        at, here = marks[0].end(), 1
+        parts.append(_reasoning(text[:at], text[: marks[0].start()]))
+    while here < len(marks):
+        start = marks[here]
+        if start[0] != opening:
+            here += 1  # it closes nothing: words of the answer
+            continue
+        last = _closing_mark(marks, here, closing)
+        if start.start() > at:
+            parts.append(text_part(text[at : start.start()]))
+        inner_end, at = (len(text), len(text)) if last is None else marks[last].span()
+        parts.append(_reasoning(text[start.start() : at], text[start.end() : inner_end]))
+        here = len(marks) if last is None else last + 1
+    return [*parts, text_part(text[at:])] if at < len(text) else parts
+
+
+def _reasoning(raw: str, inner: str) -> Part:
+    return Part("reasoning", text=inner.strip(), raw=raw)
+
+
+def _closing_mark(marks: Sequence[re.Match[str]], opened: int, closing: str) -> int | None:
+    """Which mark ends the reasoning that mark ``opened`` begins; None when it is never closed."""
+    at = opened + 1
+    while at < len(marks) and marks[at][0] != closing:
+        at += 1
+    if at == len(marks):
+        return None
+    nested = at - opened - 1
+    while nested and at + 1 < len(marks) and marks[at + 1][0] == closing:
+        at, nested = at + 1, nested - 1
+    return at
+
+
+def _names(tags: Sequence[Tag]) -> list[str]:
+    """The label of each placeholder; one without a number is counted among its like."""
+    names: list[str] = []
+    unnumbered: dict[str, int] = {}
+    for tag in tags:
+        if tag.index is None:
+            unnumbered[tag.kind] = unnumbered.get(tag.kind, 0) + 1
+        names.append(tag.label if tag.index is not None else f"{tag.kind}{unnumbered[tag.kind]}")
+    return names
 
 
 def _weave(text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]) -> list[Part]:
@@ -203,6 +242,7 @@ def _weave(text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]) 
 
 
 def _appended(label: str, item: Media | str) -> Part:
+    kind = label_kind(label)
     if isinstance(item, str):
-        return Part("code", text=item, label=label)
-    return Part(item.kind, media=item, label=label)
+        return Part(kind or "code", text=item, label=label)
+    return Part(item.kind if kind in (None, "text", "code") else kind, media=item, label=label)

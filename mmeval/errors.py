@@ -15,7 +15,8 @@
     ├── ContentError            1   a medium that cannot be read, or is larger than its limit
     │   ├── CorruptMediaError
     │   └── MediaLimitError
-    └── StorageError            1   the run folder cannot be written: disk full, read-only
+    ├── StorageError            1   the run folder cannot be written: disk full, read-only
+    └── Interrupted           130   the user stopped the run; everything that was answered is kept
 """
 
 from __future__ import annotations
@@ -122,6 +123,10 @@ class MediaLimitError(ContentError):
 
 class StorageError(MmevalError):
     pass
+
+
+class Interrupted(MmevalError):
+    exit_code = EXIT_INTERRUPTED
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

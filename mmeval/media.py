@@ -273,15 +273,32 @@ class MediaStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary.write_bytes(data)
-            os.replace(temporary, path)
+            temporary.replace(path)
         except OSError as error:
             temporary.unlink(missing_ok=True)
-            raise StorageError(f"{path}: cannot store a medium ({error.strerror}); free space or fix the folder") from None
+            raise StorageError(
+                f"{path}: cannot store a medium ({error.strerror}); free space or fix the folder"
+            ) from None
 
 
 def path_inside(root: Path, relative: str) -> Path:
-    """``root / relative``, refused with UsageError when it is absolute or leads out of ``root`` (links included)."""
+    """``root / relative``, refused with UsageError when it is absolute or leads out of ``root`` (links included).
+
+    Only the links of a hub snapshot may point elsewhere: to the blobs of their own data set.
+    """
     path = root / relative
-    if PurePosixPath(relative).is_absolute() or not path.resolve().is_relative_to(root.resolve()):
+    if PurePosixPath(relative).is_absolute() or _climbs(relative) or not _kept_inside(path.resolve(), root.resolve()):
         raise UsageError(f"{relative!r} leads out of {root}; paths in data must stay inside it")
     return path
+
+
+def _climbs(relative: str) -> bool:
+    return Path(os.path.normpath(relative)).parts[:1] == ("..",)
+
+
+def _kept_inside(target: Path, root: Path) -> bool:
+    if target.is_relative_to(root):
+        return True
+    # huggingface_hub keeps <data set>/snapshots/<commit>/... as links into <data set>/blobs.
+    folder = next((folder for folder in (root, *root.parents) if folder.parent.name == "snapshots"), None)
+    return folder is not None and target.is_relative_to(folder.parent.parent / "blobs")

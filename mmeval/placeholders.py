@@ -11,6 +11,10 @@
 
 Parsing is as tolerant as the published scorers; rendering writes the one canonical form, and what was parsed keeps
 the characters it was written with, so that an answer renders back byte for byte.
+
+Answers are hostile: every pattern reads each character a bounded number of times (a run of ``<`` is entered only at
+its first one, and possessive quantifiers never give back what they took), knows ASCII digits and letters only, and
+so takes time linear in the text.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ class Tag(NamedTuple):
     """One placeholder in a text: ``text[start:end] == raw``. ``index`` is as written, None for `pair`."""
 
     kind: TagKind
-    index: int | None
+    index: int | None  # type: ignore[assignment]  # the word of the data, hiding tuple.index
     raw: str
     start: int
     end: int
@@ -77,21 +81,25 @@ def _render_block(kind: TagKind, index: int) -> str:
 
 SPELLINGS: dict[str, Spelling] = {
     "span": Spelling(
-        r"<(?P<span>image|audio)_start><(?P=span)_(?P<span_i>\d+)><(?P=span)_end>",
+        r"<(?P<span>image|audio)_start><(?P=span)_(?P<span_i>[0-9]++)><(?P=span)_end>",
         _render_span,
         0,
         frozenset(("image", "audio")),
     ),
     "block": Spelling(
-        r"<(?:gen|query)_(?P<block>img|text)(?P<block_i>\d+)>", _render_block, 1, frozenset(("image", "text"))
+        r"<(?:gen|query)_(?P<block>img|text)(?P<block_i>[0-9]++)>", _render_block, 1, frozenset(("image", "text"))
     ),
     "generated": Spelling(
-        r"<(?P<generated>GEN)_(?P<generated_i>\d+)>", lambda _kind, index: f"<GEN_{index}>", 0, frozenset(("image",))
+        r"<(?P<generated>GEN)_(?P<generated_i>[0-9]++)>",
+        lambda _kind, index: f"<GEN_{index}>",
+        0,
+        frozenset(("image",)),
     ),
     "pair": Spelling(r"(?P<pair><boi><eoi>)", lambda _kind, _index: "<boi><eoi>", 0, frozenset(("image",))),
-    "hash": Spelling(r"#(?P<hash>image)(?P<hash_i>\d+)#", lambda k, i: f"#{k}{i}#", 1, frozenset(("image",))),
+    "hash": Spelling(r"#(?P<hash>image)(?P<hash_i>[0-9]++)#", lambda k, i: f"#{k}{i}#", 1, frozenset(("image",))),
     "tag": Spelling(
-        r"<+[ \t]*(?P<tag>(?i:image|audio|video|document|code|threeD|3d))[ \t_]*(?P<tag_i>\d+)[ \t]*(?:>+|:)",
+        r"(?<!<)<++[ \t]*+(?P<tag>(?ai:image|audio|video|document|code|threeD|3d))[ \t_]*+(?P<tag_i>[0-9]++)"
+        r"[ \t]*+(?:>++|:)",
         _render_tag,
         1,
         frozenset(("image", "audio", "video", "document", "code", "3d")),
@@ -105,6 +113,9 @@ MAX_INDEX_DIGITS = 9
 """Longer numbers are text, not placeholders: a hostile answer must not make huge integers."""
 
 
+_LABEL = re.compile(r"([A-Za-z]+|3[dD])[ _]?([0-9]+)")
+
+
 @lru_cache
 def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
     for name in spellings:
@@ -115,9 +126,9 @@ def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
 
 def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Tag]:
     """The placeholders of a text, in order, without overlaps; where two spellings fit, the earlier named one wins."""
-    if "<" not in text and "#" not in text:
+    if not spellings or ("<" not in text and "#" not in text):
         return
-    for match in _compiled(tuple(spellings)).finditer(text):
+    for match in _compiled(tuple(dict.fromkeys(spellings))).finditer(text):
         tag = _tag(match)
         if tag is not None:
             yield tag
@@ -143,8 +154,27 @@ def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
         raise UnknownNameError("placeholder spelling", spelling, SPELLINGS)
     if kind not in found.kinds:
         able = [name for name, other in SPELLINGS.items() if kind in other.kinds]
-        raise UnknownNameError(f"placeholder spelling for {kind!r}", spelling, able, f"these have one: {', '.join(able)}")
+        raise UnknownNameError(
+            f"placeholder spelling for {kind!r}", spelling, able, f"these have one: {', '.join(able)}"
+        )
     return found.render(kind, ordinal - 1 + found.first_index)
+
+
+def canonical_label(name: str) -> str:
+    """The label that a data file's own name for a medium means: ``threeD1`` and ``3d 1`` are ``3d1``.
+
+    A name that is no kind and number stays as it is.
+    """
+    match = _LABEL.fullmatch(name)
+    if match is None or len(match[2]) > MAX_INDEX_DIGITS:
+        return name
+    kind = _KINDS.get(match[1].lower())
+    return name if kind is None else f"{kind}{int(match[2])}"
+
+
+def label_kind(label: str) -> TagKind | None:
+    """The kind that a label begins with (``audio`` of ``audio2``), None when it begins with none."""
+    return _KINDS.get(label.rstrip("0123456789").lower())
 
 
 def labels(tags: Iterable[Tag]) -> set[str]:

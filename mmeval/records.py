@@ -242,7 +242,7 @@ class Response:
             output=None if output is None else Interleaved.from_json(output, media_root),
             error=None if error is None else ErrorInfo.from_json(error),
             finish_reason=row.get("finish_reason", "stop"),
-            usage=Usage(*row.get("usage", (0, 0))),
+            usage=Usage(*row.get("usage", (0, 0))[:2]),
             latency=row.get("latency", 0.0),
             served=row.get("served", ""),
             warnings=tuple(row.get("warnings", ())),

@@ -1,1 +1,1 @@
-"""mmeval.model_backends"""
+"""Backends: what answers requests. Each module holds one and is named as ``--model`` names it."""

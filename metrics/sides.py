@@ -1,0 +1,24 @@
+"""The two sides that most metrics compare: the answer of a trial and the references of its sample."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mmeval.content import Interleaved
+from mmeval.records import Score, Trial
+
+
+class Sides(NamedTuple):
+    """``references`` has at least one entry."""
+
+    answer: Interleaved
+    references: tuple[Interleaved, ...]
+
+
+def sides_of(trial: Trial) -> Sides | Score:
+    """Both sides, or the unscored score that says which one is missing."""
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    if not trial.sample.references:
+        return Score.unscored("the sample has no reference to compare with")
+    return Sides(trial.output, trial.sample.references)

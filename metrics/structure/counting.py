@@ -1,0 +1,96 @@
+"""Counting what an answer holds: its media tags, its files, or its parts, by modality.
+
+Source: UniM, section 4.2 and appendix B (tags are the unit; every tag occurs once, input tags only in the input).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple, get_args
+
+from mmeval.content import Interleaved
+from mmeval.errors import UnknownNameError
+from mmeval.metrics.sides import sides_of
+from mmeval.placeholders import find
+from mmeval.records import Sample, Score, Trial
+
+Mode = Literal["occurrences", "unique", "unique_no_echo"]
+"""``occurrences``: every tag counts; ``unique``: one tag counts once, however often it is written;
+``unique_no_echo``: besides, a tag of the answer that already stands in the input counts nothing."""
+
+Unit = Literal["tags", "files", "parts"]
+"""``tags``: placeholders in the text; ``files``: media and code that are really there, named by a tag or not;
+``parts``: both, a tag with its file counting once."""
+
+Counts = Mapping[str, int]
+"""Items by modality (``image``, ``audio``, ``video``, ``document``, ``code``, ``3d``); none of them 0."""
+
+
+class Item(NamedTuple):
+    """One counted thing. Two items of the same ``kind`` and ``name`` are the same thing, written twice."""
+
+    kind: str
+    name: str
+
+
+class Structures(NamedTuple):
+    """What the reference and the answer hold."""
+
+    reference: Counts
+    answer: Counts
+
+    def evidence(self, value: Fraction | None = None) -> dict[str, object]:
+        """The counts, and the exact value as ``p/q`` where there is one."""
+        found: dict[str, object] = {"reference": dict(self.reference), "answer": dict(self.answer)}
+        return found if value is None else {**found, "fraction": f"{value.numerator}/{value.denominator}"}
+
+
+def structures_of(trial: Trial, *, mode: str, unit: str, spelling: str | Sequence[str]) -> Structures | Score:
+    """The counts of the first reference and of the answer, or an unscored score when one of them is missing.
+
+    Raises UnknownNameError for a mode, unit or spelling that does not exist.
+    """
+    sides = sides_of(trial)
+    if isinstance(sides, Score):
+        return sides
+    spellings = (spelling,) if isinstance(spelling, str) else tuple(spelling)
+    echoes = _input_items(trial.sample, spellings) if mode == "unique_no_echo" else frozenset()
+    return Structures(
+        reference=_count(_items(sides.references[0], unit, spellings), mode),
+        answer=_count((item for item in _items(sides.answer, unit, spellings) if item not in echoes), mode),
+    )
+
+
+def _count(items: Iterator[Item], mode: str) -> Counts:
+    if mode not in get_args(Mode):
+        raise UnknownNameError("counting mode", mode, get_args(Mode))
+    counted = items if mode == "occurrences" else dict.fromkeys(items)
+    return Counter(item.kind for item in counted)
+
+
+def _items(content: Interleaved, unit: str, spellings: tuple[str, ...]) -> Iterator[Item]:
+    if unit == "tags":
+        return _tags(content, spellings)
+    if unit in get_args(Unit):
+        return _parts(content, with_dangling=unit == "parts")
+    raise UnknownNameError("unit of counting", unit, get_args(Unit))
+
+
+def _tags(content: Interleaved, spellings: tuple[str, ...]) -> Iterator[Item]:
+    for tag in find(content.text, spellings):
+        if tag.kind != "text":
+            yield Item(tag.kind, f"@{tag.start}" if tag.index is None else str(tag.index))
+
+
+def _parts(content: Interleaved, *, with_dangling: bool) -> Iterator[Item]:
+    for position, part in enumerate(content.parts):
+        if part.kind in ("text", "reasoning") or (part.dangling and not with_dangling):
+            continue
+        number = part.label.removeprefix(part.kind)
+        yield Item(part.kind, number or f"@{position}")
+
+
+def _input_items(sample: Sample, spellings: tuple[str, ...]) -> frozenset[Item]:
+    return frozenset(item for message in sample.input for item in _tags(message.content, spellings))

@@ -1,0 +1,42 @@
+"""Lenient structure score: are the modalities of the reference there at all?"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mmeval.metric import metric
+from mmeval.metrics.structure.counting import Structures, structures_of
+from mmeval.records import Score, Trial
+
+
+@metric(range=(0, 1), version="1", source="UniM, section 4.2 (LeS)")
+def lenient_structure(
+    trial: Trial, *, mode: str = "occurrences", count: str = "tags", spelling: str | list[str] = "tag"
+) -> Score:
+    """The share of the reference's modalities that the answer has, however often.
+
+    Range 0 to 1, higher is better; 1 when none is missing. Modalities that the answer has besides cost nothing. Text
+    is no modality here, and hidden reasoning is not looked at. The first reference is the target. Unscored when it has
+    no modality; an answer without any is 0.
+
+    Switches as in ``strict_structure``: ``mode`` (of which only ``unique_no_echo`` can change this score), ``count``,
+    ``spelling``. Evidence: the counts and the exact fraction.
+    """
+    found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
+    if isinstance(found, Score):
+        return found
+    value = lenient_fraction(found)
+    if value is None:
+        return Score.unscored("undefined: the reference has no modality", **found.evidence())
+    return Score(float(value), evidence=found.evidence(value))
+
+
+def lenient_fraction(found: Structures) -> Fraction | None:
+    """The number of shared modalities over that of the reference; None when the reference has none.
+
+    >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
+    Fraction(1, 2)
+    """
+    if not found.reference:
+        return None
+    return Fraction(len(found.reference.keys() & found.answer.keys()), len(found.reference))

@@ -1,0 +1,53 @@
+"""Strict structure score: are the modalities of the reference there, each as often as it should be?"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mmeval.metric import metric
+from mmeval.metrics.structure.counting import Structures, structures_of
+from mmeval.records import Score, Trial
+
+
+@metric(range=(0, 1), version="1", source="UniM, section 4.2 (StS)")
+def strict_structure(
+    trial: Trial, *, mode: str = "occurrences", count: str = "tags", spelling: str | list[str] = "tag"
+) -> Score:
+    """The mean, over the modalities of reference and answer, of the F1 between their numbers of items.
+
+    Range 0 to 1, higher is better; 1 when every modality occurs exactly as often as in the reference. A modality that
+    only one side has contributes 0. Text is no modality here, index numbers and order do not matter, and hidden
+    reasoning is not looked at. The first reference is the target. Unscored when neither side has an item, because then
+    there is nothing to average; an answer without items against a reference with some is 0.
+
+    Switches: ``mode`` is ``occurrences`` (each tag counts), ``unique`` (each distinct tag once) or ``unique_no_echo``
+    (besides, tags of the input count nothing in the answer); ``count`` is ``tags`` (placeholders in the text),
+    ``files`` (media and code that are there) or ``parts`` (both); ``spelling`` names the placeholder spelling, or a
+    list of them. Evidence: the counts and the exact fraction.
+    """
+    found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
+    if isinstance(found, Score):
+        return found
+    value = strict_fraction(found)
+    if value is None:
+        return Score.unscored("undefined: neither the reference nor the answer has a modality", **found.evidence())
+    return Score(float(value), evidence=found.evidence(value))
+
+
+def strict_fraction(found: Structures) -> Fraction | None:
+    """The mean of ``2 * min(g, r) / (g + r)`` over all modalities; None when there is none.
+
+    >>> strict_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "audio": 1}))
+    Fraction(3, 4)
+    """
+    kinds = found.reference.keys() | found.answer.keys()
+    if not kinds:
+        return None
+    return sum((_f1(found.reference.get(kind, 0), found.answer.get(kind, 0)) for kind in kinds), Fraction()) / len(
+        kinds
+    )
+
+
+def _f1(wanted: int, given: int) -> Fraction:
+    # The closed form of 2PR / (P + R); it is 0 where precision and recall both are, which the paper leaves open.
+    return Fraction(2 * min(wanted, given), wanted + given)

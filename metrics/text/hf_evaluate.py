@@ -1,0 +1,101 @@
+"""Any metric of the ``evaluate`` library, by name or from a local folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import UsageError
+from mmeval.extras import need
+from mmeval.metric import metric
+from mmeval.metrics.sides import sides_of
+from mmeval.records import Score, Trial
+
+
+@metric(range=(-inf, inf), version="1", source="the evaluate library", needs=("evaluate:evaluate",))
+def hf_evaluate(
+    trial: Trial,
+    *,
+    name: str = "",
+    field: str = "",
+    kwargs: Mapping[str, Any] | None = None,
+    all_references: bool = False,
+    trust_remote_code: bool = False,
+) -> Score:
+    """One number that a metric of the ``evaluate`` library gives for one answer.
+
+    Range and direction are those of the metric that is named; say the direction with ``higher_is_better`` in the
+    task's ``metric_list``. The answer's text is the prediction, the first reference's text the reference. Unscored
+    without references, unavailable when the metric cannot be loaded (no network and not in the cache).
+
+    Switches: ``name`` is a metric of the library (``rouge``) or the path of a folder with a metric script, beginning
+    with ``/`` or ``.``; ``field`` picks a number of its result (needed when it gives several); ``kwargs`` go to its
+    ``compute``; ``all_references`` gives it the list of all references. Metrics of other people on the hub
+    (``owner/name``) run their code here, so they need ``trust_remote_code``. Evidence: the whole result.
+    """
+    sides = sides_of(trial)
+    if isinstance(sides, Score):
+        return sides
+    module = _load(_checked(name, trust_remote_code=trust_remote_code))
+    if isinstance(module, Score):
+        return module
+    texts = [reference.text for reference in sides.references]
+    target = texts if all_references else texts[0]
+    result = module.compute(predictions=[sides.answer.text], references=[target], **(kwargs or {}))
+    return _picked(result, field)
+
+
+def _checked(name: str, *, trust_remote_code: bool) -> str:
+    """What the library shall load. Raises UsageError for no name, or for somebody's code that nobody has trusted."""
+    if not name:
+        raise UsageError('name the metric, such as {"name": "rouge"}')
+    if name.startswith(("/", ".")):
+        return str(Path(name).resolve())
+    if "/" in name and not trust_remote_code:
+        raise UsageError(f"{name!r} runs code of its owner; read it, then set trust_remote_code: true")
+    return name
+
+
+@cache
+def _load(name: str) -> Any:
+    """The library's object, which has no types, or the score that says why there is none.
+
+    Loading takes seconds, and failing may take a network timeout: each name is tried once a process.
+    """
+    library = need("evaluate", "evaluate")
+    try:
+        return library.load(name)
+    except ImportError as error:
+        return Score.unavailable(f"the metric {name!r} needs a package that is not installed: {_said(error)}")
+    except OSError as error:
+        way_out = "connect once so that it is cached, or give a folder as name"
+        return Score.unavailable(f"the metric {name!r} cannot be loaded ({_said(error)}); {way_out}")
+
+
+def _said(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _picked(result: Mapping[str, Any], field: str) -> Score:
+    numbers = {key: value for key, value in result.items() if _is_number(value)}
+    evidence = {"result": {key: float(value) for key, value in numbers.items()}}
+    chosen = field or (next(iter(numbers)) if len(numbers) == 1 else "")
+    if chosen in numbers:
+        return Score(float(numbers[chosen]), evidence=evidence)
+    return Score.unscored(
+        f"set field to one of: {', '.join(numbers) or 'nothing, the metric gave no number'}", **evidence
+    )
+
+
+def _is_number(value: Any) -> bool:
+    # numpy numbers and one-element arrays convert as well; texts would too, but are labels.
+    if isinstance(value, (str, bytes, bool)):
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,66 @@
+"""Word error rate of the answer's words against a reference transcript."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Mapping
+from math import inf
+
+from mmeval.errors import UnknownNameError
+from mmeval.extras import need
+from mmeval.metric import metric
+from mmeval.metrics.sides import sides_of
+from mmeval.records import Score, Trial
+
+
+@metric(
+    range=(0, inf),
+    higher_is_better=False,
+    version="1",
+    source="the usual definition, computed by jiwer",
+    needs=("jiwer:audio",),
+)
+def wer(trial: Trial, *, normalise: str = "basic") -> Score:
+    """Word errors (substituted, deleted, inserted) for each word of the reference.
+
+    Range 0 to infinity, lower is better: 0 is a perfect transcript, 1 an empty one, and inserted words lead above 1.
+    The answer's text parts are compared, without placeholders, code and hidden reasoning. Of several references the
+    nearest counts. A reference that is empty after normalising is passed over; unscored when all are.
+
+    Switch: ``normalise`` is ``basic`` (small letters, no ASCII punctuation, single blanks) or ``none`` (only white
+    space separates words). Evidence: the numbers of errors, and both sides as they were compared.
+    """
+    sides = sides_of(trial)
+    if isinstance(sides, Score):
+        return sides
+    clean = _normaliser(normalise)
+    answer = clean(sides.answer.words)
+    references = [text for text in (clean(reference.words) for reference in sides.references) if text]
+    if not references:
+        return Score.unscored("undefined: the reference has no words")
+    scores = [_score(answer, reference) for reference in references]
+    return min(scores, key=lambda score: inf if score.value is None else score.value)
+
+
+def _score(answer: str, reference: str) -> Score:
+    found = need("jiwer", "audio").process_words(reference, answer)
+    counts = {"substitutions": found.substitutions, "deletions": found.deletions, "insertions": found.insertions}
+    return Score(float(found.wer), evidence={**counts, "answer": answer, "reference": reference})
+
+
+def _blanks(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _basic(text: str) -> str:
+    return _blanks(re.sub(f"[{re.escape(string.punctuation)}]", "", text.casefold()))
+
+
+_NORMALISERS: Mapping[str, Callable[[str], str]] = {"basic": _basic, "none": _blanks}
+
+
+def _normaliser(name: str) -> Callable[[str], str]:
+    if name not in _NORMALISERS:
+        raise UnknownNameError("normaliser", name, _NORMALISERS)
+    return _NORMALISERS[name]

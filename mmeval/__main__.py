@@ -1,0 +1,71 @@
+"""The entry of ``mmeval`` and ``python -m mmeval``: from a command line to an exit code that tells the truth."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from mmeval import errors
+from mmeval.errors import Interrupted, MmevalError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Whatever ends it is one clear message on stderr and an exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        from mmeval.cli.verbs import dispatch
+
+        code = dispatch(words)
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:  # argparse ends the process after --help
+        return stop.code if isinstance(stop.code, int) else errors.EXIT_USAGE
+    except KeyboardInterrupt:
+        return _say("interrupted; what was answered is saved, and the same command continues", errors.EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        return _reader_gone()
+    except MmevalError as error:
+        _trace_if_debugging(words)
+        said = str(error) if isinstance(error, Interrupted) else f"error: {error}"
+        return _say(said, error.exit_code)
+    except Exception as error:  # the last line of defence: one line for the user, the traceback on request
+        if not _trace_if_debugging(words):
+            where = "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
+            _say(f"error: unexpected {type(error).__name__}: {error}; {where}", 0)
+        return errors.EXIT_UNEXPECTED
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write(f"{message}\n")
+    return code
+
+
+def _reader_gone() -> int:
+    """Whoever read our output has read enough. The interpreter flushes once more when it ends; let that go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    finally:
+        os.close(nowhere)
+    return errors.EXIT_OK
+
+
+def _trace_if_debugging(words: Sequence[str]) -> bool:
+    """Print the traceback if the user asked for it, before any setting could be resolved."""
+    asked = [os.environ.get("MMEVAL_LOG_LEVEL", ""), os.environ.get("MMEVAL_VERBOSITY", "")]
+    for flag, value in zip(words, [*words[1:], ""], strict=True):
+        if flag in ("-v", "--verbosity"):
+            asked.append(value)
+        elif flag.startswith("--verbosity="):
+            asked.append(flag.partition("=")[2])
+    if "DEBUG" not in (level.upper() for level in asked):
+        return False
+    import traceback
+
+    traceback.print_exc()
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

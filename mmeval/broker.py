@@ -1,0 +1,338 @@
+"""The broker: the one executor of calls.
+
+It runs programs, finds each call's answer in the journal or asks a backend for it, and keeps what comes back before the
+program goes on. Limits, retries, single flight and replay live here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from mmeval.backend import AnyBackend, BatchBackend, ModelBackend, ProgramBackend, SampleBackend
+from mmeval.batching import Batcher
+from mmeval.cache import ResponseCache
+from mmeval.content import Interleaved, Part, split_reasoning
+from mmeval.digest import call_seed
+from mmeval.errors import MissingError, MmevalError, ReplayMismatchError
+from mmeval.journal import Journal
+from mmeval.limiter import Limiter
+from mmeval.lines import to_line
+from mmeval.program import Call, Program, Reply, Role
+from mmeval.records import RETRYABLE, ErrorKind, Exchange, Request, Response, Sample
+
+T = TypeVar("T")
+
+RATE_LIMIT_TRIES = 100
+"""How often a call may be refused for its rate; each time the whole role waits, so this is hours, not seconds."""
+FAILURES_IN_A_ROW = 50
+"""So many calls that all fail after their retries mean that the backend is gone."""
+BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
+
+
+class BackendDownError(MmevalError):
+    """A role stopped answering altogether; the run stops instead of failing sample after sample."""
+
+    exit_code = 3
+
+
+class KeyRefusedError(MissingError):
+    """The server does not accept the key: no call of this run can succeed."""
+
+
+class NotAskedError(MmevalError):
+    """A call has no journalled answer and nothing may be asked (re-scoring)."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content."""
+
+    task: str
+    sample: Sample
+    repeat: int = 0
+    part: str = ""
+    share: bool = True
+    exchanges: list[Exchange] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)
+    """The JSON of each exchange's response, as journalled."""
+    keys: list[str] = field(default_factory=list)
+    replayed: int = 0
+    _seen: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        whole = f"{self.task}/{self.sample.id}/{self.repeat}"
+        return f"{whole}/{self.part}" if self.part else whole
+
+    def occurrence(self, request_digest: str) -> int:
+        """How many earlier calls of this program asked exactly the same."""
+        count = self._seen.get(request_digest, 0)
+        self._seen[request_digest] = count + 1
+        return count
+
+
+class RoleRuntime:
+    """A role's backend with its limits and retries.
+
+    What a backend is and can do is looked up once: protocols and properties are too slow to ask at every call.
+    """
+
+    def __init__(
+        self,
+        backend: AnyBackend,
+        *,
+        limit: int,
+        retries: int,
+        live: Callable[[], int],
+        max_batch_size: int = 0,
+    ) -> None:
+        self.backend = backend
+        self.capabilities = backend.capabilities
+        self.identity = dict(backend.identity)
+        self.samples = backend if isinstance(backend, SampleBackend) else None
+        self.programs = backend if isinstance(backend, ProgramBackend) else None
+        self.model = backend if isinstance(backend, ModelBackend) else None
+        self.limiter = Limiter(limit)
+        self.retries = retries
+        self.batcher = Batcher(backend, live, max_batch_size) if isinstance(backend, BatchBackend) else None
+        self._failed_in_a_row = 0
+
+    async def ask(self, request: Request, trial: str) -> tuple[Response, int]:
+        """The answer and how many tries failed before it. Retries errors of the way, within the limits."""
+        tries = refusals = 0
+        while True:
+            response = await self._once(request, trial)
+            error = response.error
+            if error is None:
+                self._failed_in_a_row = 0
+                self.limiter.succeeded()
+                return response, tries + refusals
+            if error.kind == "auth":
+                raise KeyRefusedError(f"{error.message}. What was answered is kept: fix the key, then run the same command")
+            if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
+                refusals += 1
+                self.limiter.slow_down(error.retry_after)
+                continue
+            if error.kind not in RETRYABLE or tries >= self.retries:
+                return self._give_up(response), tries + refusals
+            await asyncio.sleep(min(BACKOFF_CAP, BACKOFF_BASE * 2**tries) * random.uniform(0.5, 1.0))
+            tries += 1
+
+    async def close(self) -> None:
+        if self.batcher is not None:
+            self.batcher.close()
+        await self.backend.close()
+
+    async def _once(self, request: Request, trial: str) -> Response:
+        limiter = self.limiter
+        await limiter.acquire()
+        started = time.monotonic()
+        try:
+            if self.batcher is not None:
+                return await self.batcher.ask(request, trial)
+            assert self.model is not None
+            response = await self.model.generate(request)
+            return response if response.latency else replace(response, latency=time.monotonic() - started)
+        except MmevalError:
+            raise
+        except Exception as error:  # a backend may fail in any way; the call records how
+            return Response.failed("internal", f"{type(error).__name__}: {error}", latency=time.monotonic() - started)
+        finally:
+            limiter.release()
+
+    def _give_up(self, response: Response) -> Response:
+        assert response.error is not None
+        gone: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
+        self._failed_in_a_row = self._failed_in_a_row + 1 if response.error.kind in gone else 0
+        if self._failed_in_a_row >= FAILURES_IN_A_ROW:
+            raise BackendDownError(
+                f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}. "
+                "What was answered is kept: bring the backend up, then run the same command"
+            )
+        return response
+
+
+class Broker:
+    """Runs programs over the roles of one run.
+
+    ``roles`` maps names to runtimes; a program that asks a role that is not there gets a reply with an ``unsupported``
+    error. With ``replay_only`` nothing is asked: a call without a journalled answer raises NotAskedError.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        seed: int = 0,
+        cache: ResponseCache | None = None,
+        reasoning_tags: tuple[str, str] | None = None,
+        replay_only: frozenset[str] = frozenset(),
+    ) -> None:
+        self.journal = journal
+        self.roles: dict[str, RoleRuntime] = {}
+        self.live_trials = 0
+        self._seed, self._cache, self._tags = seed, cache, reasoning_tags
+        self._replay_only = replay_only
+        self._flights: dict[str, asyncio.Future[tuple[Response, bytes]]] = {}
+
+    async def run(self, program: Program[T], scope: Scope) -> T:
+        """Drive a program to its result, recording its exchanges in ``scope``. Raises what the program raises."""
+        return await self._drive(program, scope, "", share=scope.share)
+
+    async def _drive(self, program: Program[T], scope: Scope, prefix: str, *, share: bool) -> T:
+        step, sent = 0, None
+        while True:
+            try:
+                asked = program.send(sent)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            shared = share and step == 0
+            if isinstance(asked, Call):
+                sent = await self._call(asked, scope, f"{prefix}{step}", shared)
+            else:
+                sent = await self._calls(asked, scope, f"{prefix}{step}", shared)
+            step += 1
+
+    async def _calls(self, calls: Sequence[Call], scope: Scope, path: str, shared: bool) -> list[Reply]:
+        """Independent calls at the same time; when one raises, the others are not left running."""
+        paths = [f"{path}.{i}" for i in range(len(calls))]
+        occurrences = [self._occurrence(call, scope) for call in calls]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._answer(c, scope, p, shared, o))
+                    for c, p, o in zip(calls, paths, occurrences, strict=True)
+                ]
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
+        return [self._note(call, scope, p, *task.result()) for call, p, task in zip(calls, paths, tasks, strict=True)]
+
+    async def _call(self, call: Call, scope: Scope, path: str, shared: bool) -> Reply:
+        occurrence = self._occurrence(call, scope)
+        return self._note(call, scope, path, *await self._answer(call, scope, path, shared, occurrence))
+
+    @staticmethod
+    def _occurrence(call: Call, scope: Scope) -> int:
+        return scope.occurrence(f"{call.role}/{call.request.digest}")
+
+    @staticmethod
+    def _note(call: Call, scope: Scope, path: str, key: str, response: Response, line: bytes) -> Reply:
+        scope.exchanges.append(Exchange(path, call.role, call.request.digest, response))
+        scope.lines.append(line)
+        scope.keys.append(key)
+        return Reply(response, path)
+
+    async def _answer(
+        self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int
+    ) -> tuple[str, Response, bytes]:
+        key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
+        entry = self.journal.get(key)
+        if entry is not None:
+            if entry.request_digest != call.request.digest:
+                raise ReplayMismatchError(
+                    f"step {path} of {scope.name} now asks something else than what is journalled under it: the task, "
+                    "its prompt or its protocol changed. --fresh starts over, --run_id NAME keeps both"
+                )
+            scope.replayed += 1
+            return key, entry.response, entry.line
+        flight = self._flights.get(key)
+        if flight is not None:
+            return key, *await asyncio.shield(flight)
+        if call.role in self._replay_only:
+            raise NotAskedError(f"{scope.name}, step {path}: no answer is journalled")
+        return key, *await self._fly(key, call, scope, path, occurrence)
+
+    def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
+        """A call's name in the journal: by content where it may be shared, by its place in the program elsewhere."""
+        runtime = self.roles.get(call.role)
+        if shared and runtime is not None and runtime.samples is None:
+            again = f"/{occurrence}" if occurrence else ""
+            return f"{call.role}/{call.request.digest}/{scope.repeat}{again}"
+        return f"{scope.name}#{path}"
+
+    async def _fly(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> tuple[Response, bytes]:
+        """Ask, once, however many trials wait for the same answer."""
+        flight: asyncio.Future[tuple[Response, bytes]] = asyncio.get_running_loop().create_future()
+        self._flights[key] = flight
+        try:
+            answer = await self._ask(key, call, scope, path, occurrence)
+        except BaseException as error:
+            flight.set_exception(error) if isinstance(error, Exception) else flight.cancel()
+            if flight.done() and not flight.cancelled():
+                flight.exception()  # seen: nobody else may be waiting
+            raise
+        else:
+            flight.set_result(answer)
+            return answer
+        finally:
+            del self._flights[key]
+
+    async def _ask(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> tuple[Response, bytes]:
+        runtime = self.roles.get(call.role)
+        if runtime is None:
+            return _unkept(Response.failed("unsupported", f"no backend plays the role {call.role!r}"))
+        gaps = runtime.capabilities.missing(call.request)
+        if gaps:
+            return _unkept(Response.failed("unsupported", "; ".join(gaps)))
+        seed = call_seed(self._seed, call.request.digest, scope.repeat, occurrence)
+        request = call.request.with_seed(seed)
+        response, failures = await self._from_backend(runtime, request, key, scope)
+        if self._tags is not None and response.output is not None:
+            response = replace(response, output=_split_reasoning(response.output, *self._tags))
+        entry = self.journal.append(key, request.digest, response, by=f"{scope.name}#{path}", attempt=failures)
+        return entry.response, entry.line
+
+    async def _from_backend(
+        self, runtime: RoleRuntime, request: Request, key: str, scope: Scope
+    ) -> tuple[Response, int]:
+        if runtime.samples is not None:
+            return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
+        if runtime.programs is not None:
+            inner = Scope(scope.task, scope.sample, scope.repeat, f"{scope.part}{key}", share=False)
+            return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
+        if self._cache is None:
+            return await runtime.ask(request, scope.name)
+        return await self._through_cache(self._cache, runtime, request, scope)
+
+    @staticmethod
+    async def _through_cache(
+        cache: ResponseCache, runtime: RoleRuntime, request: Request, scope: Scope
+    ) -> tuple[Response, int]:
+        key = ResponseCache.key(runtime.identity, request.digest, request.seed)
+        kept = cache.get(key)
+        if kept is not None:
+            return kept, 0
+        response, failures = await runtime.ask(request, scope.name)
+        cache.put(key, response)
+        return response, failures
+
+    async def close(self) -> None:
+        seen: set[int] = set()
+        for runtime in self.roles.values():
+            if id(runtime) not in seen:
+                seen.add(id(runtime))
+                await runtime.close()
+        if self._cache is not None:
+            self._cache.close()
+
+
+def _unkept(response: Response) -> tuple[Response, bytes]:
+    """A reply that is not journalled: nothing was asked, so there is nothing to keep."""
+    return response, to_line(response.to_json())
+
+
+def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interleaved:
+    """Hidden reasoning that a model wrote into its text, as parts of its own; a quick look when there is none."""
+    if not any(part.kind == "text" and (opening in part.raw or closing in part.raw) for part in output.parts):
+        return output
+    parts: list[Part] = []
+    for part in output.parts:
+        parts.extend(split_reasoning(part.raw, opening, closing) if part.kind == "text" else (part,))
+    return Interleaved(tuple(parts))
+

@@ -1,0 +1,371 @@
+"""The builder: a task file, the plugins that it names and the command line's overrides become a runnable task."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar, cast
+
+from mmeval import plugins
+from mmeval.aggregate import load_aggregator
+from mmeval.content import PART_KINDS, Interleaved, PartKind
+from mmeval.dataset import Dataset, DataSource, Loader
+from mmeval.errors import MissingDataError, UnknownNameError, UsageError, did_you_mean
+from mmeval.media import path_inside
+from mmeval.metric import BoundMetric, Metric, load_metric
+from mmeval.program import Ask, Program
+from mmeval.prompt import (
+    FunctionPrompt,
+    InstructedPrompt,
+    Prompt,
+    PromptError,
+    TemplatePrompt,
+    check_template,
+    plain_prompt,
+)
+from mmeval.records import GenerationParams, Sample
+from mmeval.task import Task, TaskMetric, TaskOverrides
+from mmeval.taskfile import TaskFile
+from mmeval.taskschema import PER_SAMPLE, PROFILES, MetricKeys
+from mmeval.taskyaml import KeyPath
+
+__all__ = ["TaskData", "TaskOverrides", "build", "bundled_folder", "task_data", "unavailable"]
+
+T = TypeVar("T")
+
+
+def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: frozenset[str] = frozenset()) -> Task:
+    """The task of a file. No data are read: ``Task.dataset()`` does that, and downloads what is missing.
+
+    ``roles`` are the roles that the run has besides the model. Raises one TaskFileError with every plugin, option and
+    switch that does not exist, each with its line; PluginError for a plugin that cannot be imported.
+    """
+    given = overrides or TaskOverrides()
+    if given.profile not in ("", *PROFILES):
+        raise UnknownNameError("profile", given.profile, PROFILES, f"--profile takes {' or '.join(PROFILES)}.")
+    faults = [*_faults(file, given, roles)]
+    if faults:
+        raise file.document.errors(faults)
+    keys = file.keys
+    return Task(
+        name=file.name,
+        alias=keys.task_alias or file.name,
+        version=file.version,
+        file=file.document.file,
+        config=_config(file, given),
+        dataset=task_data(file, given),
+        prompt=_prompt(file, given),
+        protocol=_protocol(file),
+        protocol_name=keys.protocol.name,
+        wanted=_wanted(file),
+        params=_params(file, given),
+        metrics=tuple(_metric(file, position, given, roles) for position in _positions(file, given)),
+        repeats=given.repeats or keys.repeats,
+        missing_output=keys.missing_output,
+        cluster_key=keys.cluster_key,
+        breakdown=tuple(keys.breakdown),
+        filter=keys.filter,
+        metadata=keys.metadata,
+        roles={role: GenerationParams.from_mapping(params) for role, params in keys.roles.items()},
+        input_modalities=cast("tuple[PartKind, ...]", tuple(keys.input_modalities)),
+        comparable=given.data != "bundled",
+    )
+
+
+def _faults(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> Iterator[tuple[KeyPath, str]]:
+    """Every plugin, option and switch that does not exist. The plugins are cached, so asking twice costs nothing."""
+    steps: list[Callable[[], object]] = [
+        partial(_loader, file),
+        partial(_protocol, file),
+        partial(_prompt, file, overrides),
+        *(partial(_metric, file, position, overrides, roles) for position in _positions(file, overrides)),
+    ]
+    for step in steps:
+        try:
+            step()
+        except _FaultsError as error:
+            yield from error.problems
+
+
+class _FaultsError(UsageError):
+    """Faults of one step, each at its key."""
+
+    def __init__(self, *problems: tuple[KeyPath, str]) -> None:
+        super().__init__("; ".join(message for _, message in problems))
+        self.problems = problems
+
+
+def _plugin(load: Callable[[str], T], name: str, path: KeyPath) -> T:
+    try:
+        return load(name)
+    except UnknownNameError as error:
+        raise _FaultsError((path, str(error))) from None
+
+
+def _name_path(file: TaskFile, path: KeyPath) -> KeyPath:
+    """Where the name stands in ``key: name`` and in ``key: {name: ..., ...}``."""
+    return (*path, "name") if (*path, "name") in file.document.places else path
+
+
+def _check_options(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
+    """Faults for the options that a plugin's function does not take; its first parameter is no option."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    known = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
+    faults = [((*path, name), f"unknown key{did_you_mean(name, known)}") for name in options if name not in known]
+    missing = [
+        p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in options
+    ]
+    faults += [(path, f"the option {name!r} is missing") for name in missing]
+    if faults:
+        raise _FaultsError(*faults)
+
+
+def _loader(file: TaskFile) -> Loader:
+    found: Loader = _plugin(partial(plugins.load, "mmeval.loaders"), file.keys.loader, ("loader",))
+    return found
+
+
+def _protocol(file: TaskFile) -> Callable[[Ask], Program[Interleaved]]:
+    named = file.keys.protocol
+    function = _plugin(partial(plugins.load, "mmeval.protocols"), named.name, _name_path(file, ("protocol",)))
+    _check_options(function, named.options, ("protocol",))
+    return (
+        partial(function, **named.options) if named.options else cast("Callable[[Ask], Program[Interleaved]]", function)
+    )
+
+
+def _prompt(file: TaskFile, overrides: TaskOverrides) -> Prompt:
+    prompt = _own_prompt(file)
+    return InstructedPrompt(overrides.system_instruction, prompt) if overrides.system_instruction else prompt
+
+
+def _own_prompt(file: TaskFile) -> Prompt:
+    keys = file.keys.prompt
+    if keys is None:
+        return plain_prompt
+    if keys.function is not None:
+        function = _plugin(partial(plugins.load, "mmeval.prompts"), keys.function, ("prompt", "function"))
+        _check_options(function, keys.options, ("prompt",))
+        return FunctionPrompt(keys.function, function, keys.options)
+    fields = tuple(file.keys.prompt_fields)
+    for role, source in (("system", keys.system), ("user", keys.user)):
+        try:
+            check_template(source or "", fields)
+        except PromptError as error:
+            path = ("prompt", role) if ("prompt", role) in file.document.places else ("prompt",)
+            raise _FaultsError((path, str(error))) from None
+    return TemplatePrompt(user=keys.user or "", system=keys.system or "", fields=fields)
+
+
+@dataclass(frozen=True)
+class FixedKinds:
+    """``output_modalities`` as a list: the same for every sample."""
+
+    kinds: tuple[PartKind, ...]
+
+    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:  # noqa: ARG002  # the contract of Task.wanted
+        return self.kinds
+
+
+@dataclass(frozen=True)
+class SampleKinds:
+    """``output_modalities: per_sample``: what the sample's metadata name under ``output_modalities``."""
+
+    task: str
+
+    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
+        kinds = sample.metadata.get("output_modalities")
+        if not isinstance(kinds, list | tuple) or not kinds or not set(kinds) <= set(PART_KINDS) - {"reasoning"}:
+            raise UsageError(
+                f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
+                f"must name kinds of part under output_modalities, not {kinds!r}"
+            )
+        return tuple(kinds)
+
+
+def _wanted(file: TaskFile) -> Callable[[Sample], tuple[PartKind, ...]]:
+    kinds = file.keys.output_modalities
+    if kinds == [PER_SAMPLE]:
+        return SampleKinds(file.name)
+    return FixedKinds(cast("tuple[PartKind, ...]", tuple(kinds)))
+
+
+def _params(file: TaskFile, overrides: TaskOverrides) -> GenerationParams:
+    return GenerationParams.from_mapping(_over(file.keys.generation_kwargs, overrides.gen_kwargs))
+
+
+def _over(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Merged so that what is given also comes later: of two names for one parameter the last one counts."""
+    return {**{name: value for name, value in base.items() if name not in given}, **given}
+
+
+def _positions(file: TaskFile, overrides: TaskOverrides) -> list[int]:
+    return [i for i, entry in enumerate(file.keys.metric_list) if entry.metric not in overrides.skip_metric]
+
+
+def _metric(file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]) -> TaskMetric:
+    keys, path = file.keys.metric_list[position], ("metric_list", position)
+    metric = _plugin(load_metric, keys.metric, (*path, "metric"))
+    if keys.higher_is_better is not None:
+        metric = replace(metric, higher_is_better=keys.higher_is_better)
+    where = (*path, "aggregation")
+    aggregator = _plugin(load_aggregator, keys.aggregation.name, _name_path(file, where))
+    _check_options(aggregator, keys.aggregation.options, where)
+    return TaskMetric(
+        bound=_bound(metric, keys, path, profile=overrides.profile or file.keys.profile, overrides=overrides),
+        aggregator=aggregator,
+        aggregation=keys.aggregation.name,
+        options=keys.aggregation.options,
+        unavailable=unavailable(metric, roles),
+    )
+
+
+def _bound(metric: Metric, keys: MetricKeys, path: KeyPath, *, profile: str, overrides: TaskOverrides) -> BoundMetric:
+    known = metric.switches
+    faults = [
+        ((*path, name), f"unknown key{did_you_mean(name, ['metric', 'aggregation', 'higher_is_better', *known])}")
+        for name in keys.switches
+        if name not in known
+    ]
+    if faults:
+        raise _FaultsError(*faults)
+    return metric.bind({**keys.switches, **overrides.metric_args.get(keys.metric, {})}, profile)
+
+
+def unavailable(metric: Metric, roles: frozenset[str]) -> str:
+    """Why a metric cannot be computed here, with the command that changes it; empty when it can."""
+    for need in metric.needs:
+        module, _, extra = need.partition(":")
+        package = module.partition(".")[0]
+        if importlib.util.find_spec(package) is None:
+            wanted = f"mmeval[{extra}]" if extra else package
+            return f'{package} is not installed; run: pip install "{wanted}"'
+    for role in metric.roles:
+        if role != "model" and role not in roles:
+            flag = f"--{role} NAME" if role in ("judge", "captioner") else f"--role {role}=NAME"
+            return f"it asks the role {role!r}, which this run has not; add {flag}"
+    return ""
+
+
+def _config(file: TaskFile, overrides: TaskOverrides) -> dict[str, Any]:
+    """The resolved file as plain JSON, the overrides in it; nothing in it depends on the machine."""
+    config = {key: value for key, value in file.document.data.items() if key != "include"}
+    changed: dict[str, Any] = {
+        "generation_kwargs": _over(file.keys.generation_kwargs, overrides.gen_kwargs) if overrides.gen_kwargs else None,
+        "repeats": overrides.repeats,
+        "profile": overrides.profile,
+        "data": overrides.data,
+        "system_instruction": overrides.system_instruction,
+    }
+    config.update({key: value for key, value in changed.items() if value})
+    if file.keys.metric_list:
+        entries = file.document.data["metric_list"]
+        config["metric_list"] = [
+            {**entries[i], **overrides.metric_args.get(entries[i]["metric"], {})} for i in _positions(file, overrides)
+        ]
+    if _is_absolute(file.keys.dataset_path):
+        config["dataset_path"] = PurePosixPath(file.keys.dataset_path.replace("\\", "/")).name
+    return config
+
+
+def _is_absolute(path: str) -> bool:
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """Where a task's samples come from; calling it finds the folder, downloads what is missing, and loads."""
+
+    task: str
+    loader: Loader
+    path: str = ""
+    """``dataset_path``: a local folder, or the name of a data set on the hub."""
+    revision: str = ""
+    beside: Path = Path()
+    """What a relative ``path`` is relative to."""
+    bundled: Path | None = None
+    """The folder of the bundled samples, when these are to be used."""
+    data_dir: Path | None = None
+    name: str = ""
+    split: str = "test"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self) -> Dataset:
+        return self.loader(DataSource(self.task, self.folder(), self.name, self.split, self.options))
+
+    def folder(self) -> Path:
+        """Raises MissingDataError where there is none, with the way to supply it."""
+        if self.bundled is not None:
+            return self.bundled
+        if self.data_dir is not None:
+            return self._supplied(self.data_dir)
+        local = self.local()
+        if local is not None:
+            return local
+        from mmeval.hub import snapshot
+
+        found: Path = snapshot(self.path, self.revision)
+        return found
+
+    def local(self) -> Path | None:
+        """The local folder that ``dataset_path`` means, or None when it names a data set on the hub."""
+        if not self.path:
+            return self.beside
+        folder = self.beside / Path(self.path).expanduser()
+        if folder.is_dir():
+            return folder
+        if _is_absolute(self.path) or self.path.startswith((".", "~")):
+            raise MissingDataError(
+                f"task {self.task!r}: there is no folder {folder}; change dataset_path, or give --data_dir FOLDER"
+            )
+        return None
+
+    def _supplied(self, data_dir: Path) -> Path:
+        if not data_dir.is_dir():
+            raise MissingDataError(f"--data_dir {data_dir}: there is no such folder")
+        if self.path and not _is_absolute(self.path) and ".." not in PurePosixPath(self.path).parts:
+            inner = data_dir / self.path
+            if inner.is_dir():
+                return inner
+        return data_dir
+
+
+def task_data(file: TaskFile, overrides: TaskOverrides) -> TaskData:
+    """The data of a task. Raises MissingDataError when bundled samples are asked for and it has none."""
+    if overrides.data not in ("", "bundled"):
+        raise UsageError(f"--data {overrides.data}: the only word it takes is bundled")
+    bundled = bundled_folder(file) if overrides.data == "bundled" else None
+    if overrides.data == "bundled" and bundled is None:
+        raise MissingDataError(f"no bundled samples: {file.name}; leave it out, or leave out --data bundled")
+    keys = file.keys
+    return TaskData(
+        task=file.name,
+        loader=_loader(file),
+        path=keys.dataset_path,
+        revision=keys.revision,
+        beside=file.beside("dataset_path") if keys.dataset_path else file.folder,
+        bundled=bundled,
+        data_dir=overrides.data_dir,
+        name=keys.dataset_name,
+        split=keys.test_split,
+        options=keys.dataset_kwargs,
+    )
+
+
+def bundled_folder(file: TaskFile) -> Path | None:
+    """The folder of a task's bundled samples, beside its YAML unless ``bundled`` says otherwise; None without one.
+
+    Raises TaskFileError for a path that leads out of that folder.
+    """
+    home = file.beside("bundled") if "bundled" in file.document.data else file.folder
+    try:
+        folder = path_inside(home, file.keys.bundled)
+    except UsageError as error:
+        raise file.document.error(("bundled",), str(error)) from None
+    return folder if folder.is_dir() else None

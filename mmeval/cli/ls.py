@@ -1,0 +1,164 @@
+"""List tasks, groups, tags, metrics, backends and other plugins; what is broken is listed with its error."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from mmeval import plugins
+from mmeval.cli import values
+from mmeval.cli.flags import BY_NAME
+from mmeval.errors import MmevalError
+from mmeval.report.markdown import printable, table_lines
+
+if TYPE_CHECKING:
+    from mmeval.taskindex import TaskIndex
+
+KINDS: dict[str, plugins.Group] = {
+    "metrics": "mmeval.metrics",
+    "backends": "mmeval.model_backends",
+    "loaders": "mmeval.loaders",
+    "prompts": "mmeval.prompts",
+    "protocols": "mmeval.protocols",
+    "aggregators": "mmeval.aggregators",
+}
+FROM_FILES = ("tasks", "groups", "tags")
+_MAX_PROBLEM = 400
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=[*FROM_FILES, *KINDS], help="what to list")
+    parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help="a glob, or a part of the name")
+    include = BY_NAME["include_path"]
+    parser.add_argument("--include_path", action="append", default=[], metavar=include.metavar, help=include.help)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.what in FROM_FILES:
+        return print_tasks((args.what,), values.paths(args.include_path), args.pattern)
+    rows = _metric_rows if args.what == "metrics" else _plugin_rows
+    headers = _METRIC_HEADERS if args.what == "metrics" else _PLUGIN_HEADERS
+    _print(headers, rows(KINDS[args.what], args.pattern))
+    return 0
+
+
+def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str = "*") -> int:
+    """Print the tables of tasks, groups and tags that are wanted."""
+    from mmeval.taskindex import TaskIndex
+
+    index = TaskIndex(include_path)
+    listers: dict[str, Callable[[TaskIndex, str], Rows]] = {
+        "tasks": lambda found, wanted: _entry_rows(found, wanted, groups=False),
+        "groups": lambda found, wanted: _entry_rows(found, wanted, groups=True),
+        "tags": _tag_rows,
+    }
+    for kind in kinds:
+        _print((kind.removesuffix("s").capitalize(), *_ENTRY_HEADERS[kind]), listers[kind](index, pattern))
+    return 0
+
+
+_ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
+    "tasks": ("Tags", "From"),
+    "groups": ("Tags", "From"),
+    "tags": ("Tasks and groups",),
+}
+_METRIC_HEADERS = ("Metric", "Version", "Range", "↑/↓", "Needs", "From")
+_PLUGIN_HEADERS = ("Name", "From", "What")
+
+
+class _Broken(NamedTuple):
+    """What cannot be listed, and why."""
+
+    name: str
+    owner: str
+    problem: MmevalError
+
+
+Rows: TypeAlias = Iterator[list[str] | _Broken]
+
+
+def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:
+    for entry in index.listing():
+        if entry.is_group != groups or not (_fits(entry.name, pattern) or _fits(entry.full_name, pattern)):
+            continue
+        if entry.problem is not None:
+            yield _Broken(entry.name, entry.owner, entry.problem)
+        else:
+            yield [printable(entry.name), printable(", ".join(entry.tags)), printable(entry.owner)]
+
+
+def _tag_rows(index: TaskIndex, pattern: str) -> Rows:
+    for tag, entries in index.tags().items():
+        if _fits(tag, pattern):
+            yield [printable(tag), printable(", ".join(entry.name for entry in entries), limit=200)]
+
+
+def _metric_rows(group: plugins.Group, pattern: str) -> Rows:
+    from mmeval.metric import Metric, load_metric
+
+    for name, owner in _names(group, pattern):
+        try:
+            metric: Metric = load_metric(name)
+        except MmevalError as error:
+            yield _Broken(name, owner, error)
+            continue
+        low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
+        arrow = "↑" if metric.higher_is_better else "↓"
+        needs = ", ".join([*map(_need, metric.needs), *(f"role {role}" for role in metric.roles)])
+        yield [printable(name), printable(metric.version), f"{low}..{high}", arrow, printable(needs), printable(owner)]
+
+
+def _need(need: str) -> str:
+    """``module:extra``, as a user wants to know it: whether it is here, else what to install."""
+    module, _, extra = need.partition(":")
+    if importlib.util.find_spec(module.partition(".")[0]) is not None:
+        return module
+    return f'{module} (pip install "mmeval[{extra}]")' if extra else f"{module} (not installed)"
+
+
+def _plugin_rows(group: plugins.Group, pattern: str) -> Rows:
+    for name, owner in _names(group, pattern):
+        try:
+            plugin = plugins.load(group, name)
+        except MmevalError as error:
+            yield _Broken(name, owner, error)
+            continue
+        doc = (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ")
+        yield [printable(name), printable(owner), printable(doc, limit=120)]
+
+
+def _names(group: plugins.Group, pattern: str) -> Iterator[tuple[str, str]]:
+    """Names and owners; a name that two distributions claim stands there twice, spelt out."""
+    entries = plugins.entries(group)
+    for entry in entries:
+        owner = plugins.distribution_of(entry)
+        clash = sum(other.name == entry.name for other in entries) > 1
+        if _fits(entry.name, pattern):
+            yield (f"{owner}/{entry.name}" if clash else entry.name), owner
+
+
+def _fits(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, pattern) or (not any(char in pattern for char in "*?[") and pattern in name)
+
+
+def _print(headers: Sequence[str], rows: Rows) -> None:
+    """The table of what is sound, and a table of what is broken below it."""
+    sound: list[list[str]] = []
+    broken: list[list[str]] = []
+    for row in rows:
+        if isinstance(row, _Broken):
+            problem = printable(" ".join(str(row.problem).split()), limit=_MAX_PROBLEM)
+            broken.append([printable(row.name), printable(row.owner), problem])
+        else:
+            sound.append(row)
+    lines = table_lines(headers, sound)
+    if broken:
+        lines += ["", *table_lines(("Broken", "From", "Problem"), broken)]
+    sys.stdout.write("\n".join(lines) + "\n")

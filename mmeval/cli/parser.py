@@ -1,0 +1,82 @@
+"""The parser: argparse, with hyphens as good as underscores, and misuse answered with the correct flag."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from mmeval.cli.flags import REFUSED, REFUSED_SHORT, Flag
+from mmeval.errors import UsageError, did_you_mean
+
+_UNSET = argparse.SUPPRESS
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would print its usage and end the process."""
+
+    def __init__(self, prog: str, description: str) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} ('{self.prog} --help' explains)")
+
+    def read(self, argv: Sequence[str]) -> argparse.Namespace:
+        """The arguments of one verb. Raises UsageError for what the verb does not know, offering near flags."""
+        found, unknown = self.parse_known_args([self._spelt(word) for word in argv])
+        if unknown:
+            raise UsageError(self._complaint(unknown[0]))
+        return found
+
+    def knows(self, option: str) -> bool:
+        return option in self._option_string_actions
+
+    def _spelt(self, word: str) -> str:
+        """``--model-args=x`` as ``--model_args=x``, if that is a flag and the other is not."""
+        name, equals, value = word.partition("=")
+        underscored = "--" + name[2:].replace("-", "_")
+        if not name.startswith("--") or self.knows(name) or not self.knows(underscored):
+            return word
+        return underscored + equals + value
+
+    def _complaint(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f"unexpected argument {word!r} ('{self.prog} --help' explains)"
+        name = "--" + word.partition("=")[0].lstrip("-").replace("-", "_")
+        shown = [
+            option
+            for option, action in self._option_string_actions.items()
+            if option.startswith("--") and action.help is not argparse.SUPPRESS
+        ]
+        return (
+            f"unknown flag {word.partition('=')[0]}{did_you_mean(name, shown)} ('{self.prog} --help' lists the flags)"
+        )
+
+
+def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
+    """Add flags of the table, by their headings. A flag that was not given is absent from the parsed arguments."""
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for flag in flags:
+        group = groups.get(flag.heading)
+        if group is None:
+            group = groups[flag.heading] = parser.add_argument_group(flag.heading)
+        names = [*([f"-{flag.short}"] if flag.short else []), f"--{flag.name}"]
+        if flag.repeatable:
+            group.add_argument(*names, action="append", default=_UNSET, metavar=flag.metavar, help=flag.help)
+        elif flag.nargs == "?":
+            group.add_argument(*names, nargs="?", const=True, default=_UNSET, metavar=flag.metavar, help=flag.help)
+        else:
+            group.add_argument(*names, nargs=flag.nargs, default=_UNSET, metavar=flag.metavar, help=flag.help)
+
+
+def add_refused(parser: argparse.ArgumentParser) -> None:
+    """Let the parser read the flags that are refused, so that they can be refused by name; the help omits them."""
+    shorts = {name: f"-{short}" for short, name in REFUSED_SHORT.items()}
+    for name in REFUSED:
+        names = [*([shorts[name]] if name in shorts else []), f"--{name}"]
+        parser.add_argument(*names, nargs="*", default=_UNSET, help=argparse.SUPPRESS)

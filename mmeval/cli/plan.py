@@ -1,0 +1,127 @@
+"""From settings to what a run takes: its options, what overrules the task files, and what the report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mmeval import plugins
+from mmeval.cli.settings import Setting
+from mmeval.errors import UsageError
+from mmeval.options import BackendSpec, RunOptions
+from mmeval.report.context import ReportContext, without_secrets
+from mmeval.task import TaskOverrides
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a command line, a configuration file and the environment ask for, typed.
+
+    ``record`` are the settings as JSON, secrets hidden: what ``--show_config`` prints and a run keeps.
+    """
+
+    options: RunOptions
+    overrides: TaskOverrides
+    tasks: tuple[str, ...]
+    include_path: tuple[Path, ...]
+    report: ReportContext
+    log_samples: bool
+    write_out: bool
+    record: Mapping[str, Any]
+
+
+def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
+    """Raises UsageError for settings that contradict each other, or a model that is missing."""
+    _check_together(settings)
+    values = {name: setting.value for name, setting in settings.items()}
+    options = _options(values, command)
+    overrides = TaskOverrides(**_going_to("overrides", values))
+    return Plan(
+        options=options,
+        overrides=overrides,
+        tasks=values["tasks"],
+        include_path=values["include_path"],
+        report=_report(values, options),
+        log_samples=values["log_samples"],
+        write_out=values["write_out"],
+        record=as_config(settings),
+    )
+
+
+def _check_together(settings: Mapping[str, Setting]) -> None:
+    samples, limit, offset = settings["samples"], settings["limit"], settings["offset"]
+    if not settings["model"].value:
+        known = ", ".join(plugins.names("mmeval.model_backends"))
+        raise UsageError(f"--model is missing; the backends are: {known}")
+    if samples.value and limit.value is not None:
+        raise UsageError(f"{samples.origin} and {limit.origin} exclude each other; leave one out")
+    if samples.value and offset.value:
+        raise UsageError(f"{samples.origin} and {offset.origin} exclude each other; leave one out")
+
+
+def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    from mmeval.cli.flags import FLAGS
+
+    return {
+        flag.to.partition(".")[2]: values[flag.name]
+        for flag in FLAGS
+        if flag.to.startswith(f"{target}.") and flag.name in values
+    }
+
+
+def _options(values: Mapping[str, Any], command: str) -> RunOptions:
+    given = _going_to("options", values)
+    given["model"] = BackendSpec(values["model"], values["model_args"])
+    given["roles"] = backend_specs(values["role"])
+    options = RunOptions(**given, command=command)
+    if options.output_path.suffix == ".json":
+        return replace(options, output_path=options.output_path.parent)
+    return options
+
+
+def backend_specs(roles: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, BackendSpec]:
+    return {name: BackendSpec(backend, args) for name, (backend, args) in roles.items()}
+
+
+def _report(values: Mapping[str, Any], options: RunOptions) -> ReportContext:
+    named: Path = values["output_path"]
+    into_file = named.suffix == ".json"
+    return ReportContext(
+        model=options.model.name,
+        model_args=options.model.args,
+        gen_kwargs=values["gen_kwargs"],
+        limit=options.limit,
+        batch_size=options.batch_size,
+        seed=options.seed,
+        use_cache=str(options.use_cache or ""),
+        system_instruction=values["system_instruction"],
+        profile=values["profile"],
+        metadata=values["metadata"],
+        stem=named.stem if into_file else "results",
+        folder=named.parent if into_file else None,
+    )
+
+
+def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
+    """The settings as a configuration file would say them: JSON values, secrets hidden, ``--config`` left out."""
+    plain = {name: _plain(name, setting.value) for name, setting in settings.items() if name not in _NOT_KEPT}
+    return without_secrets({name: value for name, value in plain.items() if value not in (None, "", [], {})})
+
+
+_NOT_KEPT = ("config", "show_config")
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "role":
+        return {role: {"backend": backend, **args} for role, (backend, args) in value.items()}
+    if name == "reasoning_tags" and value is None:
+        return "none"
+    if name == "batch_size" and value == 0:
+        return "auto"
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain("", item) for key, item in value.items()}
+    return [_plain("", item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,27 @@
+"""``--write_out``: what the model will see of each task's first sample."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from mmeval.report.markdown import printable
+from mmeval.task import Selection, Task
+
+_MAX_LINE = 2000
+
+
+def write_prompts(selection: Selection, out: TextIO) -> None:
+    """The first rendered prompt of each task: roles, text, and a placeholder for each medium."""
+    for task in selection:
+        out.write(f"{first_prompt(task)}\n")
+
+
+def first_prompt(task: Task) -> str:
+    sample = next((sample for sample in task.dataset() if task.selected(sample)), None)
+    if sample is None:
+        return f"--- {task.name}: no sample passes the task's filter"
+    lines = [f"--- {task.name}, sample {printable(sample.id)}, wants {'+'.join(task.wanted(sample))}"]
+    for message in task.prompt(sample):
+        lines.append(f"[{message.role}]")
+        lines += [printable(line, limit=_MAX_LINE) for line in message.content.rendered().splitlines()]
+    return "\n".join([*lines, "---"])

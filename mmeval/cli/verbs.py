@@ -1,0 +1,99 @@
+"""The verbs, and how a command line finds its own. A verb's module is imported only when it is the verb."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from mmeval.cli.flags import BY_NAME, FLAGS
+from mmeval.cli.parser import Parser, add_flags
+from mmeval.errors import UsageError, did_you_mean
+
+VERBS: dict[str, str] = {
+    "run": "ask a model the samples of tasks and score its answers (implied by bare flags)",
+    "ls": "list tasks, groups, tags, metrics, backends and other plugins",
+    "validate": "check task files and say what is wrong, with file and line",
+    "metric": "compute one metric on given files or answers",
+    "score": "score a run again, without the model",
+}
+"""Each verb lives in ``mmeval.cli.<verb>`` as ``configure(parser)`` and ``run(args) -> exit code``."""
+
+REFUSED_VERBS: dict[str, str] = {
+    "compare": "runs are not compared yet; keep both results files",
+    "doctor": "it is not there yet; 'mmeval ls' names the plugins that cannot be loaded",
+    "export": "it is not there yet; results_*.json and samples_*.jsonl are plain files",
+    "init": "it is not there yet; copy a task file and run 'mmeval validate FILE'",
+    "merge": "it is not there yet; run all tasks into one --run_id",
+    "prepare": "it is not there yet; data are fetched when a task first runs",
+    "report": "it is not there yet; 'mmeval score RUN' prints the tables of a run",
+    "view": "it is not there yet; --log_samples writes every answer to samples_*.jsonl",
+}
+"""Verbs that users know from elsewhere, with what to do instead."""
+
+
+def dispatch(argv: Sequence[str]) -> int:
+    """Run one command line; the result is its exit code. Raises MmevalError for what the user has to mend."""
+    if argv and argv[0] == "--version":
+        return _version()
+    verb, rest = _split(argv)
+    if verb == "run" and any(word in ("-h", "--help") for word in rest):
+        return _help()
+    module = importlib.import_module(f"mmeval.cli.{verb}")
+    parser = Parser(f"mmeval {verb}", module.__doc__ or VERBS[verb])
+    module.configure(parser)
+    if not parser.knows("--verbosity"):
+        flag = BY_NAME["verbosity"]
+        parser.add_argument("-v", "--verbosity", default="", metavar=flag.metavar, help=flag.help)
+    args = parser.read(rest)
+    if verb != "run":
+        _configure_log(args.verbosity)
+    code: int = module.run(args)
+    return code
+
+
+def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
+    if not argv or argv[0].startswith("-"):
+        return "run", argv
+    word = argv[0]
+    if word in VERBS:
+        return word, argv[1:]
+    if word in REFUSED_VERBS:
+        raise UsageError(f"mmeval {word}: {REFUSED_VERBS[word]}")
+    raise UsageError(f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the verbs)")
+
+
+def _version() -> int:
+    from mmeval import __version__
+
+    sys.stdout.write(f"mmeval {__version__}\n")
+    return 0
+
+
+def _help() -> int:
+    """The help of ``run`` and of mmeval as a whole, from the table alone: nothing of the program is imported."""
+    verbs = "\n".join(f"  {name:<10}{what}" for name, what in VERBS.items())
+    parser = Parser(
+        "mmeval",
+        "Evaluate models that answer in any modality, interleaved.\n\n"
+        f"verbs ('mmeval VERB --help' explains each):\n{verbs}\n\n"
+        "The flags below are those of run. Each can also be given as MMEVAL_<FLAG> in the environment or as a key\n"
+        "of a --config file; a flag wins over the file, the file over the environment.",
+    )
+    parser.usage = "mmeval [VERB] [FLAGS]"
+    add_flags(parser, FLAGS)
+    parser.add_argument("--version", action="store_true", help="print the version and end")
+    parser.epilog = (
+        "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage or invalid task; 3 failed or\n"
+        "unscored above --max_unscored; 4 a key, extra or data is missing; 130 interrupted, state saved."
+    )
+    parser.print_help()
+    return 0
+
+
+def _configure_log(level: str) -> None:
+    from mmeval.cli.values import level as read
+    from mmeval.report import log
+
+    log.configure(read(level or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"))

@@ -1,0 +1,107 @@
+"""Data sets of the Hugging Face Hub: a snapshot at a pinned revision, from the cache when it is there.
+
+Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the cache is), ``HF_TOKEN`` (for
+gated and private data), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (the cache alone).
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import MissingDataError, MmevalError, StorageError
+from mmeval.extras import need
+
+
+def snapshot(repo: str, revision: str, *, patterns: Sequence[str] = ()) -> Path:
+    """The folder of a data set's files as they were at ``revision`` (a commit, tag or branch; a commit never changes).
+
+    ``patterns`` limit what is fetched, such as ``data/*.parquet``; empty fetches everything. What is in the cache is
+    not fetched again, and an interrupted download goes on where it ended.
+
+    Raises MissingDataError that says what is missing and the way out, StorageError when the disk is full,
+    MissingExtraError without huggingface_hub.
+    """
+    hub = need("huggingface_hub", "hub")
+    _quiet_when_piped()
+    try:
+        folder = hub.snapshot_download(
+            repo, repo_type="dataset", revision=revision, allow_patterns=list(patterns) or None
+        )
+    except Exception as error:  # whatever the library, its transport or the disk says becomes one message
+        raise _explained(error, f"{repo} at {revision}") from error
+    return Path(folder)
+
+
+def _quiet_when_piped() -> None:
+    """Progress bars are for people: none where nobody watches."""
+    if not sys.stderr.isatty():
+        need("huggingface_hub.utils", "hub").disable_progress_bars()
+
+
+def _explained(error: Exception, what: str) -> MmevalError:
+    """The one message for the user. The most special error is asked for first, because they inherit from each other."""
+    errors = need("huggingface_hub.errors", "hub")
+    if isinstance(error, errors.GatedRepoError):
+        return MissingDataError(
+            f"{what}: the data set is gated; accept its terms on its page, then set HF_TOKEN to a token of that account"
+        )
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return MissingDataError(
+            f"{what}: the hub has no such data set; check the name, or set HF_TOKEN if it is private"
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return MissingDataError(f"{what}: the data set has no such revision; check it against the data set's history")
+    if isinstance(error, errors.HFValidationError):
+        return MissingDataError(
+            f"{what}: this is no name of a data set; write owner/name or the path of a local folder"
+        )
+    if _full(error):
+        return StorageError(f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again")
+    return MissingDataError(f"{what}: {_unreachable(error, errors)}")
+
+
+def _unreachable(error: Exception, errors: Any) -> str:
+    """Why the hub did not give the files, in the order of what the user can change."""
+    if _offline():
+        return "it is not (or not wholly) in the cache and HF_HUB_OFFLINE is set; run once with HF_HUB_OFFLINE=0"
+    status = next((code for code in map(_status, _chain(error)) if code is not None), None)
+    if status in (401, 403):
+        return f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that may read it"
+    if status is not None:
+        return f"the hub answered HTTP {status}; try again later, finished files are kept"
+    if isinstance(error, errors.LocalEntryNotFoundError) or _transport(error):
+        return "the hub cannot be reached and the cache does not hold it; check the network, HF_ENDPOINT and proxies"
+    return f"it cannot be fetched ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})"
+
+
+def _offline() -> bool:
+    return bool(need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from, at most ten."""
+    found: BaseException | None = error
+    for _ in range(10):
+        if found is None:
+            return
+        yield found
+        found = found.__cause__ or found.__context__
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _full(error: Exception) -> bool:
+    return any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in _chain(error))
+
+
+def _transport(error: Exception) -> bool:
+    """Whether the way to the hub failed: each transport has its own classes, with names like these."""
+    marks = ("Connect", "Timeout", "Network", "Proxy", "Protocol")
+    return any(mark in type(cause).__name__ for cause in _chain(error) for mark in marks)

@@ -1,0 +1,99 @@
+"""Jobs: which samples of which tasks are put to the model, how often, in which order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mmeval.dataset import Dataset
+from mmeval.errors import UsageError
+from mmeval.lines import to_line
+from mmeval.options import RunOptions
+from mmeval.records import Sample
+from mmeval.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One trial to make. ``position`` is the task's place in the run, ``index`` the sample's in its data set."""
+
+    position: int
+    task: Task
+    index: int
+    sample: Sample
+    sample_line: bytes
+    repeat: int
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Which trials of one task belong to this run: the samples that were chosen, times the repeats."""
+
+    repeats: int
+    indices: set[int]
+
+    def __call__(self, index: int, repeat: int) -> bool:
+        return repeat < self.repeats and index in self.indices
+
+
+class Plan:
+    """The jobs of a run. Iterating reads the data sets, one sample at a time; ``chosen`` fills up meanwhile."""
+
+    def __init__(self, tasks: tuple[Task, ...], options: RunOptions) -> None:
+        self.tasks, self._options = tasks, options
+        self.chosen = [Chosen(task.repeats, set()) for task in tasks]
+        self._datasets: dict[int, Dataset] = {}
+        unknown = set(options.samples) - {task.name for task in tasks}
+        if unknown:
+            raise UsageError(f"--samples names tasks that are not run: {', '.join(sorted(unknown))}")
+
+    def __iter__(self) -> Iterator[Job]:
+        for position, task in enumerate(self.tasks):
+            for index, sample in self._samples(position, task):
+                self.chosen[position].indices.add(index)
+                line = to_line(sample.to_json())
+                for repeat in range(task.repeats):
+                    yield Job(position, task, index, sample, line, repeat)
+
+    def total(self) -> int:
+        """How many trials there will be; an upper limit where a filter has yet to be applied."""
+        count = 0
+        for position, task in enumerate(self.tasks):
+            if task.name in self._options.samples:
+                size = len(self._options.samples[task.name])
+            else:
+                whole = len(self.dataset(position))
+                size = min(whole - self._options.offset, self._limit(whole))
+            count += max(0, size) * task.repeats
+        return count
+
+    def dataset(self, position: int) -> Dataset:
+        """A task's data set, opened once."""
+        if position not in self._datasets:
+            self._datasets[position] = self.tasks[position].dataset()
+        return self._datasets[position]
+
+    def _limit(self, size: int) -> int:
+        limit = self._options.limit
+        if limit is None:
+            return size
+        return math.ceil(limit * size) if limit < 1 else int(limit)
+
+    def _samples(self, position: int, task: Task) -> Iterator[tuple[int, Sample]]:
+        dataset = self.dataset(position)
+        named = self._options.samples.get(task.name)
+        left = len(dataset) if named is not None else self._limit(len(dataset))
+        skip = 0 if named is not None else self._options.offset
+        for index, sample in enumerate(dataset):
+            if left <= 0:
+                return
+            if (named is not None and index not in named) or not task.selected(sample):
+                continue
+            if skip:
+                skip -= 1
+                continue
+            left -= 1
+            yield index, sample
+        if named is not None and (missing := [index for index in named if index >= len(dataset)]):
+            raise UsageError(f"--samples: {task.name} has {len(dataset)} samples, so there is no index {missing[0]}")

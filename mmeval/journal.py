@@ -1,0 +1,230 @@
+"""The journal: every answer that was paid for, written before its program goes on.
+
+One append-only JSONL segment for each writer, merged on reading. A line is one call: its key, the request's digest, the
+response. An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media go to the
+content-addressed store, then its line is written, then the receipt is removed. A process that is killed anywhere in
+between has lost nothing: the next one finishes what the receipt began. A torn last line is ignored, and a damaged one is
+skipped aloud: the call that it answered is asked again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import os
+import secrets
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mmeval.content import Interleaved
+from mmeval.errors import StorageError
+from mmeval.lines import from_line, to_line
+from mmeval.media import Media, MediaStore
+from mmeval.records import Response
+
+_OFFSET_BITS = 44
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One answered call: the digest of what was asked, the response, and the response's JSON as it was written."""
+
+    request_digest: str
+    response: Response
+    line: bytes
+
+
+class Journal:
+    """The answers of one run folder. ``damaged`` lists what could not be read, as ``file:line`` with the reason."""
+
+    def __init__(self, folder: Path, media: MediaStore, *, writable: bool = True) -> None:
+        self.media = media
+        self.damaged: list[str] = []
+        self._oldest = math.inf
+        self._folder, self._inbox = folder, folder / "inbox"
+        self._index: dict[bytes, int] = {}
+        self._segments: list[BinaryIO] = []
+        self._fd = -1
+        self._size = 0
+        for path in sorted(folder.glob("*.jsonl")):
+            self._read_segment(path)
+        if writable:
+            self._open_segment()
+            self._finish_receipts()
+
+    def __len__(self) -> int:
+        """How many calls have an answer."""
+        return len(self._index)
+
+    @property
+    def since(self) -> str:
+        """When the oldest answer came, in local time; empty when there is none."""
+        if math.isinf(self._oldest):
+            return ""
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self._oldest))
+
+    def __contains__(self, key: str) -> bool:
+        return _hash(key) in self._index
+
+    def get(self, key: str) -> Entry | None:
+        """The answer to a call, or None when there is none yet."""
+        place = self._index.get(_hash(key))
+        if place is None:
+            return None
+        row = self._row_at(place)
+        response = Response.from_json(row["r"], self.media.root)
+        return Entry(row["d"], response, to_line(row["r"]))
+
+    def append(self, key: str, request_digest: str, response: Response, *, by: str = "", attempt: int = 0) -> Entry:
+        """Keep an answer, or the record of a failure (which never answers a later call).
+
+        Returns the response with its media backed by files. Raises StorageError when it cannot be written.
+        """
+        receipt = self._write_receipt(key, request_digest, response, by) if _unsaved_media(response) else None
+        if receipt is not None:
+            response = self._store_media(response)
+        line = to_line(response.to_json() if receipt is None else _portable(response))
+        self._write_line(key, request_digest, line, failed=response.error is not None, by=by, attempt=attempt)
+        if receipt is not None:
+            receipt.unlink(missing_ok=True)
+        return Entry(request_digest, response, line)
+
+    def sync(self) -> None:
+        """Push what was written to the disk itself; called on a timer, because doing it for every line is slow."""
+        if self._fd >= 0:
+            os.fsync(self._fd)
+
+    def close(self) -> None:
+        for file in self._segments:
+            file.close()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def _open_segment(self) -> None:
+        name = f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
+        path = self._folder / name
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._segments.append(path.open("rb"))
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be written ({error.strerror}); choose another --output_path") from None
+
+    def _write_line(self, key: str, digest: str, line: bytes, *, failed: bool, by: str, attempt: int) -> None:
+        head: dict[str, Any] = {"k": key, "d": digest, "t": round(time.time(), 3)}
+        if by:
+            head["by"] = by
+        if attempt:
+            head["a"] = attempt
+        whole = b"%s,%s:%s}\n" % (to_line(head)[:-1], b'"failed"' if failed else b'"r"', line)
+        written = 0
+        try:
+            while written < len(whole):
+                written += os.write(self._fd, whole[written:])
+        except OSError as error:
+            os.ftruncate(self._fd, self._size)
+            raise StorageError(
+                f"{self._folder}: cannot write an answer ({error.strerror}). Everything before it is kept: "
+                "free space or fix the folder, then run the same command"
+            ) from None
+        if not failed:
+            self._index[_hash(key)] = (len(self._segments) - 1) << _OFFSET_BITS | self._size
+        self._size += len(whole)
+
+    def _store_media(self, response: Response) -> Response:
+        parts = (response.output or Interleaved()).parts
+        stored = tuple(p if p.media is None else replace(p, media=self.media.put(p.media)) for p in parts)
+        return replace(response, output=Interleaved(stored))
+
+    def _write_receipt(self, key: str, digest: str, response: Response, by: str) -> Path:
+        media = _unsaved_media(response)
+        head = {"k": key, "d": digest, "by": by, "r": _portable(response), "sizes": [m.size for m in media]}
+        path = self._inbox / f"{_hash(key).hex()}.receipt"
+        temporary = path.with_suffix(f".{secrets.token_hex(4)}.part")
+        try:
+            self._inbox.mkdir(exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(to_line(head) + b"\n")
+                for medium in media:
+                    file.write(medium.read())
+            temporary.replace(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise StorageError(
+                f"{path}: cannot keep an answer's media ({error.strerror}). Everything before it is kept: "
+                "free space or fix the folder, then run the same command"
+            ) from None
+        return path
+
+    def _finish_receipts(self) -> None:
+        for path in sorted(self._inbox.glob("*.receipt")):
+            with path.open("rb") as file:
+                head = from_line(file.readline())
+                for size in head["sizes"]:
+                    self.media.put(Media.from_bytes(file.read(size)))
+            if head["k"] not in self:
+                self._write_line(head["k"], head["d"], to_line(head["r"]), failed=False, by=head["by"], attempt=0)
+            path.unlink()
+        for path in self._inbox.glob("*.part"):
+            path.unlink()
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def _read_segment(self, path: Path) -> None:
+        number = len(self._segments)
+        file = path.open("rb")
+        self._segments.append(file)
+        for line_number, offset, line in _lines(file):
+            try:
+                row = from_line(line)
+                key = row["k"]
+            except (ValueError, KeyError, TypeError) as error:
+                self.damaged.append(f"{path}:{line_number}: {error}")
+                continue
+            if "r" in row:
+                self._index[_hash(key)] = number << _OFFSET_BITS | offset
+                self._oldest = min(self._oldest, row.get("t", math.inf))
+
+    def _row_at(self, place: int) -> Mapping[str, Any]:
+        file = self._segments[place >> _OFFSET_BITS]
+        file.seek(place & ((1 << _OFFSET_BITS) - 1))
+        row: Mapping[str, Any] = from_line(file.readline())
+        return row
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """Line number, offset and content of every complete line; what follows the last line break is a torn tail."""
+    offset = 0
+    for number, line in enumerate(file, start=1):
+        if not line.endswith(b"\n"):
+            return
+        yield number, offset, line
+        offset += len(line)
+
+
+def _hash(key: str) -> bytes:
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _unsaved_media(response: Response) -> list[Media]:
+    if response.output is None:
+        return []
+    return [p.media for p in response.output.parts if p.media is not None and p.media.data is not None]
+
+
+def _portable(response: Response) -> dict[str, Any]:
+    """A response whose stored media are named by content alone, so that a run folder can be moved."""
+    row = response.to_json()
+    for part in row.get("output", ()):
+        if "media" in part:
+            part["media"].pop("path", None)
+    return row

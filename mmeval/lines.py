@@ -1,0 +1,85 @@
+"""Lines of JSON, and append-only files of them that survive a crash: a torn tail is cut off before more is appended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from mmeval.errors import StorageError
+
+_TAIL = 1 << 16
+
+
+def to_line(value: Any) -> bytes:
+    """One line of JSON, without its line break. Integers beyond 64 bits and the lone surrogates of a broken tokenizer
+    are written too, as JSON allows; NaN becomes null."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def from_line(line: bytes) -> Any:
+    """The value of a line. Raises ValueError for what is no JSON."""
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        return json.loads(line)  # reads the surrogates and integers that orjson refuses
+
+
+def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
+    """Open for appending whole lines. Raises StorageError when the folder cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab", buffering=buffering)
+        _cut_torn_tail(path)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written ({error.strerror}); free space or choose another folder") from None
+    return file  # type: ignore[return-value]  # unbuffered files are raw, which has all that is used here
+
+
+def _cut_torn_tail(path: Path) -> None:
+    with path.open("rb+") as file:
+        end = at = file.seek(0, os.SEEK_END)
+        while at > 0:
+            step = min(_TAIL, at)
+            file.seek(at - step)
+            newline = file.read(step).rfind(b"\n")
+            if newline >= 0:
+                at = at - step + newline + 1
+                break
+            at -= step
+        if at < end:
+            file.truncate(at)
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Offset and content of every complete line; nothing when there is no file. A damaged line is left out."""
+    if not path.is_file():
+        return
+    offset = 0
+    with path.open("rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            with contextlib.suppress(ValueError):
+                yield offset, from_line(line)
+            offset += len(line)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replace a small file as a whole. Raises StorageError."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StorageError(f"{path}: cannot be written ({error.strerror}); free space or choose another folder") from None

@@ -1,0 +1,127 @@
+"""The files that hold a data set's rows: found by split, read one row at a time."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from mmeval.dataset import DataSource
+from mmeval.errors import MissingDataError, UsageError, did_you_mean
+from mmeval.media import path_inside
+
+MAX_ROW_BYTES = 64 * 2**20
+"""A longer line is refused: rows carry text and paths, media lie beside them."""
+
+SUFFIXES = (".jsonl", ".parquet")
+
+
+class Row(NamedTuple):
+    """One row as read. ``number`` is its place in the file, from 1: the line, in JSONL."""
+
+    file: Path
+    number: int
+    values: Any
+
+
+class Scan(NamedTuple):
+    """``fingerprint`` is the SHA-256 of all row files, one after the other; ``rows`` counts the rows of each."""
+
+    fingerprint: str
+    rows: tuple[int, ...]
+
+
+def row_files(source: DataSource) -> tuple[Path, ...]:
+    """The files of a split: the option ``data_file`` (a name or a list of names), or by the split's own name.
+
+    Raises MissingDataError when there are none, UsageError for a file that is neither JSONL nor parquet.
+    """
+    named = source.options.get("data_file")
+    if named is None:
+        return _files_of_split(source)
+    names = [named] if isinstance(named, str) else [str(name) for name in named]
+    files = tuple(path_inside(source.folder, name) for name in names)
+    for file in files:
+        if not file.is_file():
+            raise MissingDataError(f"{file}: no such data file (dataset_kwargs: data_file)")
+        if file.suffix not in SUFFIXES:
+            raise UsageError(f"{file}: rows are read from files that end in {' or '.join(SUFFIXES)}")
+    return files
+
+
+def _files_of_split(source: DataSource) -> tuple[Path, ...]:
+    top = path_inside(source.folder, source.name) if source.name else source.folder
+    split = glob.escape(source.split)
+    for folder in (top, top / "data"):
+        for suffix in SUFFIXES:
+            found = sorted(folder.glob(f"{split}{suffix}")) or sorted(folder.glob(f"{split}-*{suffix}"))
+            if found:
+                return tuple(found)
+    raise MissingDataError(_no_rows(top, source.split))
+
+
+def _no_rows(folder: Path, split: str) -> str:
+    if not folder.is_dir():
+        return f"{folder}: there is no such data folder"
+    others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
+    near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
+    return (
+        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet{near}. "
+        "Set the split, or dataset_kwargs: {data_file: NAME}"
+    )
+
+
+def read_jsonl(file: Path) -> Iterator[Row]:
+    """The rows of a JSONL file; blank lines are passed over.
+
+    Raises UsageError naming file and line for a line that is no JSON, or is too long.
+    """
+    decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+    with file.open("rb") as lines:
+        for number, line in enumerate(iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""), 1):
+            if line.isspace():
+                continue
+            if len(line) > MAX_ROW_BYTES:
+                raise UsageError(f"{file}:{number}: row {number} is longer than {MAX_ROW_BYTES >> 20} MiB")
+            try:
+                values = decode(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except (ValueError, RecursionError) as error:
+                raise UsageError(f"{file}:{number}: row {number} is no JSON: {_reason(error)}") from None
+            yield Row(file, number, values)
+
+
+def scan_files(files: Sequence[Path]) -> Scan:
+    """Fingerprint and row counts: one pass over the bytes, nothing is parsed but a parquet file's own index."""
+    sha256 = hashlib.sha256()
+    rows = tuple(_scan(file, sha256) for file in files)
+    return Scan(sha256.hexdigest(), rows)
+
+
+def _scan(file: Path, sha256: hashlib._Hash) -> int:
+    rows = 0
+    with file.open("rb") as lines:
+        # A line that is too long to be a row is read in pieces; reading it as a row is what fails later.
+        for line in iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""):
+            sha256.update(line)
+            rows += not line.isspace()
+    if file.suffix != ".parquet":
+        return rows
+    from mmeval.loaders.parquet_rows import count_parquet
+
+    return count_parquet(file)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number; write null")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at column {error.colno}"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return str(error)

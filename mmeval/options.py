@@ -1,0 +1,82 @@
+"""What a run is asked to do, as one record: the command line, a configuration file and Python all make this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.records import Result
+from mmeval.task import Selection
+
+
+@dataclass(frozen=True)
+class BackendSpec:
+    """A backend by name and arguments. Equal specs share one instance."""
+
+    name: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Everything that steers a run besides its tasks. Each field is the flag of the same name."""
+
+    model: BackendSpec
+    output_path: Path
+    run_id: str = ""
+    """Empty: made from what is run, so that the same command finds its own folder again."""
+    model_tag: str = ""
+    fresh: bool = False
+    seed: int = 0
+    limit: float | None = None
+    """Samples a task: a count, or below 1 a share of the data set."""
+    offset: int = 0
+    samples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    max_connections: int = 64
+    retry_on_error: int = 5
+    batch_size: int = 0
+    """Upper limit of a micro-batch for local models; 0 leaves it to the backend."""
+    use_cache: Path | None = None
+    reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
+    predict_only: bool = False
+    score_only: bool = False
+    """Score what the folder holds and ask the model nothing (``mmeval score``)."""
+    score_workers: int = 1
+    skip_metric: tuple[str, ...] = ()
+    strict: bool = False
+    max_unscored: float = 0.0
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """Trials of a run. ``kept`` were answered by an earlier process, ``since`` (ISO time) says when it began."""
+
+    kept: int = 0
+    new: int = 0
+    failed: int = 0
+    unsupported: int = 0
+    unscored: int = 0
+    since: str = ""
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What came of a run: where it lies, the numbers, and the exit code that tells the truth about it."""
+
+    folder: Path
+    model_name: str
+    selection: Selection
+    results: tuple[Result, ...]
+    group_results: tuple[Result, ...]
+    counts: RunCounts
+    started: str
+    seconds: float
+    exit_code: int
+    score_sets: Mapping[str, Path] = field(default_factory=dict)
+    """Where the score rows of each task lie."""
+    complaints: tuple[str, ...] = ()
+    """Each thing that keeps the exit code from being 0, as one line with the way out."""

@@ -1,0 +1,1 @@
+"""What a user sees of a run: tables, results files, progress and log."""

@@ -1,0 +1,58 @@
+"""What a report says besides the numbers: who was asked, and with which settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_SECRET = re.compile(r"(^|_)(keys?|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
+HIDDEN = "***"
+
+
+@dataclass(frozen=True)
+class ReportContext:
+    """The settings that stand above the table and in the ``config`` of a results file.
+
+    ``metadata`` is the user's own and is added to that ``config``. ``stem`` is the beginning of the results file's
+    name; ``folder`` is where it lies (None: the run folder).
+    """
+
+    model: str
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    limit: float | None = None
+    batch_size: int = 0
+    seed: int = 0
+    use_cache: str = ""
+    system_instruction: str = ""
+    profile: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    stem: str = "results"
+    folder: Path | None = None
+
+    @property
+    def shown_batch_size(self) -> str:
+        return str(self.batch_size) if self.batch_size else "auto"
+
+
+def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The mapping with the values of keys, tokens and passwords hidden, at any depth."""
+    return {name: HIDDEN if _secret(name, value) else _inner(value) for name, value in values.items()}
+
+
+def _secret(name: str, value: Any) -> bool:
+    return bool(_SECRET.search(name)) and isinstance(value, str) and bool(value)
+
+
+def _inner(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return without_secrets(value)
+    return [_inner(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def as_arguments(values: Mapping[str, Any]) -> str:
+    """``k=v,k2=v2``, secrets hidden; ``None`` for nothing, as users of lm-evaluation-harness know it."""
+    return ",".join(f"{name}={value}" for name, value in without_secrets(values).items()) or "None"

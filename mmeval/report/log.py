@@ -1,0 +1,38 @@
+"""The log on stderr: ``2026-01-31:12:00:00 INFO     [module:line] message``."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+FORMAT = "%(asctime)s %(levelname)-8s [%(module)s:%(lineno)d] %(message)s"
+TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to the stderr of the moment, above a progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            write_line(self.format(record))
+        except Exception:  # logging must never end what it tells about
+            self.handleError(record)
+
+
+def write_line(line: str) -> None:
+    """A line on stderr. tqdm takes its bar away first; it is in use only if somebody has imported it."""
+    if "tqdm" in sys.modules:
+        sys.modules["tqdm"].tqdm.write(line, file=sys.stderr)
+        return
+    sys.stderr.write(f"{line}\n")
+
+
+def configure(level: str) -> None:
+    """Send mmeval's log of ``level`` and above, and warnings of everything else, to stderr. May be called again."""
+    root = logging.getLogger()
+    for handler in [h for h in root.handlers if isinstance(h, _StderrHandler)]:
+        root.removeHandler(handler)
+    handler = _StderrHandler()
+    handler.setFormatter(logging.Formatter(FORMAT, TIME_FORMAT))
+    root.addHandler(handler)
+    logging.getLogger("mmeval").setLevel(level)

@@ -1,0 +1,42 @@
+"""Markdown tables that read well on a terminal and are safe to print."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+MAX_CELL = 80
+
+
+def printable(text: str, *, limit: int = MAX_CELL) -> str:
+    """Text that can neither steer a terminal nor break a Markdown table; labels come from data sets."""
+    safe = "".join(char if char.isprintable() else " " for char in str(text)).replace("|", "\\|")
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def table_lines(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, right_aligned: AbstractSet[str] = frozenset()
+) -> list[str]:
+    """The lines of a table. Cells are taken as they are: pass what comes from outside through :func:`printable`."""
+    widths = [max(_width(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
+    right = [header in right_aligned for header in headers]
+    rules = (
+        "-" * (width - 1) + ":" if at_right else "-" * width for width, at_right in zip(widths, right, strict=True)
+    )
+    return [_line(headers, widths, right), f"|{'|'.join(rules)}|", *(_line(row, widths, right) for row in rows)]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = (
+        " " * (width - _width(cell)) + cell if at_right else cell + " " * (width - _width(cell))
+        for cell, width, at_right in zip(cells, widths, right, strict=True)
+    )
+    return f"|{'|'.join(padded)}|"
+
+
+def _width(text: str) -> int:
+    """Columns on a terminal: wide East Asian characters take two, combining marks none."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )

@@ -1,0 +1,199 @@
+"""The results file, in the layout of lm-evaluation-harness: its readers load it unchanged.
+
+What that layout has no place for stands beside it under ``mmeval``: counts of what was not scored, bounds, intervals,
+slices, and what keeps the result from being compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from mmeval._version import __version__
+from mmeval.errors import MmevalError
+from mmeval.lines import write_atomic
+from mmeval.options import RunOutcome
+from mmeval.records import FORMAT_VERSION, Result
+from mmeval.report.context import ReportContext, as_arguments, without_secrets
+from mmeval.task import Task
+
+_FILTER = "none"
+_OTHER_SEEDS = 1234
+
+
+def file_time(moment: datetime) -> str:
+    """A time as the file names have it: ISO, dashes for colons."""
+    return moment.isoformat().replace(":", "-")
+
+
+def write_results(
+    outcome: RunOutcome, context: ReportContext, *, moment: datetime, task_hashes: Mapping[str, str] | None = None
+) -> Path:
+    """Write ``results_<time>.json`` into the run folder, or where the context says. Raises StorageError."""
+    file = (context.folder or outcome.folder) / f"{context.stem}_{file_time(moment)}.json"
+    document = results_document(outcome, context, task_hashes or {})
+    write_atomic(file, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False).encode())
+    return file
+
+
+def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: Mapping[str, str]) -> dict[str, Any]:
+    """The whole file as JSON values."""
+    tasks, groups = outcome.selection.tasks, outcome.selection.groups
+    names = {task.name: task.alias for task in tasks}
+    group_names = {group.name: group.alias for group in groups}
+    instruction = context.system_instruction
+    return {
+        "results": {
+            **_numbers(outcome.results, names),
+            **_numbers(outcome.group_results, group_names, keep_empty=False),
+        },
+        "groups": _numbers(outcome.group_results, group_names, keep_empty=False),
+        "group_subtasks": {
+            **{group.name: list(group.members) for group in groups},
+            **{task.name: [] for task in tasks},
+        },
+        "configs": {task.name: _config(task) for task in tasks},
+        "versions": {
+            **{task.name: task.version for task in tasks},
+            **{group.name: group.version for group in groups if group.version},
+        },
+        "n-shot": dict.fromkeys((*names, *group_names), 0),
+        "higher_is_better": _directions((*outcome.results, *outcome.group_results)),
+        "n-samples": {task.name: _sample_counts(task, outcome.results) for task in tasks},
+        "config": _run_config(context),
+        "git_hash": _git_hash(),
+        "date": _timestamp(outcome.started),
+        "pretty_env_info": _environment(),
+        "mmeval_version": __version__,
+        "task_hashes": dict(task_hashes),
+        "model_source": context.model,
+        "model_name": outcome.model_name,
+        "model_name_sanitized": re.sub(r'["<>:/|\\?*\[\]]+', "__", outcome.model_name),
+        "system_instruction": instruction or None,
+        "system_instruction_sha": hashlib.sha256(instruction.encode()).hexdigest() if instruction else None,
+        "fewshot_as_multiturn": None,
+        "chat_template": None,
+        "chat_template_sha": None,
+        "start_time": outcome.started,
+        "total_evaluation_time_seconds": str(outcome.seconds),
+        "mmeval": _ours(outcome),
+    }
+
+
+def _numbers(results: tuple[Result, ...], aliases: Mapping[str, str], *, keep_empty: bool = True) -> dict[str, Any]:
+    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices. A value that is unknown is null; its
+    standard error is "N/A", as readers of this layout expect."""
+    found: dict[str, dict[str, Any]] = {name: {"alias": alias} for name, alias in aliases.items()}
+    for result in results:
+        if result.slice:
+            continue
+        entry = found.setdefault(result.task, {"alias": result.task})
+        entry["sample_len"] = max(result.n, entry.get("sample_len", 0))
+        entry[f"{result.metric},{_FILTER}"] = result.value
+        entry[f"{result.metric}_stderr,{_FILTER}"] = "N/A" if result.stderr is None else result.stderr
+    return {name: entry for name, entry in found.items() if keep_empty or len(entry) > 1}
+
+
+def _directions(results: tuple[Result, ...]) -> dict[str, dict[str, bool]]:
+    found: dict[str, dict[str, bool]] = {}
+    for result in results:
+        found.setdefault(result.task, {})[result.metric] = result.higher_is_better
+    return found
+
+
+def _config(task: Task) -> dict[str, Any]:
+    return {
+        **task.config,
+        "task": task.name,
+        "output_type": "generate_until",
+        "repeats": task.repeats,
+        "num_fewshot": 0,
+        "metric_list": [{"metric": name} for metric in task.metrics for name in metric.bound.metric.outputs],
+    }
+
+
+def _sample_counts(task: Task, results: tuple[Result, ...]) -> dict[str, int]:
+    """``original``: rows of the data set; ``effective``: samples that this run asked."""
+    trials = max((result.n for result in results if result.task == task.name and not result.slice), default=0)
+    effective = trials // max(1, task.repeats)
+    try:
+        return {"original": max(len(task.dataset()), effective), "effective": effective}
+    except MmevalError:  # a run folder that is scored again may be all that is left of the data
+        return {"original": effective, "effective": effective}
+
+
+def _run_config(context: ReportContext) -> dict[str, Any]:
+    return {
+        "model": context.model,
+        "model_args": as_arguments(context.model_args) if context.model_args else "",
+        "batch_size": context.shown_batch_size,
+        "batch_sizes": [],
+        "device": None,
+        "use_cache": context.use_cache or None,
+        "limit": context.limit,
+        "bootstrap_iters": 0,
+        "gen_kwargs": without_secrets(context.gen_kwargs) or None,
+        "random_seed": context.seed,
+        "numpy_seed": _OTHER_SEEDS,
+        "torch_seed": _OTHER_SEEDS,
+        "fewshot_seed": _OTHER_SEEDS,
+        "profile": context.profile or "standard",
+        **context.metadata,
+    }
+
+
+def _ours(outcome: RunOutcome) -> dict[str, Any]:
+    return {
+        "format": FORMAT_VERSION,
+        "counts": asdict(outcome.counts),
+        "results": [result.to_json() for result in (*outcome.results, *outcome.group_results)],
+        "protocols": {task.name: task.protocol_name for task in outcome.selection.tasks},
+        "metrics": {
+            task.name: {
+                metric.bound.name: {
+                    "version": metric.bound.metric.version,
+                    "switches": dict(metric.bound.params),
+                    "profile": metric.bound.profile,
+                    "aggregation": metric.aggregation,
+                    "unavailable": metric.unavailable,
+                }
+                for metric in task.metrics
+            }
+            for task in outcome.selection.tasks
+        },
+        "not_comparable": [task.name for task in outcome.selection.tasks if not task.comparable],
+        "score_sets": {task: path.name for task, path in outcome.score_sets.items()},
+        "complaints": list(outcome.complaints),
+        "exit_code": outcome.exit_code,
+    }
+
+
+def _timestamp(started: str) -> float:
+    """Seconds since 1970 of a local time that is written with dashes for colons."""
+    return datetime.strptime(started, "%Y-%m-%dT%H-%M-%S").timestamp()
+
+
+def _environment() -> str:
+    return f"mmeval {__version__}; Python {platform.python_version()} ({sys.platform}); {platform.platform()}"
+
+
+def _git_hash() -> str | None:
+    """The commit of mmeval when it runs from a checkout."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

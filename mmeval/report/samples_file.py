@@ -1,0 +1,114 @@
+"""The samples file: one JSON line a sample, in lm-evaluation-harness's layout, with the ordered parts beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import Interleaved
+from mmeval.digest import canonical_json
+from mmeval.errors import StorageError
+from mmeval.records import GenerationParams, Message, Sample, Score, Trial
+
+
+@dataclass(frozen=True)
+class SampleRow:
+    """A sample with its trials, in the order of the repeats, and the scores of each trial by output name."""
+
+    index: int
+    sample: Sample
+    prompt: tuple[Message, ...]
+    params: GenerationParams
+    trials: Sequence[Trial]
+    scores: Sequence[Mapping[str, Score]]
+
+
+def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
+    """Write the file line by line; nothing but the present row is held.
+
+    Returns the task's hash: over the hashes of documents, prompts and targets. Raises StorageError.
+    """
+    whole = hashlib.sha256()
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as out:
+            for row in rows:
+                line = sample_line(row)
+                whole.update((line["doc_hash"] + line["prompt_hash"] + line["target_hash"]).encode())
+                out.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+        temporary.replace(file)
+    except OSError as error:
+        raise StorageError(
+            f"{file}: cannot be written ({error.strerror}); free space or choose another folder"
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return whole.hexdigest()
+
+
+def sample_line(row: SampleRow) -> dict[str, Any]:
+    """One line. A metric's own key is the mean of the repeats that were scored, null when none was."""
+    document = row.sample.to_json()
+    prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
+    target = row.sample.references[0].rendered() if row.sample.references else ""
+    texts = [_text(trial.output) for trial in row.trials]
+    names = list(dict.fromkeys(name for scores in row.scores for name in scores))
+    own = {name: _mean([scores[name] for scores in row.scores if name in scores]) for name in names}
+    line: dict[str, Any] = {
+        "doc_id": row.index,
+        "doc": document,
+        "target": target,
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": row.params.to_json()}},
+        "resps": [texts],
+        "filtered_resps": texts[:1],
+        "filter": "none",
+        "metrics": names,
+        "doc_hash": hashlib.sha256(canonical_json(document)).hexdigest(),
+        "prompt_hash": _sha(prompt),
+        "target_hash": _sha(target),
+        "parts": [None if trial.output is None else trial.output.to_json() for trial in row.trials],
+        "error": [None if trial.error is None else trial.error.to_json() for trial in row.trials],
+        "unscored": [_unscored(scores) for scores in row.scores],
+        "scores": [{name: score.to_json() for name, score in scores.items()} for scores in row.scores],
+        "usage": [_usage(trial) for trial in row.trials],
+        "judge": [_judges(trial) for trial in row.trials],
+    }
+    return {**own, **line}  # a metric that is named like a fixed key must not hide it; `scores` has it all the same
+
+
+def _text(output: Interleaved | None) -> str:
+    """The answer with a placeholder for everything that is not text; empty when there is none (see ``error``)."""
+    return "" if output is None else output.rendered()
+
+
+def _mean(scores: Sequence[Score]) -> float | None:
+    values = [score.value for score in scores if score.status == "scored" and score.value is not None]
+    return sum(values) / len(values) if values else None
+
+
+def _unscored(scores: Mapping[str, Score]) -> dict[str, str]:
+    return {name: score.reason for name, score in scores.items() if score.status != "scored"}
+
+
+def _usage(trial: Trial) -> dict[str, int]:
+    """Tokens of all exchanges of a trial, as the servers counted them."""
+    return {
+        "input_tokens": sum(exchange.response.usage.input_tokens for exchange in trial.exchanges),
+        "output_tokens": sum(exchange.response.usage.output_tokens for exchange in trial.exchanges),
+    }
+
+
+def _judges(trial: Trial) -> list[str]:
+    """Who served the roles other than the model under test, once each."""
+    served = (f"{e.role}={e.response.served}" for e in trial.exchanges if e.role != "model" and e.response.served)
+    return list(dict.fromkeys(served))
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

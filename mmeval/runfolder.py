@@ -1,0 +1,215 @@
+"""A run's folder: who may write in it, what made it, and what was asked and answered there.
+
+    run.json               what the run is: identity, provenance, resolved task files, every command that extended it
+    run.lock               held by the process that works here
+    journal/               answers (see mmeval.journal)
+    media/                 produced media, by content
+    samples/<task>.jsonl   the samples as they were asked: labels and references, so that the folder explains itself
+    trials/<task>.jsonl    which journalled answers make up each trial
+    scores/<task>/<set>/   score rows (see mmeval.scoreset)
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import re
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mmeval._version import __version__
+from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
+from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic
+from mmeval.records import FORMAT_VERSION, Sample
+
+WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fresh starts this one over"
+
+
+def file_name(name: str) -> str:
+    """A name of a task or model as one safe file name."""
+    safe = re.sub(r"[^\w.+=-]+", "__", name).strip("._")
+    return safe[:120] or "unnamed"
+
+
+class RunFolder:
+    """Opened by one process at a time. Raises RunLockedError when another one works here."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._record: dict[str, Any] = {}
+        self._lock = self._take_lock()
+        try:
+            self._record = self.read_record(path)
+        except UsageError:
+            self.close()
+            raise
+
+    journal = property(lambda self: self.path / "journal")
+    media = property(lambda self: self.path / "media")
+
+    @staticmethod
+    def read_record(path: Path) -> dict[str, Any]:
+        """``run.json``; empty for a new folder. Raises UsageError for one that cannot be read."""
+        file = path / "run.json"
+        if not file.is_file():
+            return {}
+        try:
+            record: dict[str, Any] = json.loads(file.read_bytes())
+        except ValueError as error:
+            raise UsageError(f"{file}: is damaged ({error}); restore it, or start over with --fresh") from None
+        if record.get("format", 0) > FORMAT_VERSION:
+            raise UsageError(f"{file}: was written by a newer mmeval ({record.get('mmeval')}); upgrade mmeval to use it")
+        return record
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        return self._record
+
+    def claim(self, identity: Mapping[str, Any], answers: int) -> None:
+        """Compare who is asked now with who was asked before. Raises IdentityChangedError naming what changed."""
+        before = self._record.get("identity")
+        if before is None or not answers:
+            return
+        changes = list(_differences(before, json.loads(json.dumps(identity))))
+        if changes:
+            raise IdentityChangedError(
+                f"{self.path}: the run changed ({'; '.join(changes)}) after {answers} answers. {WAYS_OUT}"
+            )
+
+    def describe(
+        self,
+        *,
+        identity: Mapping[str, Any],
+        provenance: Mapping[str, Any],
+        tasks: Mapping[str, Any],
+        options: Mapping[str, Any],
+        command: str,
+    ) -> None:
+        """Write ``run.json``: the first identity stays, this session is added, tasks are merged."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        session = {"started": now, "command": command, "mmeval": __version__, "provenance": dict(provenance)}
+        self._record.update(
+            format=FORMAT_VERSION,
+            mmeval=__version__,
+            created=self._record.get("created", now),
+            identity=dict(identity),
+            options=dict(options),
+            tasks={**self._record.get("tasks", {}), **tasks},
+            sessions=[*self._record.get("sessions", []), session],
+        )
+        write_atomic(self.path / "run.json", json.dumps(self._record, indent=1, ensure_ascii=False).encode())
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+    def _take_lock(self) -> int:
+        file = self.path / "run.lock"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageError(f"{file}: cannot be written ({error.strerror}); choose another --output_path") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            owner = os.pread(lock, 200, 0).decode(errors="replace").strip()
+            os.close(lock)
+            raise RunLockedError(
+                f"{self.path}: another process is working here ({owner}). Wait for it, or name another --run_id"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n".encode(), 0)
+        return lock
+
+
+def provenance() -> dict[str, Any]:
+    """What is recorded of the machine and the libraries; it never decides what may be reused."""
+    return {"python": platform.python_version(), "platform": platform.platform(), "argv0": Path(sys.argv[0]).name}
+
+
+def set_aside(path: Path) -> Path | None:
+    """For ``--fresh``: move an earlier run out of the way, whole; nothing that was paid for is deleted."""
+    if not path.exists():
+        return None
+    target = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}")
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be moved aside ({error.strerror})") from None
+    return target
+
+
+class TaskRecords:
+    """The samples that were asked and the trials that were made, of one task. Appended, buffered: both can be made
+    again from the task and the journal, so a crash costs nothing."""
+
+    def __init__(self, folder: Path, task: str) -> None:
+        name = f"{file_name(task)}.jsonl"
+        self._sample_file, self._trial_file = folder / "samples" / name, folder / "trials" / name
+        self._samples: BinaryIO | None = None
+        self._trials: BinaryIO | None = None
+        self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}
+        self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self._trial_file)}
+
+    def keep_sample(self, index: int, sample: Sample, line: bytes) -> None:
+        if self._known_samples and self._known_samples.get(index) == sample.digest:
+            return
+        if self._samples is None:
+            self._samples = open_append(self._sample_file)
+        self._samples.write(b'{"i":%d,"d":"%s","sample":%s}\n' % (index, sample.digest.encode(), line))
+
+    def keep_trial(self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]) -> None:
+        if self._known_trials and self._known_trials.get(trial_key(index, repeat)) == trial_digest:
+            return
+        if self._trials is None:
+            self._trials = open_append(self._trial_file)
+        self._trials.write(to_line({"i": index, "n": repeat, "d": trial_digest, **row}) + b"\n")
+
+    def flush(self) -> None:
+        for file in (self._samples, self._trials):
+            if file is not None:
+                file.flush()
+
+    def close(self) -> None:
+        for file in (self._samples, self._trials):
+            if file is not None:
+                file.close()
+        self._samples = self._trials = None
+
+    def trials(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Every trial (its latest form) with its sample's row, in the order of the data set."""
+        self.flush()
+        samples = {row["i"]: offset for offset, row in read_rows(self._sample_file)}
+        latest = {trial_key(row["i"], row["n"]): offset for offset, row in read_rows(self._trial_file)}
+        if not latest:
+            return
+        with self._sample_file.open("rb") as sample_file, self._trial_file.open("rb") as trial_file:
+            for _, offset in sorted(latest.items()):
+                trial_file.seek(offset)
+                trial = from_line(trial_file.readline())
+                sample_file.seek(samples[trial["i"]])
+                yield trial, from_line(sample_file.readline())["sample"]
+
+
+def trial_key(index: int, repeat: int) -> int:
+    """Sample and repeat as one number, in the order of the data set."""
+    return index << 16 | repeat
+
+
+def _differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for key in sorted({*before, *now}):
+            yield from _differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
+    elif before != now:
+        yield f"{name} {_short(before)} -> {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False) if value is not None else "none"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,115 @@
+"""A score set: the score rows of one task under one definition of its metrics.
+
+The folder is named by that definition (metric versions and switches, the judge, the rule for missing output), so a
+new judge or a changed metric makes a set beside the old one. ``plan.json`` says what the definition is. Rows are
+appended to ``rows.jsonl`` as they come and put in the order of the data set in ``scores.jsonl`` at the end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mmeval.digest import digest
+from mmeval.errors import StorageError
+from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic
+from mmeval.runfolder import file_name, trial_key
+
+
+class ScoreSet:
+    """One row a trial: ``{"i", "n", "s", "d", "status", "scores": {output: score}, "labels", "cluster"}``.
+
+    ``i`` is the sample's place in the data set, ``n`` the repeat, ``d`` the trial's digest. Where a trial has several
+    rows, later ones complete or replace earlier ones.
+    """
+
+    def __init__(self, run: Path, task: str, plan: Mapping[str, Any]) -> None:
+        self.name = digest(plan)[:12]
+        self.folder = run / "scores" / file_name(task) / self.name
+        self._rows, self._sorted = self.folder / "rows.jsonl", self.folder / "scores.jsonl"
+        self._file: BinaryIO | None = None
+        self._plan = plan
+        self.complete = self._complete()
+
+    def covers(self, index: int, repeat: int, trial_digest: str) -> bool:
+        """Whether a trial was scored in full, by an earlier process."""
+        return bool(self.complete) and self.complete.get(trial_key(index, repeat)) == trial_digest
+
+    def add(self, lines: bytes) -> None:
+        """Keep rows, at once. Raises StorageError."""
+        if self._file is None:
+            write_atomic(self.folder / "plan.json", json.dumps(self._plan, indent=1, ensure_ascii=False).encode())
+            self._file = open_append(self._rows, buffering=0)
+        try:
+            self._file.write(lines)
+        except OSError as error:
+            raise StorageError(
+                f"{self._rows}: cannot be written ({error.strerror}). The answers are kept: free space, then run the "
+                "same command to score the rest"
+            ) from None
+
+    def finish(self) -> None:
+        """Sort the rows into ``scores.jsonl``, one line a trial, whatever order and how many processes they came from."""
+        self.close()
+        if not self._rows.is_file():
+            return
+        places: dict[int, list[tuple[Path, int]]] = {}
+        for path in (self._sorted, self._rows):
+            for offset, row in read_rows(path):
+                places.setdefault(trial_key(row["i"], row["n"]), []).append((path, offset))
+        temporary = self._sorted.with_name(".scores.jsonl")
+        readers = {path: path.open("rb") for path in (self._sorted, self._rows) if path.is_file()}
+        try:
+            with temporary.open("wb") as out:
+                for _, found in sorted(places.items()):
+                    out.write(_merged([_line_at(readers[path], offset) for path, offset in found]))
+            temporary.replace(self._sorted)
+        except OSError as error:
+            raise StorageError(f"{self._sorted}: cannot be written ({error.strerror})") from None
+        finally:
+            for reader in readers.values():
+                reader.close()
+        self._rows.unlink()
+
+    def rows(self, wanted: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:
+        """The finished rows of the trials that are wanted, in the order of the data set."""
+        for _, row in read_rows(self._sorted):
+            if wanted(row["i"], row["n"]):
+                yield row
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _complete(self) -> dict[int, str]:
+        """Trials whose every output is scored: key to trial digest."""
+        outputs = set(self._plan["outputs"])
+        scored: dict[int, tuple[str, set[str]]] = {}
+        for path in (self._sorted, self._rows):
+            for _, row in read_rows(path):
+                key = trial_key(row["i"], row["n"])
+                before = scored.get(key, ("", set()))
+                names = {name for name, score in row["scores"].items() if score["status"] != "unscored"}
+                scored[key] = (row["d"], names | (before[1] if before[0] == row["d"] else set()))
+        return {key: digest_ for key, (digest_, names) in scored.items() if names >= outputs}
+
+
+def _line_at(file: BinaryIO, offset: int) -> bytes:
+    file.seek(offset)
+    return file.readline()
+
+
+def _merged(lines: list[bytes]) -> bytes:
+    """The rows of one trial as one: scores of the same answer are put together, an older answer's are dropped."""
+    if len(lines) == 1:
+        return lines[0]
+    rows = [from_line(line) for line in lines]
+    last = rows[-1]
+    scores: dict[str, Any] = {}
+    for row in rows:
+        if row["d"] == last["d"]:
+            scores.update(row["scores"])
+    return to_line({**last, "scores": dict(sorted(scores.items()))}) + b"\n"

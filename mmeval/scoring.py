@@ -1,0 +1,314 @@
+"""Scoring: trials become score rows, in worker processes, while requests are still in flight.
+
+A trial travels as one line of JSON (what the journal and the sample file hold anyway), is decoded once, and all metrics
+of its task score the same objects. A metric that kills its process costs that one trial its score, with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from mmeval.content import Interleaved
+from mmeval.lines import from_line, to_line
+from mmeval.metric import BoundMetric, load_metric
+from mmeval.records import ErrorInfo, Exchange, Response, Sample, Score, Trial
+
+BATCH = 32
+IDLE_FLUSH = 0.05
+"""Seconds after which a batch goes although it is not full, so that the first scores come with the first answers."""
+BATCHES_IN_FLIGHT = 16
+METRIC_SECONDS = 300.0
+"""A metric that needs longer for one trial leaves it unscored."""
+
+
+@dataclass(frozen=True)
+class ScoringPlan:
+    """What a worker must know of one task. Metrics are named, so that a plan can be sent to a fresh process.
+
+    ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to the reason known before the run.
+    """
+
+    task: str
+    metrics: tuple[tuple[str, Mapping[str, Any], str], ...]
+    unavailable: Mapping[str, str]
+    missing_output: float | None
+    labels: tuple[str, ...]
+    cluster_key: str
+    media_root: Path
+    judged_outputs: tuple[str, ...] = ()
+
+
+def trial_line(
+    sample_line: bytes,
+    *,
+    index: int,
+    repeat: int,
+    digest: str,
+    exchanges: Sequence[Exchange],
+    responses: Sequence[bytes],
+    output: Interleaved | None,
+    error: ErrorInfo | None,
+) -> bytes:
+    """A trial as one JSON object. ``output`` is spelt out only where it is not the only exchange's own output."""
+    calls = b",".join(
+        b'{"path":"%s","role":%s,"d":"%s","response":%s}'
+        % (e.path.encode(), to_line(e.role), e.request_digest.encode(), line)
+        for e, line in zip(exchanges, responses, strict=True)
+    )
+    same = len(exchanges) == 1 and output is exchanges[0].response.output
+    tail = b"" if same or output is None else b',"output":' + to_line(output.to_json())
+    tail += b"" if error is None else b',"error":' + to_line(error.to_json())
+    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (index, repeat, digest.encode(), sample_line)
+    return b'%s,"exchanges":[%s]%s}' % (head, calls, tail)
+
+
+def trial_from(row: Mapping[str, Any], media_root: Path) -> Trial:
+    """The trial of a line made by :func:`trial_line`."""
+    exchanges = tuple(
+        Exchange(e["path"], e["role"], e["d"], Response.from_json(e["response"], media_root)) for e in row["exchanges"]
+    )
+    error = row.get("error")
+    if error is not None:
+        output = None
+    elif "output" in row:
+        output = Interleaved.from_json(row["output"], media_root)
+    else:
+        output = exchanges[0].response.output
+    return Trial(
+        sample=Sample.from_json(row["sample"], media_root),
+        repeat=row["n"],
+        exchanges=exchanges,
+        output=output,
+        error=None if error is None else ErrorInfo.from_json(error),
+    )
+
+
+def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: Mapping[str, Score]) -> bytes:
+    """One line of a score set."""
+    status = "ok" if trial.error is None else "unsupported" if trial.error.kind == "unsupported" else "failed"
+    record: dict[str, Any] = {"i": row["i"], "n": row["n"], "s": trial.sample.id, "d": row["d"], "status": status}
+    if trial.error is not None:
+        record["error"] = trial.error.to_json()
+    record["scores"] = {name: scores[name].to_json() for name in sorted(scores)}
+    if plan.labels:
+        record["labels"] = {key: trial.sample.metadata.get(key) for key in plan.labels}
+    if plan.cluster_key:
+        record["cluster"] = str(trial.sample.metadata.get(plan.cluster_key, trial.sample.id))
+    return to_line(record) + b"\n"
+
+
+def score_trial(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric]) -> dict[str, Score]:
+    """All scores of one trial that need no judge. A trial without an answer has none; an empty answer has the score
+    that the benchmark defines for it, where it does."""
+    if trial.error is not None:
+        return {}
+    scores = {name: Score.unavailable(reason) for name, reason in plan.unavailable.items()}
+    missing = plan.missing_output is not None and trial.output is not None and trial.output.empty
+    if missing:
+        empty = Score(plan.missing_output, evidence={"missing_output": True})
+        scores.update(dict.fromkeys(plan.judged_outputs, empty))
+        return scores | {name: empty for bound in metrics for name in bound.metric.outputs}
+    for bound in metrics:
+        with _time_limit(METRIC_SECONDS):
+            scores.update(bound.score(trial))
+    return scores
+
+
+class Worker:
+    """What a worker process holds: the plans, and each task's metrics once they are loaded."""
+
+    def __init__(self, plans: Sequence[ScoringPlan]) -> None:
+        self._plans = plans
+        self._metrics: dict[int, list[BoundMetric]] = {}
+
+    def score(self, batch: Sequence[tuple[int, bytes]]) -> list[bytes]:
+        """Rows for trials given as (position of the plan, line)."""
+        return [self._score_one(position, line) for position, line in batch]
+
+    def _score_one(self, position: int, line: bytes) -> bytes:
+        plan, row = self._plans[position], from_line(line)
+        metrics = self._metrics.get(position)
+        if metrics is None:
+            metrics = [load_metric(name).bind(params, profile) for name, params, profile in plan.metrics]
+            self._metrics[position] = metrics
+        trial = trial_from(row, plan.media_root)
+        return score_row(row, trial, plan, score_trial(trial, plan, metrics))
+
+
+_worker: Worker | None = None
+
+
+def _start_worker(plans: Sequence[ScoringPlan]) -> None:
+    global _worker  # noqa: PLW0603  the one thing a worker process is
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
+    _worker = Worker(plans)
+
+
+def _die_with(parent: int) -> None:
+    """A killed parent cannot say good-bye; its workers leave when they see that they were adopted."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def _score_in_worker(batch: Sequence[tuple[int, bytes]]) -> list[bytes]:
+    assert _worker is not None
+    return _worker.score(batch)
+
+
+def _ready() -> bool:
+    return True
+
+
+class Scorer:
+    """Sends finished trials to the workers and hands the rows back, in batches.
+
+    ``deliver(position, rows)`` is called in the event loop's thread. With no workers the scoring happens in a thread
+    of this process.
+    """
+
+    def __init__(self, plans: Sequence[ScoringPlan], workers: int, deliver: Callable[[int, bytes], None]) -> None:
+        self._plans, self._workers, self._deliver = plans, workers, deliver
+        self._pool: Executor | None = None
+        self._local = Worker(plans)
+        self._waiting: list[tuple[int, bytes]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(BATCHES_IN_FLIGHT)
+        self._alone = asyncio.Lock()
+        self._failure: BaseException | None = None
+
+    def start(self) -> None:
+        """Start the processes: before the event loop, its threads and the run folder's lock, none of which a forked
+        process may inherit."""
+        if self._workers:
+            self._pool = self._new_pool(self._workers)
+            self._pool.submit(_ready)
+
+    def _new_pool(self, workers: int) -> ProcessPoolExecutor:
+        forkable = sys.platform == "linux" and threading.active_count() == 1
+        context = multiprocessing.get_context("fork" if forkable else "spawn")
+        return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(self._plans,))
+
+    async def add(self, position: int, line: bytes) -> None:
+        """Queue a trial; waits only when the workers are far behind. Raises what went wrong while delivering rows."""
+        if self._failure is not None:
+            raise self._failure
+        self._waiting.append((position, line))
+        if len(self._waiting) >= BATCH:
+            await self._flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(IDLE_FLUSH, self._flush_idle)
+
+    async def drain(self) -> None:
+        """Wait until everything that was queued is scored and delivered."""
+        await self._flush()
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+        if self._failure is not None:
+            raise self._failure
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _flush_idle(self) -> None:
+        self._timer = None
+        task = asyncio.get_running_loop().create_task(self._flush())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._waiting:
+            return
+        batch, self._waiting = self._waiting, []
+        await self._room.acquire()
+        task = asyncio.get_running_loop().create_task(self._score(batch))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _score(self, batch: list[tuple[int, bytes]]) -> None:
+        try:
+            rows = await self._rows(batch)
+            for position in {position for position, _ in batch}:
+                mine = [row for (p, _), row in zip(batch, rows, strict=True) if p == position]
+                self._deliver(position, b"".join(mine))
+        except BaseException as error:
+            self._failure = self._failure or error
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._room.release()
+
+    async def _rows(self, batch: list[tuple[int, bytes]]) -> list[bytes]:
+        loop = asyncio.get_running_loop()
+        pool = self._pool
+        if pool is None:
+            return await loop.run_in_executor(None, self._local.score, batch)
+        try:
+            return await loop.run_in_executor(pool, _score_in_worker, batch)
+        except BrokenProcessPool:
+            if self._pool is pool:
+                self._pool = self._new_pool(self._workers)
+            return [await self._row_alone(item) for item in batch]
+
+    async def _row_alone(self, item: tuple[int, bytes]) -> bytes:
+        """Score one trial of a batch whose process died, in a process of its own: the one that kills it again is to
+        blame and is unscored."""
+        async with self._alone:
+            pool = self._new_pool(1)
+            try:
+                rows = await asyncio.get_running_loop().run_in_executor(pool, _score_in_worker, [item])
+                return rows[0]
+            except BrokenProcessPool:
+                return self._blamed(item)
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _blamed(self, item: tuple[int, bytes]) -> bytes:
+        position, line = item
+        plan, row = self._plans[position], from_line(line)
+        reason = "the scoring process died on this answer (out of memory, or a library crashed)"
+        outputs = [name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs]
+        scores = dict.fromkeys(outputs, Score.unscored(reason))
+        return score_row(row, trial_from(row, plan.media_root), plan, scores)
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Interrupt Python code after a time; only a worker's main thread can, elsewhere there is no limit."""
+    if _worker is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _too_long)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _too_long(_signal: int, _frame: FrameType | None) -> None:
+    raise TimeoutError(f"the metric needed more than {METRIC_SECONDS:g} seconds for one answer")

@@ -1,0 +1,120 @@
+"""A task: a task file put together with the plugins that it names, ready to be run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.aggregate import Aggregator
+from mmeval.content import Interleaved, PartKind
+from mmeval.dataset import Dataset
+from mmeval.metric import BoundMetric
+from mmeval.program import Ask, Program
+from mmeval.records import GenerationParams, Message, Sample
+
+
+@dataclass(frozen=True)
+class TaskOverrides:
+    """What the command line changes in the chosen tasks. Each field is the flag of the same name.
+
+    ``data`` is ``"bundled"`` or empty; ``gen_kwargs`` is merged over ``generation_kwargs``;
+    ``metric_args`` maps a metric to switches; None and empty leave a task as its file says.
+    """
+
+    data: str = ""
+    data_dir: Path | None = None
+    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    metric_args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    skip_metric: tuple[str, ...] = ()
+    profile: str = ""
+    repeats: int | None = None
+    system_instruction: str = ""
+
+
+@dataclass(frozen=True)
+class TaskMetric:
+    """One entry of ``metric_list``: a metric with its switches, and how its scores become one number."""
+
+    bound: BoundMetric
+    aggregator: Aggregator
+    aggregation: str = "mean"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    unavailable: str = ""
+    """Why it cannot be computed here (an extra, a role that is missing); empty when it can."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One runnable task.
+
+    ``config`` is the resolved task file as JSON: what is recorded and what a changed task is recognised by. ``prompt``
+    makes the messages of a sample, ``protocol`` the program that asks them. ``wanted`` gives the kinds of part that a
+    sample's answer should have.
+    """
+
+    name: str
+    alias: str
+    version: str
+    file: Path
+    config: Mapping[str, Any]
+    dataset: Callable[[], Dataset]
+    prompt: Callable[[Sample], tuple[Message, ...]]
+    protocol: Callable[[Ask], Program[Interleaved]]
+    protocol_name: str
+    wanted: Callable[[Sample], tuple[PartKind, ...]]
+    params: GenerationParams
+    metrics: tuple[TaskMetric, ...]
+    repeats: int = 1
+    missing_output: float | None = None
+    """The score of an answer that came but is empty, where the benchmark defines one; None: such an answer is scored
+    by the metric like any other."""
+    cluster_key: str = ""
+    breakdown: tuple[str, ...] = ()
+    filter: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    roles: Mapping[str, GenerationParams] = field(default_factory=dict)
+    """Generation parameters of other roles, such as the judge's, by name."""
+    input_modalities: tuple[PartKind, ...] = ()
+    """The kinds of part that samples hold; empty when the file does not say."""
+    comparable: bool = True
+    """False for bundled samples: the result cannot be compared with a published number."""
+
+    def selected(self, sample: Sample) -> bool:
+        """Whether the task's ``filter`` keeps a sample: each key's label is the wanted value, or one of a list."""
+        for key, wanted in self.filter.items():
+            label = sample.metadata.get(key)
+            if label not in wanted if isinstance(wanted, list) else label != wanted:
+                return False
+        return True
+
+
+@dataclass(frozen=True)
+class GroupMetric:
+    """One entry of a group's ``aggregate_metric_list``."""
+
+    metric: str
+    weight_by_size: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tasks reported together. ``members`` are names of tasks and of groups, in the order of the file."""
+
+    name: str
+    alias: str
+    members: tuple[str, ...]
+    metrics: tuple[GroupMetric, ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What ``--tasks`` named: the tasks to run, once each, and the groups to report, outermost first."""
+
+    tasks: tuple[Task, ...]
+    groups: tuple[Group, ...] = ()
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks)

@@ -1,0 +1,291 @@
+"""Task files: what one YAML file and its includes say, checked against the schema, every fault with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from mmeval._version import __version__
+from mmeval.errors import TaskFileError, UsageError, did_you_mean
+from mmeval.records import GenerationParams
+from mmeval.requirement import satisfies
+from mmeval.taskschema import REFUSED, GroupKeys, GroupMetricKeys, TaskKeys
+from mmeval.taskyaml import Document, KeyPath, Problem, read_document
+
+Keys = TypeVar("Keys", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """One task as its file says it, includes and overrides applied."""
+
+    keys: TaskKeys
+    document: Document
+
+    @property
+    def name(self) -> str:
+        return self.keys.task
+
+    @property
+    def version(self) -> str:
+        """``metadata.version`` as it is written: ``1.10`` is not ``1.1``."""
+        return _written(self.document, ("metadata", "version"))
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the task's own YAML file."""
+        return self.document.file.parent
+
+    def beside(self, key: str) -> Path:
+        """The folder of the file in which ``key`` was written: what a path in its value is relative to."""
+        return self.document.place((key,)).file.parent
+
+
+@dataclass(frozen=True)
+class GroupFile:
+    """One group as its file says it. ``members`` are names or documents (inline groups, tasks with overrides)."""
+
+    keys: GroupKeys
+    document: Document
+
+    @property
+    def name(self) -> str:
+        return self.keys.group
+
+    @property
+    def version(self) -> str:
+        return _written(self.document, ("metadata", "version"))
+
+    @property
+    def members(self) -> Iterator[tuple[KeyPath, str | Document]]:
+        listed = self.document.data["task"]
+        if isinstance(listed, str):
+            yield ("task",), listed
+            return
+        for position, member in enumerate(listed):
+            path = ("task", position)
+            yield path, member if isinstance(member, str) else self.document.at(path)
+
+
+class TaskFiles:
+    """Reads task files with what they include, each file once.
+
+    ``roots`` are the folders that an include may lead into: the packages of tasks and the folders of
+    ``--include_path``. A file outside all of them may include what lies in its own folder.
+    """
+
+    def __init__(self, roots: Sequence[Path] = ()) -> None:
+        self._roots = tuple(root.resolve() for root in roots)
+        self._read: dict[Path, Document] = {}
+
+    def document(self, file: Path) -> Document:
+        """A file with its includes resolved: later keys override, and the file's own override all.
+
+        Raises TaskFileError for a file that cannot be read, an include that is missing, leads outside, or leads back.
+        """
+        return self._resolved(self.own(file), (file.resolve(),))
+
+    def completed(self, document: Document) -> Document:
+        """A document made from a part of a file (a member of a group), with its includes resolved."""
+        return self._resolved(document, ())
+
+    def own(self, file: Path) -> Document:
+        """What stands in the file itself."""
+        if file not in self._read:
+            self._read[file] = read_document(file)
+        return self._read[file]
+
+    def _resolved(self, document: Document, trail: tuple[Path, ...]) -> Document:
+        included = document.data.get("include")
+        if included is None:
+            return document
+        base: Document | None = None
+        for path, name in _listed(document, "include", included):
+            target = self._target(document, path, name)
+            if target.resolve() in trail:
+                chain = " -> ".join(file.name for file in (*trail, target))
+                raise document.error(path, f"the include leads back to itself: {chain}")
+            below = self._resolved(self.own(target), (*trail, target.resolve()))
+            base = below if base is None else below.over(base)
+        own = document.without("include")
+        return own if base is None else own.over(base)
+
+    def _target(self, document: Document, path: KeyPath, name: str) -> Path:
+        source = document.place(path).file
+        target = source.parent / name
+        resolved, home = target.resolve(), source.parent.resolve()
+        roots = [root for root in self._roots if resolved.is_relative_to(root)]
+        if not roots and not (self._outside(home) and resolved.is_relative_to(home)):
+            message = f"{name!r} leads out of the package; includes stay inside it, or below a folder of --include_path"
+            raise document.error(path, message)
+        if not target.is_file():
+            raise document.error(path, f"there is no file {name!r} beside {source.name}")
+        return target
+
+    def _outside(self, folder: Path) -> bool:
+        return not any(folder.is_relative_to(root) for root in self._roots)
+
+
+class RequirementError(TaskFileError):
+    """The file asks for another version of mmeval."""
+
+
+def parse_task(document: Document) -> TaskFile:
+    """A task. Raises one TaskFileError with every fault of the document, each with its line."""
+    _check_requirement(document)
+    problems = [*_generation_problems(document)]
+    keys = _validated(TaskKeys, document, problems, f"the task {document.data.get('task', '')!r}")
+    return TaskFile(keys, document)
+
+
+def parse_group(document: Document) -> GroupFile:
+    """A group. Raises one TaskFileError with every fault of the document, each with its line."""
+    _check_requirement(document)
+    keys = _validated(GroupKeys, document, [], f"the group {document.data.get('group', '')!r}")
+    return GroupFile(keys, document)
+
+
+def _check_requirement(document: Document) -> None:
+    """Before anything else: a file written for a newer mmeval may hold keys that this one does not know."""
+    wanted = document.data.get("requires_mmeval")
+    try:
+        met = not isinstance(wanted, str) or satisfies(__version__, wanted)
+    except ValueError as error:
+        raise document.error(("requires_mmeval",), str(error)) from None
+    if not met:
+        message = f'this task needs mmeval {wanted}, installed is {__version__}; run: pip install -U "mmeval{wanted}"'
+        place = document.place(("requires_mmeval",))
+        raise RequirementError(message, file=place.file, line=place.line)
+
+
+def _validated(model: type[Keys], document: Document, problems: list[Problem], what: str) -> Keys:
+    keys: Keys | None = None
+    try:
+        keys = model.model_validate(dict(document.data))
+    except ValidationError as error:
+        problems += [_problem(model, document, dict(fault)) for fault in error.errors(include_url=False)]
+    problems += _metadata_problems(document, required=model is TaskKeys, what=what)
+    if keys is None or problems:
+        raise document.errors(list(dict.fromkeys(problems)))
+    return keys
+
+
+def _metadata_problems(document: Document, *, required: bool, what: str) -> Iterator[Problem]:
+    metadata = document.data.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return
+    if "version" not in metadata:
+        if required:
+            yield ("metadata",), f"version is missing: {what} needs one, so that scores can be told apart"
+        return
+    version = metadata["version"]
+    if isinstance(version, bool) or not isinstance(version, str | int | float) or version == "":
+        yield ("metadata", "version"), "must be a number or text"
+
+
+def _generation_problems(document: Document) -> Iterator[Problem]:
+    yield from generation_problems(document.data.get("generation_kwargs"), ("generation_kwargs",))
+    roles = document.data.get("roles")
+    for role, params in roles.items() if isinstance(roles, Mapping) else ():
+        yield from generation_problems(params, ("roles", role))
+
+
+def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
+    """What is wrong with generation parameters, key by key; the schema speaks of those that are no mapping."""
+    for key, value in params.items() if isinstance(params, Mapping) else ():
+        try:
+            GenerationParams.from_mapping({key: value})
+        except UsageError as error:
+            yield (*path, key), str(error)
+
+
+def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any]) -> Problem:
+    """A fault that the schema found, in words, at the key to blame."""
+    loc: tuple[str | int, ...] = fault["loc"]
+    path = _known_path(document, loc)
+    kind = fault["type"]
+    if kind == "extra_forbidden":
+        return path, _unknown_key(str(loc[-1]), _fields_at(model, loc))
+    if kind == "missing":
+        return path, f"{loc[-1]} is missing"
+    if kind == "mmeval":
+        return path, str(fault["msg"])
+    hint = (
+        "; put it in quotes"
+        if kind == "string_type" and not isinstance(fault["input"], list | dict | type(None))
+        else ""
+    )
+    return path, f"{_wanted(fault)}, not {_shown(document, path, fault['input'])}{hint}"
+
+
+def _known_path(document: Document, loc: Sequence[str | int]) -> KeyPath:
+    """The path in the file: the schema also names the alternatives of a union, which stand nowhere."""
+    path: KeyPath = ()
+    for step in loc:
+        if (*path, step) in document.places:
+            path = (*path, step)
+    return path
+
+
+def _unknown_key(key: str, known: Sequence[str]) -> str:
+    if key in REFUSED:
+        return f"is not supported here: {REFUSED[key]}"
+    return f"unknown key{did_you_mean(key, known)}"
+
+
+def _fields_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    owner = GroupMetricKeys if loc[0] == "aggregate_metric_list" and len(loc) > 1 else model
+    return [*owner.model_fields, *(["include"] if owner is not GroupMetricKeys else [])]
+
+
+_WANTED = {
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a name or a mapping",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be {expected}",
+    "too_short": "must not be empty",
+}
+
+
+def _wanted(fault: Mapping[str, Any]) -> str:
+    text = _WANTED.get(fault["type"])
+    return str(fault["msg"]) if text is None else text.format(**fault.get("ctx", {}))
+
+
+def _shown(document: Document, path: KeyPath, value: Any) -> str:
+    if isinstance(value, Mapping | list):
+        return "a mapping" if isinstance(value, Mapping) else "an empty list" if not value else "a list"
+    written = document.place(path).written if path in document.places else ""
+    return written or "nothing"
+
+
+def _listed(document: Document, key: str, value: Any) -> Iterator[tuple[KeyPath, str]]:
+    items = [((key,), value)] if isinstance(value, str) else value
+    if not isinstance(items, list):
+        raise document.error((key,), "must be the name of a file, or a list of names")
+    for position, item in enumerate(items):
+        path, name = item if isinstance(item, tuple) else ((key, position), item)
+        if not isinstance(name, str) or not name:
+            raise document.error(path, "must be the name of a file")
+        yield path, name
+
+
+def _written(document: Document, path: KeyPath) -> str:
+    value: Any = document.data
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    if value is None:
+        return ""
+    place = document.places.get(path)
+    return place.written if place is not None and place.written else str(value)

@@ -1,0 +1,435 @@
+"""The index of tasks: every task file of the installed packages and of ``--include_path``, and what names select.
+
+    selection = select(["unit_*", "my_group"], include_path=[Path("my_tasks")])
+
+A name is a task, a group, a tag, a glob over these, ``benchmark/task`` (the entry point's name and the task's), a
+task file, or a folder.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mmeval import plugins
+from mmeval.errors import (
+    AmbiguousNameError,
+    MissingDataError,
+    TaskFileError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+)
+from mmeval.task import Group, GroupMetric, Selection, TaskOverrides
+from mmeval.taskscan import Scan, scan_file, yaml_files
+
+if TYPE_CHECKING:
+    from mmeval.taskfile import GroupFile, TaskFile, TaskFiles
+    from mmeval.taskyaml import Document, Problem
+
+_log = logging.getLogger(__name__)
+_GLOB = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One task or group of the index.
+
+    ``benchmark`` is the name of the entry point that brought it, empty for a file of ``--include_path``; ``owner`` is
+    the distribution, or the folder. ``problem`` is set for a file that cannot be read.
+    """
+
+    name: str
+    is_group: bool
+    file: Path
+    benchmark: str
+    owner: str
+    tags: tuple[str, ...] = ()
+    problem: TaskFileError | None = None
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.benchmark}/{self.name}" if self.benchmark else self.name
+
+
+@dataclass(frozen=True)
+class _Root:
+    folder: Path
+    benchmark: str
+    owner: str
+    rank: int
+    """0 for a package; later folders of ``--include_path`` have higher ranks and win."""
+
+
+class TaskIndex:
+    """What can be named with ``--tasks``. Files are looked at once, in a first pass that reads names alone."""
+
+    def __init__(self, include_path: Sequence[Path] = ()) -> None:
+        self._roots = [*_package_roots(), *_include_roots(include_path)]
+        self._said: set[str] = set()
+
+    @cached_property
+    def files(self) -> TaskFiles:
+        """Reads the files of this index, with their includes."""
+        from mmeval.taskfile import TaskFiles
+
+        return TaskFiles([root.folder for root in self._roots])
+
+    @cached_property
+    def _claims(self) -> dict[str, list[tuple[int, Entry]]]:
+        """Every claim to a name, with its rank."""
+        claims: dict[str, list[tuple[int, Entry]]] = {}
+        seen: set[Path] = set()
+        for root in self._roots:
+            files = {file.resolve(): file for file in yaml_files(root.folder)}  # one folder may be registered twice
+            for entry in _entries([file for key, file in files.items() if key not in seen], root):
+                claims.setdefault(entry.name, []).append((root.rank, entry))
+            seen.update(files)
+        return claims
+
+    def entries(self) -> list[Entry]:
+        """All tasks and groups, by name; those that others override are left out, those that clash are all there."""
+        found = [entry for name in sorted(self._claims) for entry in self._winners(name)]
+        return sorted(found, key=lambda entry: (entry.name, entry.benchmark, entry.owner))
+
+    def listing(self) -> Iterator[Entry]:
+        """``entries``, each read in full, so that a broken file shows with its line."""
+        for entry in self.entries():
+            try:
+                self.files.document(entry.file)
+            except TaskFileError as problem:
+                yield replace(entry, problem=problem)
+            else:
+                yield entry
+
+    def tags(self) -> dict[str, list[Entry]]:
+        """The entries of each tag."""
+        tagged: dict[str, list[Entry]] = {}
+        for entry in self.entries():
+            for tag in entry.tags:
+                tagged.setdefault(tag, []).append(entry)
+        return dict(sorted(tagged.items()))
+
+    def names(self) -> list[str]:
+        """Every name that selects something, ``benchmark/task`` left out."""
+        return sorted({*self._claims, *self.tags()})
+
+    def find(self, name: str) -> Entry | None:
+        """The task or group of that name, ``benchmark/task`` included; None when there is none.
+
+        Raises AmbiguousNameError when two packages, or two files of one, claim it.
+        """
+        benchmark, _, short = name.rpartition("/")
+        winners = self._winners(short) if not benchmark else self._of_benchmark(benchmark, short)
+        if not winners:
+            return None
+        if len(winners) > 1:
+            raise AmbiguousNameError(_clash(name, winners))
+        if not benchmark:
+            self._say_override(name, winners[0])
+        return winners[0]
+
+    def matching(self, pattern: str) -> list[Entry]:
+        """The entries whose name, or ``benchmark/name``, fits a glob."""
+        return [e for e in self.entries() if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)]
+
+    def below(self, folder: Path) -> list[Entry]:
+        """The entries of a folder, whether or not it belongs to the index."""
+        return list(_entries(yaml_files(folder), _Root(folder, "", str(folder), 0)))
+
+    def problems(self) -> list[TaskFileError]:
+        """What is wrong with files that could not be read even for their names."""
+        return [e.problem for claims in self._claims.values() for _, e in claims if e.problem is not None]
+
+    def run_name(self, entry: Entry) -> str:
+        """What results call a task: its name, or ``benchmark/name`` where another package has the same."""
+        rivals = self._winners(entry.name)
+        return (
+            entry.full_name if len(rivals) > 1 or (rivals and entry not in rivals and entry.benchmark) else entry.name
+        )
+
+    def _winners(self, name: str) -> list[Entry]:
+        claims = self._claims.get(name, [])
+        best = max((rank for rank, _ in claims), default=0)
+        return [entry for rank, entry in claims if rank == best]
+
+    def _of_benchmark(self, benchmark: str, name: str) -> list[Entry]:
+        return [entry for _, entry in self._claims.get(name, []) if entry.benchmark == benchmark]
+
+    def _say_override(self, name: str, winner: Entry) -> None:
+        losers = [entry for _, entry in self._claims[name] if entry != winner]
+        if losers and name not in self._said:
+            self._said.add(name)
+            _log.warning("%s is read from %s, which overrides %s", name, winner.file, losers[-1].file)
+
+
+def split_names(names: Iterable[str]) -> list[str]:
+    """``["a,b c", "d"]`` as a, b, c, d; an item that is a file or folder stays whole."""
+    found: list[str] = []
+    for name in names:
+        found += [name] if re.search(r"[,\s]", name) and Path(name).exists() else re.split(r"[,\s]+", name)
+    return [name for name in found if name]
+
+
+def choose(names: Sequence[str], index: TaskIndex) -> Chosen:
+    """What the names stand for, as files: nothing is built, no plugin is loaded.
+
+    Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a file that is named and broken.
+    """
+    wanted = split_names(names)
+    if not wanted:
+        raise UsageError("no task is named; give --tasks NAME, or see what there is with: mmeval ls tasks")
+    chosen = Chosen(index)
+    for name in wanted:
+        chosen.add(name)
+    return chosen
+
+
+def select(
+    names: Sequence[str],
+    include_path: Sequence[Path] = (),
+    overrides: TaskOverrides | None = None,
+    *,
+    roles: frozenset[str] = frozenset(),
+) -> Selection:
+    """The tasks that the names stand for, built and ready to run, once each, and the groups to report.
+
+    ``roles`` are the roles that the run has besides the model; metrics that ask others are unavailable.
+    Raises UsageError for what cannot be used as asked, MissingDataError where ``--data bundled`` has no samples.
+    """
+    from mmeval.build import build, bundled_folder
+
+    given = overrides or TaskOverrides()
+    chosen = choose(names, TaskIndex(include_path))
+    if given.data == "bundled":
+        lacking = [name for name, file in chosen.tasks.items() if bundled_folder(file) is None]
+        if lacking:
+            raise MissingDataError(
+                f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
+            )
+    _check_metric_names(chosen, given)
+    tasks = [replace(build(file, given, roles=roles), name=name) for name, file in chosen.tasks.items()]
+    chosen.check_group_metrics()
+    return Selection(tuple(tasks), tuple(chosen.groups.values()))
+
+
+def _check_metric_names(chosen: Chosen, overrides: TaskOverrides) -> None:
+    known = {metric.metric for file in chosen.tasks.values() for metric in file.keys.metric_list}
+    for flag, names in (("--metric_args", overrides.metric_args), ("--skip_metric", overrides.skip_metric)):
+        for name in names:
+            if name not in known:
+                hint = f"{flag} takes a metric of the chosen tasks: {', '.join(sorted(known)) or 'they have none'}."
+                raise UnknownNameError("metric", name, known, hint)
+
+
+class Chosen:
+    """The tasks and groups that names stand for, in the order in which they were named; each stands once."""
+
+    def __init__(self, index: TaskIndex) -> None:
+        self._index = index
+        self.tasks: dict[str, TaskFile] = {}
+        self.groups: dict[str, Group] = {}
+        self._group_files: dict[str, GroupFile] = {}
+
+    def add(self, name: str) -> None:
+        """A task, group, tag, glob, file or folder."""
+        self._add(name, (), lambda: self._unknown(name))
+
+    def check_group_metrics(self) -> None:
+        """Raises TaskFileError for a group that aggregates a number which no task in it has."""
+        for name, group in self._group_files.items():
+            known = sorted(self._numbers(name))
+            problems: list[Problem] = [
+                (
+                    ("aggregate_metric_list", i, "metric"),
+                    f"no task of the group has {m.metric!r}{did_you_mean(m.metric, known)}",
+                )
+                for i, m in enumerate(group.keys.aggregate_metric_list)
+                if m.metric not in known
+            ]
+            if problems:
+                raise group.document.errors(problems)
+
+    def _numbers(self, name: str) -> set[str]:
+        """The names of the numbers that the metrics below a task or group give."""
+        from mmeval.metric import load_metric
+
+        if name in self.tasks:
+            keys = self.tasks[name].keys.metric_list
+            return {output for entry in keys for output in load_metric(entry.metric).outputs}
+        return {number for member in self.groups[name].members for number in self._numbers(member)}
+
+    def _add(self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]) -> list[str]:
+        """Add what a name stands for; return the names of the tasks and groups that it is reported by."""
+        entry = self._index.find(name)
+        if entry is not None:
+            return [self._add_entry(entry, trail)]
+        tagged = self._index.tags().get(name)
+        if tagged is not None:
+            return [self._add_entry(item, trail) for item in tagged]
+        if _GLOB.search(name):
+            found = [self._add_entry(item, trail) for item in self._index.matching(name)]
+        else:
+            found = [self._add_entry(item, trail) for item in self._by_path(name)] if not trail else []
+        if not found:
+            raise unknown()
+        return found
+
+    def _by_path(self, name: str) -> list[Entry]:
+        path = Path(name)
+        if path.is_dir():
+            found = self._index.below(path)
+            if not found:
+                raise UsageError(f"{path}: there is no task file (*.yaml with the key task or group) in this folder")
+            return found
+        if not path.is_file():
+            return []
+        entry = next(iter(_entries([path], _Root(path.parent, "", str(path.parent), 0))), None)
+        if entry is None:
+            raise TaskFileError("is a template: it has neither the key task nor the key group", file=path)
+        return [entry]
+
+    def _unknown(self, name: str) -> UsageError:
+        hint = "See what there is with: mmeval ls tasks"
+        if name.endswith((".yaml", ".yml")):
+            return UsageError(f"{name}: there is no such task file")
+        broken = [str(problem) for problem in self._index.problems()]
+        if broken:
+            hint += ". These files cannot be read:\n" + "\n".join(broken)
+        return UnknownNameError("task, group or tag", name, self._index.names(), hint)
+
+    def _add_entry(self, entry: Entry, trail: tuple[str, ...]) -> str:
+        from mmeval.taskfile import parse_group, parse_task
+
+        document = self._index.files.document(entry.file)
+        if not entry.is_group:
+            return self._add_task(self._index.run_name(entry), parse_task(document))
+        if entry.name in trail:
+            raise TaskFileError(f"the group holds itself: {' -> '.join((*trail, entry.name))}", file=entry.file)
+        return self._add_group(parse_group(document), trail)
+
+    def _add_task(self, name: str, file: TaskFile) -> str:
+        known = self.tasks.setdefault(name, file)
+        if known.document.data != file.document.data:
+            places = " and ".join(str(f.document.place(("task",)).file) for f in (known, file))
+            raise file.document.error(
+                ("task",), f"{name!r} is asked for twice with different settings ({places}); give one a name of its own"
+            )
+        return name
+
+    def _add_group(self, group: GroupFile, trail: tuple[str, ...]) -> str:
+        # Reserved before its members, so that outer groups stand before inner ones.
+        self.groups.setdefault(group.name, Group(group.name, group.name, ()))
+        members: list[str] = []
+        for path, member in group.members:
+            members += self._add_member(group, path, member, (*trail, group.name))
+        self._group_files[group.name] = group
+        self.groups[group.name] = Group(
+            name=group.name,
+            alias=group.keys.group_alias or group.name,
+            members=tuple(dict.fromkeys(members)),
+            metrics=tuple(GroupMetric(m.metric, m.weight_by_size) for m in group.keys.aggregate_metric_list),
+            version=group.version,
+        )
+        return group.name
+
+    def _add_member(
+        self, group: GroupFile, path: tuple[str | int, ...], member: str | Document, trail: tuple[str, ...]
+    ) -> list[str]:
+        if isinstance(member, str):
+            return self._add(member, trail, lambda: self._unknown_member(group, path, member))
+        from mmeval.taskfile import parse_group
+
+        if "group" not in member.data:
+            return [self._add_override(group, path, member)]
+        inner = parse_group(self._index.files.completed(member))
+        if inner.name in trail:
+            raise group.document.error(path, f"the group holds itself: {' -> '.join((*trail, inner.name))}")
+        return [self._add_group(inner, trail)]
+
+    def _add_override(self, group: GroupFile, path: tuple[str | int, ...], member: Document) -> str:
+        """``{task: name, ...}`` in a group: that task with other settings, or a new one on an ``include``."""
+        from mmeval.taskfile import parse_task
+
+        name = member.data["task"]
+        entry = self._index.find(name) if isinstance(name, str) else None
+        own = self._index.files.completed(member)
+        if entry is None:
+            if "include" not in member.data:
+                raise self._unknown_member(group, path, str(name))
+            return self._add_task(str(name), parse_task(own))
+        base = self._index.files.document(entry.file)
+        renamed = own.without("task").over(base)
+        return self._add_task(self._index.run_name(entry), parse_task(replace(renamed, file=base.file)))
+
+    def _unknown_member(self, group: GroupFile, path: tuple[str | int, ...], name: str) -> UsageError:
+        return group.document.error(path, str(UnknownNameError("task, group or tag", name, self._index.names())))
+
+
+def _clash(name: str, rivals: Sequence[Entry]) -> str:
+    owners = " and ".join(sorted(f"{entry.owner} ({entry.file})" for entry in rivals))
+    full = sorted({entry.full_name for entry in rivals})
+    way_out = f"write {' or '.join(full)} to say which" if len(full) > 1 else "rename one, or remove one"
+    return f"{name!r} is claimed by {owners}; {way_out}"
+
+
+def _package_roots() -> Iterator[_Root]:
+    for entry in plugins.entries("mmeval.tasks"):
+        folder = package_folder(entry.value)
+        if folder is None:
+            _log.warning("the tasks %r of %s are not there: no package %s; reinstall or remove that package",
+                         entry.name, plugins.distribution_of(entry), entry.value)  # fmt: skip
+            continue
+        yield _Root(folder, entry.name, plugins.distribution_of(entry), 0)
+
+
+def package_folder(package: str) -> Path | None:
+    """Where a package lies, found without importing it (its parents are)."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except Exception:  # a parent package may fail in any way; the caller says which tasks are missing
+        return None
+    locations = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return Path(locations[0]) if locations and Path(locations[0]).is_dir() else None
+
+
+def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
+    for rank, folder in enumerate(include_path, start=1):
+        if not folder.is_dir():
+            raise UsageError(f"--include_path {folder}: there is no such folder")
+        yield _Root(folder, "", str(folder), rank)
+
+
+def _entries(files: Iterable[Path], root: _Root) -> Iterator[Entry]:
+    """The tasks and groups among files; a file that is neither is a template, read for the tags that it hands on."""
+    scans = {file: scan_file(file) for file in files}
+    for scan in list(scans.values()):
+        if scan.name or scan.problem:
+            tags = _tags(scan, scans, (scan.file,))
+            yield Entry(scan.name, bool(scan.group), scan.file, root.benchmark, root.owner, tags, scan.problem)
+
+
+def _tags(scan: Scan, scans: dict[Path, Scan], trail: tuple[Path, ...]) -> tuple[str, ...]:
+    """A file's tags, or those of the last included file that has any."""
+    if scan.tags is not None:
+        return scan.tags
+    for name in reversed(scan.includes):
+        target = Path(scan.file.parent, name)
+        if target not in scans:
+            target = target.resolve()
+        if target in trail or not target.is_file():
+            continue
+        below = scans.get(target)
+        if below is None:
+            below = scans[target] = scan_file(target)
+        tags = _tags(below, scans, (*trail, target))
+        if tags:
+            return tags
+    return ()

@@ -1,0 +1,314 @@
+"""YAML as plain JSON values that remember where every key was written.
+
+Stricter than YAML 1.1, so that no value is silently another one: a key stands once, ``no`` and ``on`` must be quoted or
+written as booleans, ``010`` and ``1:30`` are refused, ``1e5`` is a number and a date stays text. Tags such as
+``!function`` are refused: a task file holds values, never code.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from mmeval.errors import TaskFileError
+
+try:
+    from yaml import CSafeLoader as _BaseLoader
+except ImportError:  # a PyYAML that was built without libyaml reads the same, slower
+    from yaml import SafeLoader as _BaseLoader  # type: ignore[assignment]
+
+MAX_FILE_BYTES = 1_000_000
+MAX_NODES = 50_000
+"""Values in one file, those repeated through aliases included: a small file must not unfold into a huge one."""
+MAX_DEPTH = 50
+_MAX_YAML_DEPTH = 500
+_SURELY_SHALLOW = 16_000
+"""Characters in which block style cannot nest deep enough to do harm."""
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+"""Where a value stands in a document, such as ``("metric_list", 0, "metric")``."""
+
+Problem: TypeAlias = tuple[KeyPath, str]
+
+_TAG = "tag:yaml.org,2002:"
+_DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
+_HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F_]+")
+_FLOAT = re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
+_MAX_DIGITS = 20
+
+
+class _Loader(_BaseLoader):
+    """Composes nodes only; values are made below."""
+
+
+_Loader.add_implicit_resolver(  # YAML 1.1 asks for a dot and a sign: 1e5 would be text
+    _TAG + "float", re.compile(r"^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+class SeveralFaultsError(TaskFileError):
+    """All that is wrong with one task file; the message is one line for each, with file and line."""
+
+    def __init__(self, faults: Sequence[TaskFileError]) -> None:
+        self.faults = tuple(faults)
+        first, *others = self.faults
+        rest = "".join(f"\n{other}" for other in others)
+        super().__init__(first.message + rest, file=first.file, line=first.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a key stands. ``written`` is a scalar value as its author spelt it (``1.10``)."""
+
+    file: Path
+    line: int
+    written: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A mapping from a YAML file, or from several that include each other, with the place of each key."""
+
+    file: Path
+    data: Mapping[str, Any]
+    places: Mapping[KeyPath, Place] = field(default_factory=dict)
+
+    def place(self, path: KeyPath = ()) -> Place:
+        """Where the value at ``path`` was written, or the nearest thing around it."""
+        for length in range(len(path), -1, -1):
+            found = self.places.get(path[:length])
+            if found is not None:
+                return found
+        return Place(self.file, 0)
+
+    def error(self, path: KeyPath, message: str) -> TaskFileError:
+        return self.errors([(path, message)])
+
+    def errors(self, problems: Sequence[Problem]) -> TaskFileError:
+        """One error for all problems, each with its own file and line."""
+        found = [self._error(path, message) for path, message in problems]
+        if len(found) == 1:
+            return found[0]
+        return SeveralFaultsError(sorted(found, key=lambda error: (error.file != self.file, error.line)))
+
+    def _error(self, path: KeyPath, message: str) -> TaskFileError:
+        place = self.place(path)
+        return TaskFileError(f"{spelt(path)}: {message}" if path else message, file=place.file, line=place.line)
+
+    def at(self, path: KeyPath) -> Document:
+        """The mapping at ``path`` as a document of its own."""
+        value: Any = self.data
+        for step in path:
+            value = value[step]
+        inner = {key[len(path) :]: place for key, place in self.places.items() if key[: len(path)] == path}
+        return Document(self.file, value, {**inner, (): self.place(path)})
+
+    def over(self, base: Document) -> Document:
+        """This document with the keys that only ``base`` has; whole top-level keys, never parts of them."""
+        kept = {key: place for key, place in base.places.items() if key and key[0] not in self.data}
+        return Document(self.file, {**base.data, **self.data}, {**kept, **self.places})
+
+    def without(self, name: str) -> Document:
+        places = {key: place for key, place in self.places.items() if not key or key[0] != name}
+        return Document(self.file, {key: value for key, value in self.data.items() if key != name}, places)
+
+
+def spelt(path: KeyPath) -> str:
+    """A path as people write it: ``metric_list[0].metric``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def read_document(file: Path) -> Document:
+    """One YAML file. Raises TaskFileError, with the line, for anything but one plain mapping."""
+    return parse_document(_text(file), file)
+
+
+def parse_document(text: str, file: Path) -> Document:
+    """The YAML in ``text``; ``file`` is only named in errors."""
+    node = _composed(text, file)
+    if node is None:
+        return Document(file, {}, {(): Place(file, 1)})
+    if not isinstance(node, MappingNode):
+        raise TaskFileError("must hold keys with values (key: value)", file=file, line=_line(node))
+    reader = _Reader(file)
+    data = reader.mapping(node, ())
+    return Document(file, data, reader.places)
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise TaskFileError(f"cannot be read ({error.strerror})", file=file) from None
+    if len(raw) > MAX_FILE_BYTES:
+        raise TaskFileError(f"is larger than {MAX_FILE_BYTES} bytes, too large for a task file", file=file)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise TaskFileError("is not UTF-8 text; save it as UTF-8", file=file, line=line) from None
+
+
+def _composed(text: str, file: Path) -> Node | None:
+    loader = _Loader(text)
+    try:
+        if len(text) > _SURELY_SHALLOW or text.count("[") + text.count("{") > _MAX_YAML_DEPTH:
+            _check_depth(text, file)
+        node: Node | None = loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = " ".join(part for part in (error.problem, error.context) if part)
+        raise TaskFileError(f"not valid YAML: {message}", file=file, line=mark.line + 1 if mark else 0) from None
+    except yaml.YAMLError as error:
+        raise TaskFileError(f"not valid YAML: {' '.join(str(error).split())}", file=file) from None
+    except RecursionError:
+        raise TaskFileError("is nested too deeply", file=file) from None
+    finally:
+        loader.dispose()
+    return node
+
+
+def _line(node: Node | yaml.Event) -> int:
+    return node.start_mark.line + 1 if node.start_mark is not None else 0
+
+
+def _check_depth(text: str, file: Path) -> None:
+    """libyaml composes by recursion in C: nesting that is deep enough would end the process without an error."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _MAX_YAML_DEPTH:
+                raise TaskFileError("is nested too deeply", file=file, line=_line(event))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+class _Reader:
+    """Turns nodes into values and notes their places."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.places: dict[KeyPath, Place] = {(): Place(file, 1)}
+        self._left = MAX_NODES
+
+    def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        own: dict[str, int] = {}
+        for key_node, value_node in self._entries(node, path):
+            if key_node.tag == _TAG + "merge":
+                self._merge(value_node, path, values, own)
+                continue
+            key = self._key(key_node)
+            line = _line(key_node)
+            if key in own:
+                message = f"the key {key!r} stands here a second time (first in line {own[key]}); remove one"
+                raise TaskFileError(message, file=self.file, line=line)
+            own[key] = line
+            self._forget((*path, key), key in values)
+            values[key] = self._noted(value_node, (*path, key), line)
+        return values
+
+    def _entries(self, node: MappingNode, path: KeyPath) -> Iterator[tuple[Node, Node]]:
+        if len(path) > MAX_DEPTH:
+            raise self._fault(node, f"is nested more than {MAX_DEPTH} deep")
+        yield from node.value
+
+    def _merge(self, node: Node, path: KeyPath, values: dict[str, Any], own: Mapping[str, int]) -> None:
+        """``<<: *anchor``: the anchor's entries, without those that stand in the mapping itself."""
+        sources = node.value if isinstance(node, SequenceNode) else [node]
+        for source in sources:
+            if not isinstance(source, MappingNode):
+                raise self._fault(source, "<< takes a mapping, or a list of mappings")
+            for key_node, value_node in self._entries(source, (*path, "<<")):
+                key = self._key(key_node)
+                if key not in own and key not in values:
+                    values[key] = self._noted(value_node, (*path, key), _line(key_node))
+
+    def _forget(self, path: KeyPath, merged: bool) -> None:
+        if merged:
+            for key in [key for key in self.places if key[: len(path)] == path]:
+                del self.places[key]
+
+    def _noted(self, node: Node, path: KeyPath, line: int) -> Any:
+        self.places[path] = Place(self.file, line, node.value if isinstance(node, ScalarNode) else "")
+        return self._value(node, path)
+
+    def _value(self, node: Node, path: KeyPath) -> Any:  # a YAML value has any JSON type
+        self._left -= 1
+        if self._left < 0:
+            raise self._fault(node, f"holds more than {MAX_NODES} values")
+        if isinstance(node, ScalarNode):
+            return self._scalar(node)
+        if isinstance(node, MappingNode) and node.tag == _TAG + "map":
+            return self.mapping(node, path)
+        if isinstance(node, SequenceNode) and node.tag == _TAG + "seq":
+            if len(path) > MAX_DEPTH:
+                raise self._fault(node, f"is nested more than {MAX_DEPTH} deep")
+            return [self._noted(item, (*path, i), _line(item)) for i, item in enumerate(node.value)]
+        raise self._tag_fault(node)
+
+    def _key(self, node: Node) -> str:
+        key = self._scalar(node) if isinstance(node, ScalarNode) else None
+        if not isinstance(key, str):
+            written = node.value if isinstance(node, ScalarNode) else "a list or mapping"
+            raise self._fault(node, f"{written} cannot be a key: keys are text; put it in quotes")
+        return key
+
+    def _scalar(self, node: ScalarNode) -> str | int | float | bool | None:
+        written: str = node.value
+        kind = node.tag.removeprefix(_TAG)
+        if kind in ("str", "timestamp", "value"):
+            return written
+        if kind == "null":
+            return None
+        if kind == "bool":
+            return self._boolean(node, written)
+        if kind == "int":
+            return self._integer(node, written)
+        if kind == "float":
+            return self._number(node, written)
+        raise self._tag_fault(node)
+
+    def _boolean(self, node: Node, written: str) -> bool:
+        if written.lower() not in ("true", "false"):
+            meant = "true" if written.lower() in ("yes", "on") else "false"
+            raise self._fault(node, f'{written} means {meant} in YAML; write {meant}, or "{written}" for the word')
+        return written.lower() == "true"
+
+    def _integer(self, node: Node, written: str) -> int:
+        if len(written) <= _MAX_DIGITS:
+            if _DECIMAL.fullmatch(written):
+                return int(written.replace("_", ""))
+            if _HEXADECIMAL.fullmatch(written):
+                return int(written.replace("_", ""), 16)
+        raise self._fault(
+            node, f'{written} is no plain whole number in YAML; write it in decimal, or "{written}" as text'
+        )
+
+    def _number(self, node: Node, written: str) -> float:
+        value = float(written.replace("_", "")) if _FLOAT.fullmatch(written) else math.nan
+        if not math.isfinite(value):
+            raise self._fault(node, f'{written} is no plain finite number; write it out, or "{written}" as text')
+        return value
+
+    def _tag_fault(self, node: Node) -> TaskFileError:
+        tag = node.tag.removeprefix(_TAG)
+        if tag.startswith("!function"):
+            return self._fault(
+                node,
+                "!function is not supported: a task file runs no code. Register the function as a plugin (an entry "
+                "point in mmeval.loaders, mmeval.prompts, mmeval.protocols or mmeval.metrics) and name it here",
+            )
+        return self._fault(node, f"the YAML tag {tag} is not supported; write a plain value")
+
+    def _fault(self, node: Node, message: str) -> TaskFileError:
+        return TaskFileError(message, file=self.file, line=_line(node))

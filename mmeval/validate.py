@@ -1,0 +1,312 @@
+"""What ``mmeval validate`` does: every check of ``CHECKS``, over the task files that names select."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.resources
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from mmeval import plugins
+from mmeval.build import SampleKinds, TaskData, build
+from mmeval.content import Interleaved, Part, text_part
+from mmeval.errors import ContentError, MissingError, MmevalError, TaskFileError, UsageError
+from mmeval.media import UNKNOWN_MIME, Media, kind_for
+from mmeval.records import Sample, Trial
+from mmeval.task import Task, TaskMetric, TaskOverrides
+from mmeval.taskfile import RequirementError, TaskFile
+from mmeval.taskindex import Chosen, TaskIndex, package_folder, split_names
+from mmeval.taskyaml import KeyPath, SeveralFaultsError
+
+Severity = Literal["error", "warning"]
+
+PROMPTED_ROWS = 3
+MAX_REPEATED = 5
+"""Findings of one check about one task that are told in full; the others are counted."""
+
+
+class Check(NamedTuple):
+    name: str
+    description: str
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("requires", "requires_mmeval is met by this mmeval"),
+    Check(
+        "schema", "the files and their includes are valid YAML, all keys known and well typed, metadata.version there"
+    ),
+    Check("plugins", "loader, prompt, protocol, metrics and aggregators exist, import, and take their options"),
+    Check("metrics", "every metric can be computed here: its packages are installed (a warning where not)"),
+    Check("package", "a task file of an installed package can be read as a resource of that package"),
+    Check("revision", "a data set of the hub is pinned to a commit (a warning where not)"),
+    Check("dataset", "the data are there, the loader takes them, and the filter keeps at least one sample"),
+    Check("rows", "every row can be read"),
+    Check("ids", "no two samples have the same id, and none is empty"),
+    Check("modalities", "samples hold only kinds of input_modalities, and say what they want where that is per_sample"),
+    Check("media", "every medium is there, and its content is of the kind that it is announced as"),
+    Check("references", "every metric that asks no role can score an answer to each sample that has no reference"),
+    Check("labels", "filter, breakdown, cluster_key and prompt_fields name labels that some sample has"),
+    Check("prompt", f"the prompt can be made of the first {PROMPTED_ROWS} samples"),
+)
+"""What is done, in this order. A check whose ground is missing (no data, say) is left out for that task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong (``error``) or doubtful (``warning``). ``line`` counts from 1; 0: no line is to blame."""
+
+    file: Path
+    line: int
+    severity: Severity
+    message: str
+    check: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{where}: {self.severity}: {self.message} [{self.check}]"
+
+
+def check(
+    names: Sequence[str],
+    include_path: Sequence[Path] = (),
+    overrides: TaskOverrides | None = None,
+    *,
+    roles: frozenset[str] = frozenset(),
+    rows: int | None = None,
+) -> Iterator[Finding]:
+    """Everything that is wrong with the tasks that names select, files first, then the data of each task.
+
+    ``rows`` bounds how many rows of each task are read; None reads all. ``roles`` are those that a run would have.
+    Raises UnknownNameError for a name that selects nothing.
+    """
+    chosen = Chosen(TaskIndex(include_path))
+    for name in split_names(names):
+        try:
+            chosen.add(name)
+        except TaskFileError as error:
+            yield from _file_findings(error, "requires" if isinstance(error, RequirementError) else "schema")
+    for file in chosen.tasks.values():
+        yield from _check_task(file, overrides or TaskOverrides(), roles, rows)
+    try:
+        chosen.check_group_metrics()
+    except TaskFileError as error:
+        yield from _file_findings(error, "plugins")
+    except MmevalError:
+        return  # a metric that cannot be loaded is told where its task was checked
+
+
+def _file_findings(error: TaskFileError, name: str) -> Iterator[Finding]:
+    for fault in error.faults if isinstance(error, SeveralFaultsError) else (error,):
+        yield Finding(fault.file, fault.line, "error", fault.message, name)
+
+
+def _check_task(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None) -> Iterator[Finding]:
+    try:
+        task = build(file, overrides, roles=roles)
+    except TaskFileError as error:
+        yield from _file_findings(error, "plugins")
+        return
+    except MissingError as error:
+        yield _at(file, (), "dataset" if overrides.data else "plugins", str(error))
+        return
+    except MmevalError as error:
+        yield _at(file, (), "plugins", str(error))
+        return
+    yield from _check_metrics(file, task)
+    yield from _check_package(file)
+    yield from _check_revision(file, task)
+    yield from _Data(file, task, rows).findings()
+
+
+def _at(file: TaskFile, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
+    place = file.document.place(path or ("task",))
+    return Finding(place.file, place.line, severity, f"task {file.name!r}: {message}", name)
+
+
+def _check_metrics(file: TaskFile, task: Task) -> Iterator[Finding]:
+    for metric in task.metrics:
+        if metric.unavailable:
+            message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
+            yield _at(file, ("metric_list",), "metrics", message, "warning")
+
+
+def _check_package(file: TaskFile) -> Iterator[Finding]:
+    for entry in plugins.entries("mmeval.tasks"):
+        folder = package_folder(entry.value)
+        if folder is None or not file.document.file.is_relative_to(folder):
+            continue
+        inside = file.document.file.relative_to(folder).parts
+        try:
+            found = importlib.resources.files(importlib.import_module(entry.value)).joinpath(*inside).is_file()
+        except Exception as error:  # importing a package may fail in any way
+            yield _at(file, (), "package", f"the package {entry.value} cannot be imported: {error}")
+            return
+        if not found:
+            yield _at(file, (), "package", f"the package {entry.value} does not hold it; list it in package_data")
+        return
+
+
+def _check_revision(file: TaskFile, task: Task) -> Iterator[Finding]:
+    data = task.dataset
+    if not isinstance(data, TaskData) or data.bundled is not None or data.data_dir is not None:
+        return
+    try:
+        on_hub = data.local() is None
+    except MmevalError:
+        return  # told by the check of the data set
+    if on_hub and not re.fullmatch(r"[0-9a-f]{40}", data.revision):
+        message = f"the data set {data.path} is not pinned; write the 40 characters of a commit under revision"
+        yield _at(file, ("revision",) if data.revision else ("dataset_path",), "revision", message, "warning")
+
+
+@dataclass
+class _Data:
+    """The checks that read samples, in one pass over the data."""
+
+    file: TaskFile
+    task: Task
+    rows: int | None
+    told: Counter[str] = field(default_factory=Counter)
+    ids: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    media: set[Path] = field(default_factory=set)
+    selected: int = 0
+    whole: bool = True
+
+    def findings(self) -> Iterator[Finding]:
+        try:
+            dataset = self.task.dataset()
+            length = len(dataset)
+        except Exception as error:  # a loader may fail in any way
+            yield self._at(("dataset_path",), "dataset", _told(error))
+            return
+        for finding in self._all(iter(dataset)):
+            self.told[finding.check] += 1
+            if self.told[finding.check] <= MAX_REPEATED:
+                yield finding
+        for name, count in self.told.items():
+            if count > MAX_REPEATED:
+                yield self._at((), name, f"{count - MAX_REPEATED} more findings of this kind")
+        self.whole = self.whole and (self.rows is None or self.rows >= length)
+        if self.whole:
+            yield from self._over_all()
+
+    def _all(self, samples: Iterator[Sample]) -> Iterator[Finding]:
+        for number in range(1, (self.rows or 10**12) + 1):
+            try:
+                sample = next(samples)
+            except StopIteration:
+                return
+            except Exception as error:  # a loader may fail in any way, and its iterator is spent then
+                self.whole = False
+                yield self._at((), "rows", f"row {number} and those after it cannot be read: {_told(error)}")
+                return
+            yield from self._of_sample(sample)
+
+    def _of_sample(self, sample: Sample) -> Iterator[Finding]:
+        yield from self._id(sample)
+        yield from self._modalities(sample)
+        yield from self._media(sample)
+        self.labels.update(sample.metadata)
+        if not self.task.selected(sample):
+            return
+        self.selected += 1
+        if not sample.references:
+            yield from self._references(sample)
+        if self.selected <= PROMPTED_ROWS:
+            yield from self._prompt(sample)
+
+    def _over_all(self) -> Iterator[Finding]:
+        if not self.selected:
+            yield self._at(("filter",), "dataset", "no sample is left" if self.ids else "there are no samples")
+            return
+        keys = self.file.keys
+        named = [("filter", label) for label in keys.filter] + [("breakdown", label) for label in keys.breakdown]
+        named += [("prompt_fields", label) for label in keys.prompt_fields]
+        named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
+        for key, label in named:
+            if label not in self.labels:
+                yield self._at((key,), "labels", f"no sample has the label {label!r}")
+
+    def _id(self, sample: Sample) -> Iterator[Finding]:
+        if not sample.id:
+            yield self._at((), "ids", "a sample has an empty id")
+        elif sample.id in self.ids:
+            yield self._at((), "ids", f"the id {sample.id!r} stands more than once")
+        self.ids.add(sample.id)
+
+    def _modalities(self, sample: Sample) -> Iterator[Finding]:
+        if self.task.input_modalities:
+            kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
+            for kind in sorted(kinds - {*self.task.input_modalities}):
+                message = f"sample {sample.id!r} holds {kind}, which input_modalities leaves out"
+                yield self._at(("input_modalities",), "modalities", message)
+        if isinstance(self.task.wanted, SampleKinds):
+            try:
+                self.task.wanted(sample)
+            except UsageError as error:
+                yield self._at(("output_modalities",), "modalities", str(error))
+
+    def _media(self, sample: Sample) -> Iterator[Finding]:
+        contents = [message.content for message in sample.input] + list(sample.references)
+        for part in (part for content in contents for part in content.parts):
+            if part.media is None or (part.media.path is not None and part.media.path in self.media):
+                continue
+            if part.media.path is not None:
+                self.media.add(part.media.path)
+            problem = _medium_problem(part, part.media)
+            if problem:
+                yield self._at((), "media", f"sample {sample.id!r}, {part.label or part.kind}: {problem}")
+
+    def _references(self, sample: Sample) -> Iterator[Finding]:
+        trial = Trial(sample, output=Interleaved((text_part("probe"),)))
+        for metric in self.task.metrics:
+            reason = _unscored(metric, trial)
+            if reason:
+                message = (
+                    f"sample {sample.id!r} has no reference, and {metric.bound.name!r} cannot do without: {reason}"
+                )
+                yield self._at(("metric_list",), "references", message)
+
+    def _prompt(self, sample: Sample) -> Iterator[Finding]:
+        try:
+            self.task.prompt(sample)
+        except Exception as error:  # a prompt function may fail in any way
+            yield self._at(("prompt",), "prompt", _told(error))
+
+    def _at(self, path: KeyPath, name: str, message: str) -> Finding:
+        path = path if path and path in self.file.document.places else ()
+        return _at(self.file, path, name, message)
+
+
+def _medium_problem(part: Part, media: Media) -> str:
+    """What is wrong with a medium; a piece of code in a file is any text."""
+    try:
+        mime, size = media.mime, media.size
+    except (MissingError, ContentError) as error:
+        return str(error)
+    except OSError as error:
+        return f"{media.path}: cannot be read ({error.strerror})"
+    if not size:
+        return f"{media.path or media.name} is empty"
+    if mime == UNKNOWN_MIME:
+        return f"{media.path or media.name} is of no known type"
+    if kind_for(mime) != part.kind and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
+        return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
+    return ""
+
+
+def _unscored(metric: TaskMetric, trial: Trial) -> str:
+    """Why a metric cannot score a trial; empty when it can. Judged and unavailable metrics are not tried."""
+    if metric.unavailable or metric.bound.metric.judged:
+        return ""
+    scores: Iterable[Any] = metric.bound.score(trial).values()
+    return next((score.reason for score in scores if score.status == "unscored"), "")
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,30 @@
+"""The lower bound: every request is answered with nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.content import PART_KINDS, Interleaved
+from mmeval.records import Request, Response, Sample
+
+
+class EmptyBackend:
+    """Takes and gives everything, and answers with no part at all. What a task scores for it comes for free."""
+
+    capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"backend": "empty"}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        return {}
+
+    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response:  # noqa: ARG002
+        return Response(output=Interleaved())
+
+    async def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,186 @@
+"""The backend itself: which endpoint answers a request, and its answer or its typed error."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from mmeval.backend import Capabilities
+from mmeval.errors import MmevalError, UsageError
+from mmeval.model_backends.openai.chat import ChatEndpoint
+from mmeval.model_backends.openai.failures import CallError, http_error, redacted
+from mmeval.model_backends.openai.images import ImagesEndpoint
+from mmeval.model_backends.openai.parameters import check_options
+from mmeval.model_backends.openai.settings import (
+    EndpointChoice,
+    MaxTokensField,
+    Settings,
+    capabilities_of,
+    checked_base_url,
+    checked_choice,
+    checked_positive,
+    read_api_key,
+)
+from mmeval.model_backends.openai.speech import SpeechEndpoint
+from mmeval.model_backends.openai.transport import Outgoing, Received, Transport
+from mmeval.records import Request, Response
+
+OFFLOAD_BYTES = 2**21
+"""Media and replies above this size are encoded and decoded in a thread: a few milliseconds in which others wait."""
+
+
+class Endpoint(Protocol):
+    """One endpoint of the interface: a request as it is sent, a reply as it is meant. Both raise CallError."""
+
+    def encode(self, request: Request) -> Outgoing: ...
+    def decode(self, received: Received, request: Request) -> Response: ...
+
+
+class OpenAIBackend:
+    """A model behind a server that speaks the OpenAI interface.
+
+    :param model: the model's name at the server.
+    :param base_url: where the server is, such as ``http://localhost:8000/v1``; else ``OPENAI_BASE_URL``, else the
+        official one.
+    :param api_key_file: a file that holds the key; else ``OPENAI_API_KEY``. Local servers may do without.
+    :param revision: which weights the server runs, if you know; only part of the identity.
+    :param outputs: kinds that the model gives, such as ``text+image``; empty: what the endpoint is for.
+    :param inputs: kinds that the model takes; ``video`` is sent in the dialect of vLLM.
+    :param endpoint: ``chat``, ``images``, ``speech``, or ``auto``: images or speech for requests that want one picture
+        or one sound and nothing else, chat for all others.
+    :param timeout: seconds for a whole call.
+    :param send_seed: send a seed with chat requests.
+    :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the official server.
+    :param image_response_format: sent to the image endpoints when set; ``b64_json`` for servers that give links.
+    :param max_reply_bytes: larger replies are errors.
+
+    Raises UsageError for arguments that cannot be used, MissingDataError without a key for a server that is not local,
+    MissingExtraError without aiohttp.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str = "",
+        api_key_file: str = "",
+        revision: str = "",
+        outputs: str | Sequence[str] = "",
+        inputs: str | Sequence[str] = "text+image+audio+document",
+        endpoint: EndpointChoice = "chat",
+        timeout: float = 600,
+        send_seed: bool = True,
+        max_tokens_field: MaxTokensField = "max_tokens",
+        image_response_format: str = "",
+        max_reply_bytes: int = 2**28,
+        organization: str = "",
+        project: str = "",
+    ) -> None:
+        if not str(model).strip():
+            raise UsageError("the backend openai needs the name of a model: model=NAME")
+        if not isinstance(send_seed, bool):
+            raise UsageError(f"send_seed={send_seed!r} is neither true nor false")
+        address = checked_base_url(str(base_url))
+        chosen: EndpointChoice = checked_choice("endpoint", endpoint, EndpointChoice)
+        self._settings = Settings(
+            model=str(model),
+            base_url=address,
+            revision=str(revision),
+            endpoint=chosen,
+            capabilities=capabilities_of(chosen, inputs, outputs),
+            timeout=checked_positive("timeout", timeout),
+            send_seed=send_seed,
+            max_tokens_field=checked_choice("max_tokens_field", max_tokens_field, MaxTokensField),
+            image_response_format=str(image_response_format),
+            max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
+            organization=_header_word("organization", organization),
+            project=_header_word("project", project),
+            api_key=read_api_key(str(api_key_file), address),
+        )
+        self._transport = Transport(self._settings)
+        self._chat = ChatEndpoint(self._settings)
+        self._images = ImagesEndpoint(self._settings)
+        self._speech = SpeechEndpoint(self._settings)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._settings.capabilities
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._settings.identity()
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        return {"host": self._settings.host, "aiohttp": importlib.metadata.version("aiohttp")}
+
+    async def generate(self, request: Request) -> Response:
+        """The server's answer. Asked once: whether to ask again is decided by the caller, from the error's kind."""
+        latency = 0.0
+        try:
+            self._check(request)
+            endpoint = self._endpoint(request)
+            outgoing = (
+                await asyncio.to_thread(endpoint.encode, request) if _is_large(request) else endpoint.encode(request)
+            )
+            received = await self._transport.post(outgoing)
+            latency = received.latency
+            if not 200 <= received.status < 300:
+                raise http_error(received.status, received.headers, received.body)
+            return await _decoded(endpoint, received, request)
+        except CallError as error:
+            text = redacted(error.text, self._settings.api_key)
+            return Response.failed(error.kind, text, retry_after=error.retry_after, latency=latency)
+        except MmevalError as error:  # a medium of the request that cannot be read
+            return Response.failed("internal", redacted(str(error), self._settings.api_key), latency=latency)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _endpoint(self, request: Request) -> Endpoint:
+        choice = self._settings.endpoint
+        if choice == "images" or (choice == "auto" and request.wants == ("image",)):
+            return self._images
+        if choice == "speech" or (choice == "auto" and request.wants == ("audio",)):
+            return self._speech
+        return self._chat
+
+    def _check(self, request: Request) -> None:
+        if request.params.options:
+            check_options(request.params)
+        for kind in request.wants:
+            if kind not in self._settings.capabilities.outputs:
+                raise CallError("unsupported", f"this server is not declared to give {kind} (see its argument outputs)")
+
+    def __repr__(self) -> str:
+        return f"OpenAIBackend(model={self._settings.model!r}, base_url={self._settings.base_url!r})"
+
+
+async def _encoded(endpoint: Endpoint, request: Request) -> Outgoing:
+    if _is_large(request):
+        return await asyncio.to_thread(endpoint.encode, request)
+    return endpoint.encode(request)
+
+
+async def _decoded(endpoint: Endpoint, received: Received, request: Request) -> Response:
+    if len(received.body) > OFFLOAD_BYTES:
+        return await asyncio.to_thread(endpoint.decode, received, request)
+    return endpoint.decode(received, request)
+
+
+def _is_large(request: Request) -> bool:
+    size = 0
+    for message in request.messages:
+        for part in message.content.parts:
+            if part.media is not None:
+                size += part.media.size
+    return size > OFFLOAD_BYTES
+
+
+def _header_word(argument: str, value: str) -> str:
+    text = str(value)
+    if not all("!" <= char <= "~" for char in text):
+        raise UsageError(f"{argument}={text!r} must be one word of plain ASCII")
+    return text

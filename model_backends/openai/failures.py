@@ -1,0 +1,134 @@
+"""Failures of a call: from an HTTP status or a broken reply to a typed error, with every key taken out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from mmeval.errors import MmevalError
+from mmeval.records import ErrorKind
+
+MAX_MESSAGE_CHARS = 500
+MAX_DESCRIBED_BYTES = 65_536
+MAX_RETRY_AFTER = 86_400.0
+"""Seconds; whoever asks for more than a day asks for a day."""
+
+REDACTED = "[redacted]"
+
+_CREDENTIAL = re.compile(r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}")
+_QUOTA_CODES = frozenset(("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"))
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|window|size)|max_model_len|maximum (?:model|sequence|input) length"
+    r"|too many (?:input |prompt )?tokens|(?:prompt|input|request) (?:is |was )?too (?:long|large)"
+    r"|string_above_max_length|reduce the length",
+    re.IGNORECASE,
+)
+_KIND_BY_STATUS: Mapping[int, ErrorKind] = {
+    401: "auth",
+    402: "auth",
+    403: "auth",
+    408: "timeout",
+    413: "too_long",
+    429: "rate_limit",
+}
+
+
+class CallError(MmevalError):
+    """Why a call has no answer; the backend turns it into a ``Response`` with this error."""
+
+    def __init__(self, kind: ErrorKind, text: str, retry_after: float | None = None) -> None:
+        self.kind, self.text, self.retry_after = kind, text, retry_after
+        super().__init__(f"{kind}: {text}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return CallError, (self.kind, self.text, self.retry_after)
+
+
+def bad_reply(text: str) -> CallError:
+    """A reply that arrived whole and cannot be used."""
+    return CallError("bad_reply", text)
+
+
+def redacted(text: str, secret: str) -> str:
+    """A message without the key, or anything that looks like one, cut to a length that suits a log line."""
+    if len(secret) >= 4:  # shorter ones ("x") are stand-ins for local servers and would only garble the message
+        text = text.replace(secret, REDACTED)
+    text = _CREDENTIAL.sub(REDACTED, text)
+    return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "..."
+
+
+def http_error(status: int, headers: Mapping[str, str], body: bytes) -> CallError:
+    """The error that a status outside 200-299 means."""
+    message, codes = _described(body)
+    text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
+    return CallError(_kind(status, message, codes), text + _hint(status, headers), retry_after(headers))
+
+
+def error_in_body(error: object) -> CallError:
+    """The error that some gateways put into a reply with status 200."""
+    message, codes = _message_and_codes(error)
+    status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 500)
+    return CallError(_kind(status, message, codes), f"the server reports an error: {message}")
+
+
+def _kind(status: int, message: str, codes: frozenset[str]) -> ErrorKind:
+    if status == 429 and codes & _QUOTA_CODES:
+        return "auth"  # waiting does not help: the account has to be topped up
+    if status in (400, 422) and ("context_length_exceeded" in codes or _TOO_LONG.search(message)):
+        return "too_long"
+    return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
+
+
+def _hint(status: int, headers: Mapping[str, str]) -> str:
+    if status == 401:
+        return " (set OPENAI_API_KEY or give api_key_file=FILE)"
+    if status in (404, 405):
+        return " (check base_url and model)"
+    if 300 <= status < 400:
+        return f" (redirected to {headers.get('Location', 'nowhere')!r}; give the final address as base_url)"
+    return ""
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds that the server asks to wait, from ``Retry-After`` as seconds or as a date; None when it says nothing."""
+    text = headers.get("Retry-After", "").strip()
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = _seconds_until(text, now or datetime.now(UTC))
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER) if math.isfinite(seconds) else None
+
+
+def _seconds_until(text: str, now: datetime) -> float:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return math.nan
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - now).total_seconds()
+
+
+def _described(body: bytes) -> tuple[str, frozenset[str]]:
+    """What an error body says, in any of the shapes that servers use: its message and its codes."""
+    text = body[:MAX_DESCRIBED_BYTES].decode("utf-8", "replace").strip()
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return text, frozenset()
+    return _message_and_codes(data.get("error", data) if isinstance(data, dict) else data)
+
+
+def _message_and_codes(error: object) -> tuple[str, frozenset[str]]:
+    if not isinstance(error, dict):
+        return str(error), frozenset()
+    said = error.get("message") or error.get("detail") or error
+    codes = frozenset(str(error[name]) for name in ("code", "type") if error.get(name) is not None)
+    return said if isinstance(said, str) else json.dumps(said), codes

@@ -1,0 +1,114 @@
+"""The endpoints ``images/generations`` and ``images/edits``: a picture from text, or from text and pictures."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from mmeval.content import Interleaved, Part
+from mmeval.media import Media, suffix_for
+from mmeval.model_backends.openai import parameters
+from mmeval.model_backends.openai.failures import CallError, bad_reply
+from mmeval.model_backends.openai.messages import words
+from mmeval.model_backends.openai.reply import json_object, medium, served, usage
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.transport import Outgoing, Received
+from mmeval.records import Request, Response
+
+GENERATIONS = "images/generations"
+EDITS = "images/edits"
+
+
+class ImagesEndpoint:
+    """Requests and replies of the two image endpoints. They have no seed: repeats are drawn by the server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def encode(self, request: Request) -> Outgoing:
+        """The request as it is sent. Raises CallError for input that is neither text nor picture."""
+        prompt, images = prompt_of(request)
+        fields = {"model": self._settings.model, "prompt": prompt, "n": "1"}
+        for name in ("size", "quality"):
+            if f"image.{name}" in request.params.options:
+                fields[name] = str(request.params.options[f"image.{name}"])
+        if self._settings.image_response_format:
+            fields["response_format"] = self._settings.image_response_format
+        if images:
+            return multipart(EDITS, fields, _files(images))
+        return Outgoing(GENERATIONS, json.dumps(fields | {"n": 1}).encode())
+
+    def decode(self, received: Received, request: Request) -> Response:
+        """The pictures of a reply. Raises CallError ``bad_reply`` when there is none."""
+        data = json_object(received.body)
+        items = data.get("data")
+        if not isinstance(items, list) or not items:
+            raise bad_reply("the server's answer has no pictures in data")
+        pictures = [medium(item) for item in items]
+        return Response(
+            output=Interleaved.from_reply("", pictures),
+            usage=usage(data),
+            latency=received.latency,
+            served=served(data),
+            warnings=parameters.unsent(request.params, "images", sampled=False),
+        )
+
+
+def prompt_of(request: Request) -> tuple[str, list[Media]]:
+    """The one prompt that the interface takes: all messages in order, and the pictures in them.
+
+    Several pictures are referred to as ``[image1]``, ``[image2]`` at the place where they stand.
+    """
+    parts = [part for message in request.messages for part in message.content.parts]
+    images = [part.media for part in parts if part.media is not None and part.kind == "image"]
+    for part in parts:
+        if part.media is not None and part.kind != "image":
+            raise CallError("unsupported", f"the images endpoint takes text and pictures, no {part.kind}")
+    numbers = iter(range(1, len(images) + 1))
+    texts = [
+        "".join(_shown(part, numbers, len(images)) for part in message.content.parts) for message in request.messages
+    ]
+    return "\n\n".join(text for text in texts if text), images
+
+
+def _shown(part: Part, numbers: Iterator[int], pictures: int) -> str:
+    if part.media is None:
+        return words(part)
+    number = next(numbers)
+    return f"[image{number}]" if pictures > 1 else ""
+
+
+class FormFile(NamedTuple):
+    """A file of a form. Its name is neutral."""
+
+    field: str
+    name: str
+    mime: str
+    data: bytes
+
+
+def _files(images: Sequence[Media]) -> list[FormFile]:
+    field = "image" if len(images) == 1 else "image[]"
+    return [
+        FormFile(field, f"image{number}{suffix_for(item.mime)}", item.mime, item.read())
+        for number, item in enumerate(images, 1)
+    ]
+
+
+def multipart(path: str, fields: dict[str, str], files: Sequence[FormFile]) -> Outgoing:
+    """A form with files, as RFC 7578 has it. Raises CallError for a MIME type that does not fit into a header."""
+    boundary = secrets.token_hex(16)
+    pieces: list[bytes] = []
+    for name, value in fields.items():
+        pieces.append(f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'.encode())
+        pieces += [value.encode("utf-8", "replace"), b"\r\n"]
+    for file in files:
+        if not file.mime.isprintable() or not file.mime.isascii():
+            raise CallError("unsupported", f"a picture claims the MIME type {file.mime!r}")
+        disposition = f'form-data; name="{file.field}"; filename="{file.name}"'
+        head = f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {file.mime}\r\n\r\n"
+        pieces += [head.encode(), file.data, b"\r\n"]
+    pieces.append(f"--{boundary}--\r\n".encode())
+    return Outgoing(path, b"".join(pieces), f"multipart/form-data; boundary={boundary}")

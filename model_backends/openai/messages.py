@@ -1,0 +1,138 @@
+"""Messages as JSON: text, pictures, sounds, films and files in the fields that the chat interface has for them.
+
+Media are spliced in as base64 bytes that are encoded once and never pass a JSON encoder. They bear neutral names, for
+a file name such as ``cat_wrong_answer.png`` would tell the model something.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Collection, Iterator, Sequence
+
+from mmeval.content import Interleaved, Part, PartKind, text_part
+from mmeval.media import suffix_for
+from mmeval.model_backends.openai.failures import CallError
+from mmeval.records import Message
+
+AUDIO_FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+"""The sounds that the interface knows how to name."""
+
+
+def encode_messages(messages: Sequence[Message], inputs: Collection[PartKind]) -> bytes:
+    """The value of ``messages``: a JSON list. Raises CallError ``unsupported`` for a part that has no field.
+
+    Only user messages may hold media there. The media of any other message (an earlier answer) move to the front of the
+    next user message, in order, each announced by its placeholder's name.
+    """
+    encoder = _Encoder(inputs)
+    rows: list[bytes] = []
+    carried: list[Part] = []
+    for message in messages:
+        if message.role == "user":
+            rows.append(encoder.user((*carried, *message.content.parts)))
+            carried = []
+        else:
+            announced = list(_announced(message.content))
+            text = spoken(message.content) or "".join(part.text or "" for part in announced)
+            rows.append(_text_row(message.role, text))
+            carried += announced
+    if carried:
+        rows.append(encoder.user(carried))
+    return b"[" + b",".join(rows) + b"]"
+
+
+def spoken(content: Interleaved) -> str:
+    """A message's text as it was written: placeholders stay, hidden reasoning does not, code stands in its place."""
+    return "".join(part.raw if part.media is not None else words(part) for part in content.parts)
+
+
+def words(part: Part) -> str:
+    """What a part says in text: nothing for a medium, the raw placeholder when its medium is missing."""
+    if part.kind == "reasoning" or part.media is not None:
+        return ""
+    return part.raw if part.text is None else part.text
+
+
+def _announced(content: Interleaved) -> Iterator[Part]:
+    seen: dict[str, int] = {}
+    for part in content.parts:
+        if part.media is not None:
+            seen[part.kind] = seen.get(part.kind, 0) + 1
+            yield text_part(f"[{part.label or f'{part.kind}{seen[part.kind]}'}]")
+            yield part
+
+
+class _Encoder:
+    """Encodes user messages, numbering files through the whole request."""
+
+    def __init__(self, inputs: Collection[PartKind]) -> None:
+        self._inputs = inputs
+        self._documents = 0
+
+    def user(self, parts: Sequence[Part]) -> bytes:
+        if all(part.media is None for part in parts):
+            return _text_row("user", "".join(map(words, parts)))
+        return b'{"role": "user", "content": [' + b", ".join(self._items(parts)) + b"]}"
+
+    def _items(self, parts: Sequence[Part]) -> Iterator[bytes]:
+        text = ""
+        for part in parts:
+            if part.media is None:
+                text += words(part)
+                continue
+            if text:
+                yield _text_item(text)
+            text = ""
+            yield self._medium(part)
+        if text:
+            yield _text_item(text)
+
+    def _medium(self, part: Part) -> bytes:
+        if part.kind not in self._inputs:
+            raise CallError("unsupported", f"this server is not declared to take {part.kind} (see its argument inputs)")
+        if part.kind == "audio":
+            return _audio_item(part)
+        if part.kind == "document":
+            self._documents += 1
+            return _file_item(part, self._documents)
+        return _url_item(part)
+
+
+def _text_row(role: str, text: str) -> bytes:
+    return f'{{"role": "{role}", "content": {json.dumps(text)}}}'.encode()
+
+
+def _text_item(text: str) -> bytes:
+    return json.dumps({"type": "text", "text": text}).encode()
+
+
+def _url_item(part: Part) -> bytes:
+    name = f"{part.kind}_url"
+    return b'{"type": "%b", "%b": {"url": %b}}' % (name.encode(), name.encode(), data_uri(part))
+
+
+def _audio_item(part: Part) -> bytes:
+    assert part.media is not None  # the caller has looked
+    form = AUDIO_FORMATS.get(part.media.mime)
+    if form is None:
+        known = ", ".join(AUDIO_FORMATS.values())
+        raise CallError("unsupported", f"an audio part is {part.media.mime}; the interface takes {known}")
+    data = base64.b64encode(part.media.read())
+    return b'{"type": "input_audio", "input_audio": {"data": "%b", "format": "%b"}}' % (data, form.encode())
+
+
+def _file_item(part: Part, number: int) -> bytes:
+    assert part.media is not None  # the caller has looked
+    name = json.dumps(f"document{number}{suffix_for(part.media.mime)}").encode()
+    return b'{"type": "file", "file": {"filename": %b, "file_data": %b}}' % (name, data_uri(part))
+
+
+def data_uri(part: Part) -> bytes:
+    """A medium's own bytes as a JSON string that holds a data URI. Raises CallError when it is of another kind."""
+    assert part.media is not None  # the caller has looked
+    mime = part.media.mime
+    if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
+        raise CallError("unsupported", f"the bytes of a part of kind {part.kind} are {mime}")
+    head = json.dumps(f"data:{mime};base64,")[:-1].encode()
+    return b'%b%b"' % (head, base64.b64encode(part.media.read()))

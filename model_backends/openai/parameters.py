@@ -1,0 +1,70 @@
+"""Generation parameters and options of one modality, as the interface spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from mmeval.errors import did_you_mean
+from mmeval.model_backends.openai.failures import CallError
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.records import GenerationParams
+
+OPTIONS = ("image.size", "image.quality", "audio.voice", "audio.format")
+AUDIO_FORMATS = ("wav", "mp3", "flac", "opus")
+"""What can be asked for: the formats whose bytes say what they are (raw samples do not)."""
+
+DEFAULT_VOICE = "alloy"
+DEFAULT_AUDIO_FORMAT = "wav"
+
+_SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "stop")
+
+
+def check_options(params: GenerationParams) -> None:
+    """Raises CallError ``bad_request`` for an option that this backend does not know."""
+    for name in params.options:
+        if name not in OPTIONS:
+            near = did_you_mean(name, OPTIONS) or f"; it knows {', '.join(OPTIONS)}"
+            raise CallError("bad_request", f"the backend openai has no option {name!r}{near}")
+
+
+def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
+    """The fields of a chat request that steer generation; what is None stays with the server's default.
+
+    The seed is not among them: it differs from request to request.
+    """
+    fields: dict[str, Any] = {}
+    if params.temperature is not None:
+        fields["temperature"] = params.temperature
+    if params.top_p is not None:
+        fields["top_p"] = params.top_p
+    if params.top_k is not None:
+        fields["top_k"] = params.top_k  # known to vLLM and its relatives, refused by others
+    if params.max_tokens is not None:
+        fields[settings.max_tokens_field] = params.max_tokens
+    if params.stop:
+        fields["stop"] = params.stop
+    return fields
+
+
+def voice(params: GenerationParams) -> str:
+    return str(params.options.get("audio.voice", DEFAULT_VOICE))
+
+
+def audio_format(params: GenerationParams) -> str:
+    """The format to ask for. Raises CallError ``bad_request`` for one that could not be recognised afterwards."""
+    form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
+    if form not in AUDIO_FORMATS:
+        raise CallError("bad_request", f"audio.format={form!r} is none of {', '.join(AUDIO_FORMATS)}")
+    return form
+
+
+def unsent(params: GenerationParams, endpoint: str, *, sampled: bool, options: Collection[str] = ()) -> tuple[str, ...]:
+    """Warnings for what was asked for and has no field in this endpoint.
+
+    ``sampled`` says whether it takes the sampling parameters, ``options`` which modality options are meant for this
+    request and have no field.
+    """
+    names = [] if sampled else [name for name in _SAMPLING if getattr(params, name) not in (None, ())]
+    names += [name for name in params.options if name in options]
+    return (f"{endpoint} has no field for {', '.join(names)}; not sent",) if names else ()

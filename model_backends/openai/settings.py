@@ -1,0 +1,177 @@
+"""The settings of the backend: checked when it is made, so that a mistake costs no request."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from mmeval.backend import Capabilities
+from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+
+OFFICIAL_URL = "https://api.openai.com/v1"
+
+EndpointChoice = Literal["chat", "images", "speech", "auto"]
+MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
+
+INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
+"""What the interface has a field for; ``video`` is the dialect of vLLM and its relatives."""
+
+_INPUTS_OF: dict[str, tuple[str, ...]] = {
+    "chat": INPUT_KINDS,
+    "images": ("text", "code", "image"),
+    "speech": ("text", "code"),
+    "auto": INPUT_KINDS,
+}
+_OUTPUTS_OF: dict[str, tuple[str, ...]] = {
+    "chat": ("text", "code", "image", "audio"),
+    "images": ("image",),
+    "speech": ("audio",),
+    "auto": ("text", "code", "image", "audio"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One server and how to speak with it. ``timeout`` is in seconds, for a whole call. The key shows nowhere."""
+
+    model: str
+    base_url: str
+    revision: str
+    endpoint: EndpointChoice
+    capabilities: Capabilities
+    timeout: float
+    send_seed: bool
+    max_tokens_field: MaxTokensField
+    image_response_format: str
+    max_reply_bytes: int
+    organization: str
+    project: str
+    api_key: str = field(repr=False)
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).hostname or ""
+
+    def identity(self) -> dict[str, Any]:
+        """What decides whether an answer may be reused. Whoever pays, and how long we wait, is no part of it."""
+        identity: dict[str, Any] = {
+            "backend": "openai",
+            "model": self.model,
+            "base_url": self.base_url,
+            "revision": self.revision,
+            "endpoint": self.endpoint,
+            "outputs": sorted(self.capabilities.outputs),
+            "send_seed": self.send_seed,
+            "max_tokens_field": self.max_tokens_field,
+        }
+        return identity | ({"image_response_format": self.image_response_format} if self.image_response_format else {})
+
+
+def checked_base_url(given: str) -> str:
+    """The address of the server without a trailing slash: the argument, else OPENAI_BASE_URL, else the official one.
+
+    Raises UsageError for anything that is no plain http or https address. Credentials and queries are refused, because
+    the address is written into results.
+    """
+    url = (given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL).strip().rstrip("/")
+    if "://" not in url:
+        raise UsageError(f"base_url={url!r} has no scheme; write http://{url} or https://{url}")
+    try:
+        parsed = urlsplit(url)
+        _ = parsed.port
+    except ValueError as error:
+        raise UsageError(f"base_url is no address ({error}); write it like http://localhost:8000/v1") from None
+    if parsed.username is not None or parsed.query or parsed.fragment:
+        raise UsageError("base_url must hold no user name, query or fragment; keys go into OPENAI_API_KEY")
+    if parsed.scheme not in ("http", "https") or not parsed.hostname or any(c.isspace() for c in url):
+        raise UsageError(f"base_url={url!r} is no http address; write it like http://localhost:8000/v1")
+    if parsed.path.endswith(("/chat/completions", "/completions", "/images/generations", "/audio/speech")):
+        raise UsageError(f"base_url={url!r} names an endpoint; give the part before it, which mostly ends in /v1")
+    return url
+
+
+def read_api_key(api_key_file: str, base_url: str) -> str:
+    """The key from the file if one is given, else from OPENAI_API_KEY; empty for a local server without one.
+
+    Raises MissingDataError when there is none and the server is not local, UsageError for what cannot be a key.
+    """
+    key = (
+        _key_in_file(Path(api_key_file).expanduser()) if api_key_file else os.environ.get("OPENAI_API_KEY", "").strip()
+    )
+    if not key and not is_local(urlsplit(base_url).hostname or ""):
+        raise MissingDataError(
+            f"{base_url} needs a key: set the environment variable OPENAI_API_KEY, or give a file that holds it "
+            "with api_key_file=FILE"
+        )
+    if not all("!" <= char <= "~" for char in key):
+        origin = api_key_file or "OPENAI_API_KEY"
+        raise UsageError(f"the key in {origin} holds characters that no key has; it must be one word of plain ASCII")
+    return key
+
+
+def _key_in_file(path: Path) -> str:
+    way_out = "give a readable file with the key in it as api_key_file=FILE, or set OPENAI_API_KEY"
+    try:
+        key = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise MissingDataError(f"{path}: the key cannot be read ({reason}); {way_out}") from None
+    if not key:
+        raise MissingDataError(f"{path}: the key file is empty; {way_out}")
+    return key
+
+
+def is_local(host: str) -> bool:
+    """True for this machine and its own network, where servers mostly ask for no key."""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".internal"))
+
+
+def capabilities_of(
+    endpoint: EndpointChoice, inputs: str | Sequence[str], outputs: str | Sequence[str]
+) -> Capabilities:
+    """What an endpoint can take and give. Raises UnknownNameError for a kind that it has no field for.
+
+    Inputs are narrowed to those of the endpoint; outputs that are not named follow from it.
+    """
+    taken = [kind for kind in kinds_in("inputs", inputs, INPUT_KINDS) if kind in _INPUTS_OF[endpoint]]
+    default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
+    given = kinds_in("outputs", outputs or default, _OUTPUTS_OF[endpoint], f"endpoint={endpoint} gives no other.")
+    mode: Literal["single", "interleaved"] = "interleaved" if len(set(given) - {"code"}) > 1 else "single"
+    return Capabilities.of(taken, given, mode)
+
+
+def kinds_in(argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = "") -> list[str]:
+    """The kinds in ``text+image`` or in a list of names."""
+    names = value.split("+") if isinstance(value, str) else list(value)
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(f"kind in {argument}", str(name), known, hint or f"Known: {', '.join(known)}.")
+    return names
+
+
+def checked_choice(argument: str, value: object, choices: object) -> Any:
+    """A value of a literal type. Raises UnknownNameError with near names for any other."""
+    known = get_args(choices)
+    if value not in known:
+        raise UnknownNameError(argument, str(value), known, f"Known: {', '.join(known)}.")
+    return value
+
+
+def checked_positive(argument: str, value: object) -> float:
+    """A number above 0. Raises UsageError for anything else."""
+    try:
+        number = float(value)  # type: ignore[arg-type]  # whatever the user wrote
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise UsageError(f"{argument}={value!r} is not a number above 0")
+    return number

@@ -1,0 +1,153 @@
+"""The transport: one pooled HTTP session, one POST at a time, replies of bounded size. It retries nothing."""
+
+from __future__ import annotations
+
+import io
+import ssl
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from mmeval import __version__
+from mmeval.extras import need
+from mmeval.model_backends.openai.failures import REDACTED, CallError, bad_reply
+from mmeval.model_backends.openai.settings import Settings, is_local
+
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
+
+CONNECT_TIMEOUT = 30.0
+"""Seconds to open a connection: a machine that is not there is found long before a slow answer is given up."""
+
+DNS_SECONDS = 300
+LARGE_BODY = 2**20
+"""Bytes above which a body is handed over in pieces, so that other calls go on in between."""
+
+MIN_SECRET_CHARS = 16
+"""Shorter keys are stand-ins such as ``EMPTY``, which may well be words of an answer."""
+
+
+class Outgoing(NamedTuple):
+    """A request as it is sent: the path below ``base_url`` and the encoded body."""
+
+    path: str
+    body: bytes
+    content_type: str = "application/json"
+
+
+class Received(NamedTuple):
+    """A reply as it came. ``latency`` is in seconds, from sending to the last byte."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    latency: float
+
+
+class Transport:
+    """Sends bodies to one server. Raises MissingExtraError when aiohttp is not installed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._aiohttp: Any = need("aiohttp", "api")
+        self._settings = settings
+        self._secret = settings.api_key.encode() if len(settings.api_key) >= MIN_SECRET_CHARS else b""
+        self._urls: dict[str, URL] = {}
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, outgoing: Outgoing) -> Received:
+        """The reply, whatever its status. Raises CallError when none arrived whole."""
+        session = self._session or self._open()
+        url = self._urls.get(outgoing.path) or self._url(outgoing.path)
+        body: Any = outgoing.body if len(outgoing.body) < LARGE_BODY else io.BytesIO(outgoing.body)
+        headers = None if outgoing.content_type == "application/json" else {"Content-Type": outgoing.content_type}
+        started = time.perf_counter()
+        try:
+            async with session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+                received = await self._read(response)
+        except TimeoutError:
+            raise CallError("timeout", f"no whole answer within {self._settings.timeout:g} s") from None
+        except (self._aiohttp.ClientError, OSError) as error:
+            raise self._lost(error) from error
+        if self._secret and self._secret in received:
+            received = received.replace(self._secret, REDACTED.encode())  # a server that echoes its request
+        return Received(response.status, response.headers, received, time.perf_counter() - started)
+
+    async def close(self) -> None:
+        """Close every connection. The transport may be used again; it then opens new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        http = self._aiohttp
+        timeout = self._settings.timeout
+        session: aiohttp.ClientSession = http.ClientSession(
+            connector=http.TCPConnector(limit=0, ttl_dns_cache=DNS_SECONDS),
+            cookie_jar=http.DummyCookieJar(),
+            headers=_headers(self._settings),
+            timeout=http.ClientTimeout(total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)),
+            proxy=environment_proxy(self._settings.base_url),
+        )
+        self._session = session
+        return session
+
+    def _url(self, path: str) -> URL:
+        url: URL = need("yarl", "api").URL(f"{self._settings.base_url}/{path}")
+        self._urls[path] = url
+        return url
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        limit, length = self._settings.max_reply_bytes, response.content_length
+        if length is not None and "Content-Encoding" not in response.headers:
+            if length > limit:
+                response.close()
+                raise _too_large(limit)
+            return await response.read()
+        pieces, total = [], 0
+        async for piece in response.content.iter_any():
+            total += len(piece)
+            if total > limit:
+                response.close()
+                raise _too_large(limit)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _lost(self, error: Exception) -> CallError:
+        said = str(error) or type(error).__name__
+        if isinstance(error, self._aiohttp.ClientResponseError):
+            return bad_reply(f"the server's reply is no sound HTTP ({said})")
+        if isinstance(error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError):
+            return CallError("bad_request", f"the server's certificate is not trusted ({said})")
+        return CallError("connection", f"the connection to {self._settings.host} failed ({said})")
+
+
+def _too_large(limit: int) -> CallError:
+    return bad_reply(f"the reply is larger than {limit} bytes; raise max_reply_bytes if that is meant")
+
+
+def _headers(settings: Settings) -> dict[str, str]:
+    """Sent with each request. ``identity`` keeps a small reply from unpacking into a huge one."""
+    headers = {
+        "User-Agent": f"mmeval/{__version__}",
+        "Content-Type": "application/json",
+        "Accept-Encoding": "identity",
+        "OpenAI-Organization": settings.organization,
+        "OpenAI-Project": settings.project,
+        "Authorization": f"Bearer {settings.api_key}" if settings.api_key else "",
+    }
+    return {name: value for name, value in headers.items() if value}
+
+
+def environment_proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for this server; local servers are spoken to directly.
+
+    Found once, because asking the environment for each request costs more than the request.
+    """
+    parsed = urlsplit(base_url)
+    host = parsed.hostname or ""
+    if is_local(host) or proxy_bypass(host):
+        return None
+    return getproxies().get(parsed.scheme)

@@ -1,0 +1,45 @@
+"""The upper bound: every sample is answered with its own first reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.content import PART_KINDS, Interleaved, PartKind
+from mmeval.records import Request, Response, Sample
+
+
+class ReferenceBackend:
+    """Takes and gives everything. A metric that is right gives it the best value wherever a truth is known.
+
+    When a request wants only some of the kinds, as each pass of ``independent_passes`` does, it is answered with the
+    reference's parts of these kinds. A sample without a reference gets an ``unsupported`` error, so that it is counted
+    apart instead of being scored as a bad answer.
+    """
+
+    capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"backend": "reference"}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        return {}
+
+    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response:  # noqa: ARG002
+        if not sample.references:
+            return Response.failed(
+                "unsupported", f"{task}: sample {sample.id!r} has no reference; choose another --model for this task"
+            )
+        return Response(output=_only(sample.references[0], request.wants))
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _only(answer: Interleaved, wants: Sequence[PartKind]) -> Interleaved:
+    """The parts of the wanted kinds; all of them when nothing would be left out."""
+    parts = tuple(part for part in answer.parts if part.kind in wants)
+    return answer if len(parts) == len(answer.parts) else Interleaved(parts)

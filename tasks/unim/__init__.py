@@ -1,0 +1,1 @@
+"""UniM: questions and answers that interleave any of seven modalities, over thirty domains in three fields."""

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+
+from mmeval.content import Interleaved, Part, text_part
+from mmeval.errors import UnknownNameError
+from mmeval.media import Media
+from mmeval.metrics.structure.counting import Structures, structures_of
+from mmeval.records import Score, Trial
+from tests.support.trials import trial
+
+PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
+
+
+def counted(scored: Trial, mode: str = "occurrences", unit: str = "tags", spelling: str = "tag") -> Structures:
+    found = structures_of(scored, mode=mode, unit=unit, spelling=spelling)
+    assert isinstance(found, Structures)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("occurrences", {"image": 3, "audio": 1}),
+        ("unique", {"image": 2, "audio": 1}),
+        ("unique_no_echo", {"image": 1, "audio": 1}),
+    ],
+)
+def test_each_mode_counts_repeats_and_echoes_by_its_rule(mode: str, expected: dict[str, int]) -> None:
+    scored = trial("<<image1>> <<image1>> <<image2>> <<audio1>>", "x", given="look at <<image1>>")
+
+    assert counted(scored, mode).answer == expected
+
+
+def test_an_echo_is_dropped_from_the_answer_and_not_from_the_reference() -> None:
+    found = counted(trial("<<image1>>", "<<image1>>", given="<<image1>>"), "unique_no_echo")
+
+    assert (found.reference, found.answer) == ({"image": 1}, {})
+
+
+def test_tags_in_hidden_reasoning_do_not_count() -> None:
+    thought = Part("reasoning", text="<<image1>>", raw="<think><<image1>></think>")
+    answer = Interleaved((thought, text_part("<<audio1>>")))
+
+    assert counted(trial(answer, "x")).answer == {"audio": 1}
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("tags", 2), ("files", 2), ("parts", 3)])
+def test_the_unit_decides_between_tags_and_files(unit: str, expected: int) -> None:
+    woven = Interleaved.from_text("<<image1>> <<image2>>", {"image1": PNG})
+    answer = Interleaved((*woven.parts, Part("image", media=PNG)))
+
+    assert counted(trial(answer, "x"), unit=unit).answer == {"image": expected}
+
+
+def test_another_spelling_is_counted_on_request_only() -> None:
+    scored = trial("<gen_img1>", "x")
+
+    assert counted(scored).answer == {}
+    assert counted(scored, spelling="block").answer == {"image": 1}
+
+
+def test_placeholders_without_numbers_are_distinct_things() -> None:
+    assert counted(trial("<boi><eoi> <boi><eoi>", "x"), "unique", spelling="pair").answer == {"image": 2}
+
+
+@pytest.mark.parametrize("missing", [trial(None, "x"), trial("x")], ids=["answer", "reference"])
+def test_a_missing_side_is_unscored_and_not_zero(missing: Trial) -> None:
+    found = structures_of(missing, mode="occurrences", unit="tags", spelling="tag")
+
+    assert isinstance(found, Score)
+    assert (found.value, found.status) == (None, "unscored")
+
+
+@pytest.mark.parametrize(
+    ("switches", "near"),
+    [
+        ({"mode": "uniqe"}, "unique"),
+        ({"unit": "tag"}, "tags"),
+        ({"spelling": "tags"}, "tag"),
+    ],
+    ids=["mode", "unit", "spelling"],
+)
+def test_a_mistyped_switch_is_answered_with_the_near_name(switches: dict[str, str], near: str) -> None:
+    with pytest.raises(UnknownNameError, match=f'did you mean "{near}"'):
+        structures_of(
+            trial("<<image1>>", "<<image1>>"), **{"mode": "unique", "unit": "tags", "spelling": "tag"} | switches
+        )

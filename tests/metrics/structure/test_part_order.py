@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from mmeval.content import Interleaved, Part, text_part
+from mmeval.media import Media
+from mmeval.metrics.structure.part_order import official_order, order_of, part_order
+from tests.support.trials import score_of, trial
+
+I0 = "<image_start><image_0><image_end>"
+I1 = "<image_start><image_1><image_end>"
+A0 = "<audio_start><audio_0><audio_end>"
+PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("", ""),
+        ("words", "t"),
+        (f"one {I0} two {A0}", "tita"),
+        (f"{I0}{I1} \n ", "ii"),
+        (f" \n{I0}", "i"),
+        ("<<video1>> <<document1>> <<code1>> <<3d1>>", "vdc3"),
+        ("<gen_text1> words", "t"),
+    ],
+    ids=["empty", "text", "mixed", "blank between and after", "blank before", "all kinds", "text block token"],
+)
+def test_the_order_is_a_letter_a_part_and_blank_text_is_none(text: str, order: str) -> None:
+    assert order_of(Interleaved.from_text(text)) == order
+
+
+def test_neighbouring_text_is_one_part_and_hidden_reasoning_none() -> None:
+    content = Interleaved((text_part("a"), Part("reasoning", text="hm", raw="<think>hm</think>"), text_part("b")))
+
+    assert order_of(content) == "t"
+
+
+def test_a_placeholder_without_its_medium_counts_unless_switched_off() -> None:
+    scored = trial("text <<image1>>", metadata={"order": ["ti"]})
+
+    assert score_of(part_order, scored).value == 1
+    assert score_of(part_order, scored, dangling=False).value == 0
+
+
+def test_a_medium_that_came_beside_the_text_counts_in_both_profiles() -> None:
+    answer = Interleaved((text_part("here"), Part("image", media=PNG)))
+    scored = trial(answer, metadata={"order": "ti"})
+
+    assert [score_of(part_order, scored, profile).value for profile in ("standard", "official")] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "target", "switches", "accepted"),
+    [
+        ({"order": ["it", "ti"]}, "words", {}, ["it", "ti"]),
+        ({"order": "it"}, "words", {}, ["it"]),
+        ({"layout": ["a"]}, "words", {"order_key": "layout"}, ["a"]),
+        ({"order": ["it"]}, "words", {"orders": ["tt"]}, ["tt"]),
+        ({}, ["words <<image1>>", "words <<image2>>", "<<audio1>>"], {}, ["ti", "a"]),
+    ],
+    ids=["label", "one word", "another key", "switch first", "references last"],
+)
+def test_where_the_accepted_orders_come_from(
+    metadata: dict[str, object], target: Sequence[str], switches: dict[str, object], accepted: list[str]
+) -> None:
+    score = score_of(part_order, trial("x <<image1>>", target, metadata=metadata), **switches)
+
+    assert score.evidence == {"found": "ti", "accepted": accepted}
+    assert score.value == float("ti" in accepted)
+
+
+@pytest.mark.parametrize("scored", [trial(None, "x"), trial("x")], ids=["no answer", "no order"])
+def test_without_an_answer_or_an_order_it_is_unscored(scored: object) -> None:
+    assert score_of(part_order, scored).status == "unscored"  # type: ignore[arg-type]
+
+
+def test_an_unknown_reading_leaves_the_trial_unscored_with_the_near_name() -> None:
+    assert 'did you mean "parts"' in score_of(part_order, trial("x", "x"), reading="part").reason
+
+
+OFFICIAL = [
+    (f"Text {I0}", ["ti"], 1),
+    (f" \n{I0}", ["ti"], 1),
+    (f"{I0}x{I1}", ["iti", "tii"], 1),
+    ("<image_begin><image_0><image_end> t", ["it"], 0),
+    ("only text", ["t"], 1),
+    (f"s1{I0}s2{I1}{I1}s3{I1}{I1}{I1}", ["titiitiii"], 1),
+]
+
+
+@pytest.mark.parametrize(("response", "orders", "value"), OFFICIAL)
+def test_the_official_profile_agrees_with_the_released_evaluator(response: str, orders: list[str], value: int) -> None:
+    assert score_of(part_order, trial(response, metadata={"order": orders}), "official").value == value
+
+
+def test_official_oddity_a_blank_before_the_first_medium_is_text_but_not_one_behind_it() -> None:
+    assert official_order(f" {I0} ") == "ti"
+    assert order_of(Interleaved.from_text(f" {I0} ")) == "i"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [f"see <image_0>: {I0}", "<image_begin><image_0><image_end>", f"{I0} <audio_3>"],
+    ids=["mentioned", "misspelt", "stray"],
+)
+def test_official_oddity_a_stray_number_token_makes_the_answer_wrong(response: str) -> None:
+    assert official_order(response) is None
+    assert score_of(part_order, trial(response, metadata={"order": ["ti", "it", "t"]}), "official").value == 0
+
+
+def test_official_oddity_only_the_number_token_names_the_kind() -> None:
+    assert official_order("<image_start><audio_0><image_end>") == "a"

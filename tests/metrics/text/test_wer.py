@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from mmeval.content import Interleaved
+from mmeval.metrics.text.wer import wer
+from tests.support.trials import score_of, trial
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "value"),
+    [
+        ("the old man sat", "the old man sat", 0),
+        ("the old men sat", "the old man sat", 1 / 4),
+        ("", "the old man sat", 1),
+        ("one two three", "one", 2),
+        ("The OLD man, sat!", "the old man sat", 0),
+        ("a b", ["x y", "a c"], 1 / 2),
+        ("hello  world", ["", "hello world"], 0),
+    ],
+    ids=[
+        "perfect",
+        "one of four",
+        "empty answer",
+        "insertions",
+        "normalised",
+        "nearest reference",
+        "empty passed over",
+    ],
+)
+def test_hand_computed_cases(answer: str, target: str | list[str], value: float) -> None:
+    assert score_of(wer, trial(answer, target)).value == pytest.approx(value)
+
+
+def test_without_normalising_case_and_punctuation_count() -> None:
+    assert score_of(wer, trial("The man!", "the man"), normalise="none").value == 1
+
+
+def test_evidence_counts_the_kinds_of_error() -> None:
+    evidence = score_of(wer, trial("a x c d", "a b c")).evidence
+
+    assert (evidence["substitutions"], evidence["deletions"], evidence["insertions"]) == (1, 0, 1)
+
+
+def test_placeholders_are_no_words() -> None:
+    assert score_of(wer, trial(Interleaved.from_text("hello <<audio1>> world"), "hello world")).value == 0
+
+
+@pytest.mark.parametrize("target", ["", " ?! ", ["", "..."]], ids=["empty", "no words", "none of several"])
+def test_a_reference_without_words_is_undefined_and_not_zero(target: str | list[str]) -> None:
+    score = score_of(wer, trial("words", target))
+
+    assert (score.value, score.status) == (None, "unscored")
+
+
+def test_an_unknown_normaliser_is_answered_with_the_known_ones() -> None:
+    assert "unknown normaliser 'basics'; did you mean" in score_of(wer, trial("a", "a"), normalise="basics").reason

@@ -1,0 +1,63 @@
+import pytest
+
+from mmeval.cli.flags import FLAGS, REFUSED, REFUSED_SHORT
+from mmeval.cli.parser import Parser, add_flags, add_refused
+from mmeval.errors import UsageError
+
+
+def parser() -> Parser:
+    made = Parser("mmeval", "a test")
+    add_flags(made, FLAGS)
+    add_refused(made)
+    return made
+
+
+@pytest.mark.parametrize("words", [["--max-connections", "5"], ["--max_connections=5"], ["--max-connections=5"]])
+def test_hyphens_are_as_good_as_underscores(words: list[str]) -> None:
+    assert vars(parser().read(words)) == {"max_connections": "5"}
+
+
+def test_hyphens_in_values_stay() -> None:
+    assert vars(parser().read(["--run-id=my-run", "-t", "my-task"])) == {"run_id": "my-run", "tasks": ["my-task"]}
+
+
+def test_only_what_was_given_is_there() -> None:
+    assert vars(parser().read([])) == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [(["--task", "x"], "--tasks"), (["--model-arg", "x"], "--model_args"), (["--outputpath=x"], "--output_path")],
+)
+def test_a_mistyped_flag_is_answered_with_the_near_one(words: list[str], near: str) -> None:
+    with pytest.raises(UsageError, match=f'did you mean "{near}"'):
+        parser().read(words)
+
+
+def test_a_refused_flag_is_never_offered() -> None:
+    with pytest.raises(UsageError) as complaint:
+        parser().read(["--devise", "cuda"])
+
+    assert "--device" not in str(complaint.value)
+
+
+def test_a_flag_without_its_value_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="--limit"):
+        parser().read(["--limit"])
+
+
+def test_switches_can_be_turned_off() -> None:
+    assert vars(parser().read(["--fresh", "--strict", "false"])) == {"fresh": True, "strict": "false"}
+
+
+def test_the_help_names_every_flag_and_none_that_is_refused() -> None:
+    text = parser().format_help()
+
+    assert [flag.name for flag in FLAGS if f"--{flag.name}" not in text] == []
+    assert [name for name in REFUSED if f"--{name} " in text or f"--{name}\n" in text] == []
+
+
+def test_refused_short_flags_collide_with_none_of_ours() -> None:
+    shorts = [flag.short for flag in FLAGS if flag.short] + list(REFUSED_SHORT)
+
+    assert len(shorts) == len(set(shorts))

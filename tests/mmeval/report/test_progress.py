@@ -1,0 +1,56 @@
+import sys
+
+import pytest
+
+from mmeval.report.progress import Bar, Quiet, for_stderr, opening
+
+
+@pytest.mark.parametrize(
+    ("kept", "new", "said"),
+    [
+        (0, 30, "asking 30 answers"),
+        (0, 1, "asking 1 answer"),
+        (120, 30, "kept 120 answers from 2026-01-31 12:00:00, asking 30 new"),
+        (120, 0, "kept 120 answers from 2026-01-31 12:00:00, nothing new to ask"),
+    ],
+)
+def test_the_first_line_says_what_is_kept_since_when_and_what_is_new(kept: int, new: int, said: str) -> None:
+    assert opening(kept=kept, new=new, since="2026-01-31 12:00:00") == said
+
+
+def test_a_bar_shows_how_far_the_run_is_and_how_many_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(4, 1)
+    for ok in (True, False, True):
+        bar.advance(ok=ok)
+    bar.close()
+
+    shown = capsys.readouterr().err
+    assert "4/4" in shown
+    assert "1 failed" in shown
+
+
+def test_a_note_is_a_line_of_its_own_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(2, 0)
+    bar.note("something to know")
+    bar.close()
+
+    assert "something to know\n" in capsys.readouterr().err
+
+
+def test_without_a_terminal_there_are_notes_and_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = for_stderr()
+    progress.start(2, 0)
+    progress.note("asking 2 answers")
+    progress.advance(ok=True)
+    progress.close()
+
+    assert isinstance(progress, Quiet)
+    assert capsys.readouterr().err == "asking 2 answers\n"
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    assert isinstance(for_stderr(), Bar)

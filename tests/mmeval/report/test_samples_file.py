@@ -1,0 +1,125 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmeval.content import Interleaved
+from mmeval.errors import StorageError
+from mmeval.records import (
+    ErrorInfo,
+    Exchange,
+    GenerationParams,
+    Response,
+    Sample,
+    Score,
+    Trial,
+    Usage,
+    user,
+)
+from mmeval.report.samples_file import SampleRow, sample_line, write_samples
+from tests.support.lm_eval_reader import read_samples
+
+SAMPLE = Sample("s0", (user("draw <image1>"),), (Interleaved.from_text("a <image1> b"),), {"level": "hard"})
+
+
+def answered(text: str, *, repeat: int = 0, judge: str = "") -> Trial:
+    output = Interleaved.from_text(text)
+    exchanges = [Exchange("0", "model", "d", Response(output, usage=Usage(3, 5)))]
+    if judge:
+        exchanges.append(Exchange("1", "judge", "e", Response(output, usage=Usage(1, 1), served=judge)))
+    return Trial(SAMPLE, repeat, tuple(exchanges), output)
+
+
+def row(*trials: Trial, scores: tuple[dict[str, Score], ...] = (), index: int = 0) -> SampleRow:
+    return SampleRow(index, SAMPLE, SAMPLE.input, GenerationParams(max_tokens=5), trials, scores)
+
+
+def test_a_line_has_the_prompt_the_target_and_the_answer_of_each_repeat() -> None:
+    line = sample_line(row(answered("one"), answered("two", repeat=1)))
+
+    assert line["arguments"] == {"gen_args_0": {"arg_0": "user: draw <image1>", "arg_1": {"max_tokens": 5}}}
+    assert line["target"] == "a <image1> b"
+    assert (line["resps"], line["filtered_resps"]) == ([["one", "two"]], ["one"])
+
+
+def test_the_ordered_parts_stand_beside_the_text() -> None:
+    line = sample_line(row(answered("a <image1> b")))
+
+    assert [part["type"] for part in line["parts"][0]] == ["text", "image", "text"]
+
+
+def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
+    scores = ({"m": Score(1.0), "k": Score.unscored("lost")}, {"m": Score.unscored("lost"), "k": Score.unscored("lost")})
+
+    line = sample_line(row(answered("x"), answered("y"), scores=scores))
+
+    assert (line["m"], line["k"]) == (1.0, None)
+    assert line["unscored"] == [{"k": "lost"}, {"m": "lost", "k": "lost"}]
+    assert line["scores"][0]["m"] == {"value": 1.0, "status": "scored"}
+
+
+def test_a_failed_trial_has_its_error_and_no_parts() -> None:
+    failed = Trial(SAMPLE, error=ErrorInfo("timeout", "no answer in 60 s"))
+
+    line = sample_line(row(failed, scores=({},)))
+
+    assert (line["error"], line["parts"]) == ([{"kind": "timeout", "message": "no answer in 60 s"}], [None])
+
+
+def test_usage_covers_all_exchanges_and_the_judge_is_named() -> None:
+    line = sample_line(row(answered("x", judge="judge-2026")))
+
+    assert line["usage"] == [{"input_tokens": 4, "output_tokens": 6}]
+    assert line["judge"] == [["judge=judge-2026"]]
+
+
+def test_a_metric_named_like_a_fixed_key_does_not_hide_it() -> None:
+    line = sample_line(row(answered("x"), scores=({"target": Score(0.5)},)))
+
+    assert line["target"] == "a <image1> b"
+    assert line["scores"] == [{"target": {"value": 0.5, "status": "scored"}}]
+
+
+def test_a_reader_of_the_layout_reads_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "samples_a_2026.jsonl"
+
+    write_samples(file, [row(answered("x"), scores=({"m": Score(1.0)},), index=i) for i in (0, 3)])
+
+    assert [line["doc_id"] for line in read_samples(file)] == [0, 3]
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+def test_the_hash_depends_on_samples_and_prompts_not_on_answers(tmp_path: Path) -> None:
+    hashes = [write_samples(tmp_path / name, [row(answered(text))]) for name, text in [("1", "x"), ("2", "y")]]
+    other = SampleRow(0, SAMPLE, (user("another prompt"),), GenerationParams(), (answered("x"),), ())
+
+    assert hashes[0] == hashes[1]
+    assert write_samples(tmp_path / "3", [other]) != hashes[0]
+
+
+def test_rows_are_written_as_they_come(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def rows() -> Iterator[SampleRow]:
+        for index in range(3):
+            seen.append(len(list(tmp_path.glob(".samples*"))))
+            yield row(answered("x" * 10_000), index=index)
+
+    write_samples(tmp_path / "samples_a_1.jsonl", rows())
+
+    assert seen == [1, 1, 1]
+
+
+def test_lone_surrogates_of_a_broken_tokenizer_do_no_harm(tmp_path: Path) -> None:
+    file = tmp_path / "samples_a_1.jsonl"
+
+    write_samples(file, [row(answered("bad \ud800 text"))])
+
+    assert len(read_samples(file)) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StorageError, match="cannot be written"):
+        write_samples(tmp_path / "file" / "samples.jsonl", [])

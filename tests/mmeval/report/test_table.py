@@ -1,0 +1,103 @@
+from pathlib import Path
+
+import pytest
+
+from mmeval.records import Result
+from mmeval.report.context import ReportContext
+from mmeval.report.table import missing, render
+from mmeval.task import Group, GroupMetric, Selection
+from tests.support.outcomes import result, task
+
+CONTEXT = ReportContext("openai", {"model": "m", "api_key": "sk-secret"}, limit=5)
+
+
+def rendered(*results: Result, groups: tuple[Result, ...] = (), selection: Selection) -> list[str]:
+    return render(results, groups, selection, CONTEXT).splitlines()
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_a_table_shows_a_value_with_its_error_and_how_many_stand_behind_it() -> None:
+    lines = rendered(result("a", 0.25, stderr=0.05), selection=Selection((task("a", alias="Task A"),)))
+
+    assert lines == [
+        "openai (model=m,api_key=***), gen_kwargs: (None), limit: 5, num_fewshot: None, batch_size: auto",
+        "|Tasks |Version|Filter|n-shot|Metric|↑/↓| Value|±|Stderr|Scored|",
+        "|------|-------|------|-----:|------|---|-----:|-|-----:|-----:|",
+        "|Task A|1.0    |none  |     0|half  |↑  |0.2500|±|0.0500| 10/10|",
+    ]
+
+
+def test_what_is_unknown_is_never_shown_as_zero() -> None:
+    lines = rendered(result("a", None, unavailable=10), selection=Selection((task("a"),)))
+
+    assert cells(lines[3])[6:] == ["N/A", "±", "N/A", "0/10", "10 unavailable"]
+
+
+def test_what_is_missing_stands_beside_the_value_with_its_bounds() -> None:
+    lines = rendered(result("a", failed=2, unscored=1, bounds=(0.35, 0.65)), selection=Selection((task("a"),)))
+
+    assert cells(lines[3])[-2:] == ["7/10", "2 failed, 1 unscored: 0.3500 to 0.6500"]
+
+
+def test_bounds_are_left_out_when_nothing_was_lost() -> None:
+    assert missing(result("a", unsupported=3, bounds=(0.5, 0.5))) == "3 unsupported"
+
+
+def test_bundled_data_mark_a_result_and_its_group_as_not_comparable() -> None:
+    selection = Selection((task("a", comparable=False), task("b")), (Group("g", "g", ("a",), (GroupMetric("half"),)),))
+
+    lines = rendered(result("a"), result("b"), groups=(result("g"),), selection=selection)
+
+    notes = {cells(line)[0]: cells(line)[-1] for line in lines if line.startswith("|")}
+    assert (notes["g"], notes["- a"], notes["b"]) == ("not comparable", "not comparable", "")
+
+
+def test_groups_come_first_with_their_members_indented_and_have_a_table_of_their_own() -> None:
+    groups = (Group("outer", "Outer", ("inner", "b")), Group("inner", "Inner", ("a",), (GroupMetric("half"),)))
+    selection = Selection((task("a"), task("b"), task("c")), groups)
+
+    lines = rendered(result("a"), result("b"), result("c"), groups=(result("inner"),), selection=selection)
+
+    names = [line[1:].split("|")[0].rstrip() for line in lines[1:] if line.startswith("|") and "---" not in line]
+    assert names == ["Tasks", "Outer", " - Inner", "  - a", " - b", "c", "Groups", " - Inner"]
+
+
+def test_slices_stand_below_their_task_each_with_all_its_metrics() -> None:
+    results = [
+        result("a", metric=metric, slice=label) for metric in ("one", "two") for label in ("", "level=hard", "level=easy")
+    ]
+
+    lines = rendered(*results, selection=Selection((task("a"),)))
+
+    assert [(cells(line)[0], cells(line)[4]) for line in lines[3:]] == [
+        ("a", "one"),
+        ("", "two"),
+        ("- level=hard", "one"),
+        ("", "two"),
+        ("- level=easy", "one"),
+        ("", "two"),
+    ]
+
+
+def test_lower_is_better_points_down() -> None:
+    lines = rendered(result("a", higher_is_better=False), selection=Selection((task("a"),)))
+
+    assert cells(lines[3])[5] == "↓"
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "a|b", "line\nbreak"], ids=["escape", "pipe", "newline"])
+def test_labels_of_a_data_set_can_neither_steer_a_terminal_nor_break_the_table(hostile: str) -> None:
+    lines = rendered(result("a"), result("a", slice=f"key={hostile}"), selection=Selection((task("a"),)))
+
+    assert len(lines) == 5
+    assert "\x1b" not in lines[4]
+    assert lines[4].replace("\\|", "").count("|") == lines[3].count("|")
+
+
+def test_a_task_without_results_is_shown_without_numbers(tmp_path: Path) -> None:
+    lines = rendered(selection=Selection((task("a"),)))
+
+    assert cells(lines[3]) == ["a", "1.0", *[""] * 8]

@@ -1,0 +1,22 @@
+"""A clean environment and a mock server for the tests of the `openai` backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.mock_openai_server import MockServer
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key, server or proxy of the machine reaches a test."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def mock_server() -> Iterator[MockServer]:
+    with MockServer() as server:
+        yield server

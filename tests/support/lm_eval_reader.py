@@ -1,0 +1,101 @@
+"""A reader of lm-evaluation-harness's results files, as strict as the readers that people use.
+
+It follows the published layout: every number of a task is ``"<metric>,<filter>"`` with ``"<metric>_stderr,<filter>"``
+beside it, a standard error is a number or "N/A", and a results file and its samples files share their time.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TOP_LEVEL = {
+    "results",
+    "groups",
+    "group_subtasks",
+    "configs",
+    "versions",
+    "n-shot",
+    "higher_is_better",
+    "n-samples",
+    "config",
+    "git_hash",
+    "date",
+    "task_hashes",
+    "model_name",
+    "model_source",
+    "model_name_sanitized",
+    "chat_template",
+    "chat_template_sha",
+    "system_instruction_sha",
+    "total_evaluation_time_seconds",
+    "pretty_env_info",
+}
+SAMPLE_KEYS = {
+    "doc_id",
+    "doc",
+    "target",
+    "arguments",
+    "resps",
+    "filtered_resps",
+    "filter",
+    "metrics",
+    "doc_hash",
+    "prompt_hash",
+    "target_hash",
+}
+_NOT_METRICS = {"alias", "name", "sample_len", "sample_count"}
+
+
+class Number(NamedTuple):
+    task: str
+    metric: str
+    filter: str
+    value: float | None
+    stderr: float | None
+    version: Any
+    higher_is_better: bool
+
+
+def read_numbers(document: dict[str, Any], column: str = "results") -> list[Number]:
+    """Every number of a results file; raises for anything that a reader of the layout would stumble over."""
+    absent = TOP_LEVEL - set(document)
+    if absent:
+        raise KeyError(f"top-level keys are missing: {sorted(absent)}")
+    found = []
+    for task, entry in document[column].items():
+        for key, value in entry.items():
+            metric, comma, name = key.partition(",")
+            if key in _NOT_METRICS or metric.endswith("_stderr"):
+                continue
+            if not comma:
+                raise KeyError(f"{task}: {key} names no filter")
+            stderr = entry[f"{metric}_stderr,{name}"]
+            known = None if stderr == "N/A" else float(stderr)
+            better = document["higher_is_better"][task][metric]
+            found.append(Number(task, metric, name, value, known, document["versions"].get(task), better))
+    return found
+
+
+def latest(folder: Path) -> tuple[dict[str, Any], dict[str, Path]]:
+    """The newest results file of a folder, and the samples files of the same time by task."""
+    file = max(folder.rglob("results_*.json"), key=lambda path: path.stem.rpartition("_")[2])
+    time = file.name[file.name.rfind("_") + 1 :].removesuffix(".json")
+    samples = {
+        path.name[path.name.find("_") + 1 : path.name.rfind("_")]: path
+        for path in file.parent.glob(f"samples_*_{time}.jsonl")
+    }
+    return json.loads(file.read_text(encoding="utf-8")), samples
+
+
+def read_samples(file: Path) -> list[dict[str, Any]]:
+    """The lines of a samples file; raises when a line lacks a key or a metric that it announces."""
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        absent = (SAMPLE_KEYS | set(row["metrics"])) - set(row)
+        if absent:
+            raise KeyError(f"{file.name}: keys are missing: {sorted(absent)}")
+        if not all(isinstance(text, str) for texts in row["resps"] for text in texts):
+            raise TypeError(f"{file.name}: responses are texts")
+    return rows

@@ -1,0 +1,62 @@
+"""Calls of the `openai` backend in tests: a request in, a response out, everything closed."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mmeval.content import PartKind
+from mmeval.media import Media
+from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.records import GenerationParams, Message, Request, Response, user
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
+WAV = b"RIFF\x10\x00\x00\x00WAVEfmt " + b"samples"
+MP3 = b"ID3" + b"frames"
+FLAC = b"fLaC" + b"frames"
+MP4 = b"\x00\x00\x00\x18ftypisom" + b"frames"
+PDF = b"%PDF-1.7\npage"
+GLB = b"glTF" + b"mesh"
+
+
+def medium(data: bytes, name: str = "secret_answer_name") -> Media:
+    return Media.from_bytes(data, name)
+
+
+def data_uri(data: bytes, mime: str) -> str:
+    return f"data:{mime};base64,{base64.b64encode(data).decode()}"
+
+
+def request(*content: Any, wants: Sequence[PartKind] = ("text",), seed: int = 7, **params: Any) -> Request:
+    """A request with one user message, or with the given messages."""
+    messages = content if content and isinstance(content[0], Message) else (user(*content),)
+    return Request(tuple(messages), GenerationParams.from_mapping(params), tuple(wants), seed)
+
+
+def generate(url: str, asked: Request, **arguments: Any) -> Response:
+    """The answer of a server to one request."""
+    return generate_all(url, [asked], **arguments)[0]
+
+
+def generate_all(url: str, asked: Sequence[Request], **arguments: Any) -> list[Response]:
+    """The answers to several requests, sent one after the other by one backend."""
+
+    async def run() -> list[Response]:
+        backend = OpenAIBackend(**{"model": "m", "base_url": url, **arguments})
+        try:
+            return [await backend.generate(item) for item in asked]
+        finally:
+            await backend.close()
+
+    return asyncio.run(run())
+
+
+def drained(value: Any) -> Any:
+    """A validated value with its lazy iterators read, so that everything in it is checked."""
+    if isinstance(value, dict):
+        return {name: drained(item) for name, item in value.items()}
+    if isinstance(value, list | tuple) or (isinstance(value, Iterator) and not isinstance(value, str)):
+        return [drained(item) for item in value]
+    return value

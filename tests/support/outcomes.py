@@ -1,0 +1,78 @@
+"""Outcomes of runs for tests of reports: tasks, groups and results made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mmeval.aggregate import mean
+from mmeval.dataset import Dataset
+from mmeval.metric import Metric
+from mmeval.metric import metric as describe
+from mmeval.options import RunCounts, RunOutcome
+from mmeval.program import single
+from mmeval.records import GenerationParams, Result, Sample, Trial, user
+from mmeval.task import Group, Selection, Task, TaskMetric
+
+
+@describe(range=(0, 1), version="2", source="made for tests")
+def half(trial: Trial, *, strict: bool = False) -> float:
+    """Half a point for everything."""
+    return 0.5
+
+
+class Rows:
+    """A data set of ``count`` samples."""
+
+    fingerprint = "rows"
+
+    def __init__(self, count: int) -> None:
+        self._samples = [Sample(f"s{i}", (user(f"question {i}"),)) for i in range(count)]
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __iter__(self) -> Any:
+        return iter(self._samples)
+
+
+def task(name: str, *, comparable: bool = True, alias: str = "", rows: int = 10, metric: Metric = half) -> Task:
+    dataset: Dataset = Rows(rows)
+    return Task(
+        name=name,
+        alias=alias or name,
+        version="1.0",
+        file=Path(f"{name}.yaml"),
+        config={"task": name, "dataset_path": "somewhere"},
+        dataset=lambda: dataset,
+        prompt=lambda sample: sample.input,
+        protocol=single,
+        protocol_name="single",
+        wanted=lambda sample: ("text",),
+        params=GenerationParams(max_tokens=16),
+        metrics=(TaskMetric(metric.bind(), mean),),
+        comparable=comparable,
+    )
+
+
+def result(of: str, value: float | None = 0.5, *, metric: str = "half", n: int = 10, **more: Any) -> Result:
+    lost = sum(more.get(key, 0) for key in ("failed", "unscored", "unavailable", "unsupported"))
+    return Result(of, metric, value, n, n - lost, **{"stderr": 0.1 if value is not None else None, **more})
+
+
+def outcome(
+    folder: Path, *results: Result, tasks: tuple[Task, ...], groups: tuple[Group, ...] = (), **more: Any
+) -> RunOutcome:
+    names = {group.name for group in groups}
+    return RunOutcome(
+        folder=folder,
+        model_name="org/model",
+        selection=Selection(tasks, groups),
+        results=tuple(r for r in results if r.task not in names),
+        group_results=tuple(r for r in results if r.task in names),
+        counts=RunCounts(kept=1, new=9),
+        started="2026-01-31T12-00-00",
+        seconds=1.5,
+        exit_code=0,
+        **more,
+    )

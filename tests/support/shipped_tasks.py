@@ -1,0 +1,38 @@
+"""The tasks that come with the package, built on their bundled samples, and what a bound backend scores on them."""
+
+from __future__ import annotations
+
+from mmeval.backend import SampleBackend, create_backend
+from mmeval.program import Ask, Call, Reply, Role
+from mmeval.records import Sample, Trial
+from mmeval.task import Task, TaskOverrides
+from mmeval.taskindex import select
+
+
+def shipped(name: str) -> Task:
+    return select([name], overrides=TaskOverrides(data="bundled")).tasks[0]
+
+
+def selected_samples(task: Task) -> list[Sample]:
+    return [sample for sample in task.dataset() if task.selected(sample)]
+
+
+def answered_by(backend_name: str, task: Task, sample: Sample) -> Trial:
+    """The trial of a sample whose every call the backend answers."""
+    backend = create_backend(backend_name, {})
+    assert isinstance(backend, SampleBackend)
+    program = task.protocol(Ask(sample, task.prompt(sample), task.wanted(sample), task.params, Role("model")))
+    call = next(program)
+    assert isinstance(call, Call)
+    try:
+        program.send(Reply(backend.answer(task.name, sample, 0, call.request)))
+    except StopIteration as stop:
+        return Trial(sample, output=stop.value)
+    raise AssertionError("the task asks more than once")
+
+
+def scores_of(backend_name: str, task: Task, metric: str) -> list[float | None]:
+    """One value a sample."""
+    bound = next(entry.bound for entry in task.metrics if entry.bound.name == metric)
+    trials = [answered_by(backend_name, task, sample) for sample in selected_samples(task)]
+    return [score.value for trial in trials for score in bound.score(trial).values()]

@@ -1,0 +1,36 @@
+"""Trials for tests of metrics: an answer against a target, written as text with tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmeval.content import Interleaved
+from mmeval.metric import Metric
+from mmeval.records import Sample, Score, Trial, user
+
+Written = str | Interleaved
+
+
+def trial(
+    answer: Written | None,
+    target: Written | Sequence[Written] | None = None,
+    *,
+    given: str = "",
+    metadata: Mapping[str, Any] | None = None,
+) -> Trial:
+    """A trial of one sample; ``given`` is the sample's input."""
+    targets = [] if target is None else [target] if isinstance(target, (str, Interleaved)) else list(target)
+    sample = Sample("s", (user(given),), tuple(map(content, targets)), metadata or {})
+    return Trial(sample, output=None if answer is None else content(answer))
+
+
+def content(written: Written) -> Interleaved:
+    return Interleaved.from_text(written) if isinstance(written, str) else written
+
+
+def score_of(metric: Metric, scored: Trial, profile: str = "standard", **switches: Any) -> Score:
+    """The score of a metric that gives one number."""
+    scores = metric.bind(switches, profile).score(scored)
+    assert len(scores) == 1
+    return next(iter(scores.values()))

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+from mmeval.errors import MissingDataError
+from mmeval.task import TaskOverrides
+from mmeval.taskindex import select
+from tests.support.shipped_tasks import scores_of, selected_samples, shipped
+
+TASKS = ("unim_easy", "unim_medium", "unim_hard")
+
+
+@pytest.mark.parametrize("metric", ["strict_structure", "lenient_structure"])
+@pytest.mark.parametrize("name", TASKS)
+def test_the_reference_is_right_and_an_empty_answer_is_wrong(name: str, metric: str) -> None:
+    task = shipped(name)
+
+    assert set(scores_of("reference", task, metric)) == {1.0}
+    assert set(scores_of("empty", task, metric)) == {0.0}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_holds_the_samples_of_its_difficulty(name: str) -> None:
+    samples = selected_samples(shipped(name))
+
+    assert {sample.metadata["difficulty"] for sample in samples} == {name.removeprefix("unim_")}
+
+
+def test_the_three_difficulties_together_hold_every_sample_once() -> None:
+    tasks = select(["unim"], overrides=TaskOverrides(data="bundled")).tasks
+    ids = [sample.id for task in tasks for sample in selected_samples(task)]
+
+    assert tuple(task.name for task in tasks) == TASKS
+    assert sorted(ids) == sorted(sample.id for sample in tasks[0].dataset())
+
+
+def test_the_wanted_kinds_are_those_of_the_gold_answer() -> None:
+    task = shipped("unim_hard")
+
+    wanted = {sample.id: task.wanted(sample) for sample in selected_samples(task)}
+
+    assert wanted["natural_science/math/2"] == ("text", "image", "audio")
+    assert wanted["natural_science/programming/1"] == ("text", "code")
+
+
+def test_the_prompt_explains_the_tags_and_keeps_the_media_in_place() -> None:
+    task = shipped("unim_hard")
+    sample = next(sample for sample in selected_samples(task) if sample.metadata["domain"] == "art")
+
+    system, asked = task.prompt(sample)
+
+    assert "<<image2>>" in system.content.raw
+    assert system.content.media() == ()
+    assert asked == sample.input[0]
+
+
+def test_bundled_samples_are_not_comparable() -> None:
+    assert not shipped("unim_hard").comparable
+
+
+def test_a_folder_without_the_data_is_said_with_the_way_out(tmp_path: Path) -> None:
+    task = select(["unim_hard"], overrides=TaskOverrides(data_dir=tmp_path)).tasks[0]
+
+    with pytest.raises(MissingDataError, match=r"no UniM records.*--data_dir"):
+        task.dataset()
