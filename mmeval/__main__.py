@@ -54,7 +54,7 @@ def _reader_gone() -> int:
 def _trace_if_debugging(words: Sequence[str]) -> bool:
     """Print the traceback if the user asked for it, before any setting could be resolved."""
     asked = [os.environ.get("MMEVAL_LOG_LEVEL", ""), os.environ.get("MMEVAL_VERBOSITY", "")]
-    for flag, value in zip(words, [*words[1:], ""], strict=True):
+    for flag, value in zip(words, [*words[1:], ""], strict=False):  # the last word has no value
         if flag in ("-v", "--verbosity"):
             asked.append(value)
         elif flag.startswith("--verbosity="):

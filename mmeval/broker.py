@@ -44,10 +44,6 @@ class KeyRefusedError(MissingError):
     """The server does not accept the key: no call of this run can succeed."""
 
 
-class NotAskedError(MmevalError):
-    """A call has no journalled answer and nothing may be asked (re-scoring)."""
-
-
 @dataclass(slots=True)
 class Scope:
     """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content."""
@@ -161,7 +157,7 @@ class Broker:
     """Runs programs over the roles of one run.
 
     ``roles`` maps names to runtimes; a program that asks a role that is not there gets a reply with an ``unsupported``
-    error. With ``replay_only`` nothing is asked: a call without a journalled answer raises NotAskedError.
+    error.
     """
 
     def __init__(
@@ -171,13 +167,11 @@ class Broker:
         seed: int = 0,
         cache: ResponseCache | None = None,
         reasoning_tags: tuple[str, str] | None = None,
-        replay_only: frozenset[str] = frozenset(),
     ) -> None:
         self.journal = journal
         self.roles: dict[str, RoleRuntime] = {}
         self.live_trials = 0
         self._seed, self._cache, self._tags = seed, cache, reasoning_tags
-        self._replay_only = replay_only
         self._flights: dict[str, asyncio.Future[tuple[Response, bytes]]] = {}
 
     async def run(self, program: Program[T], scope: Scope) -> T:
@@ -244,8 +238,6 @@ class Broker:
         flight = self._flights.get(key)
         if flight is not None:
             return key, *await asyncio.shield(flight)
-        if call.role in self._replay_only:
-            raise NotAskedError(f"{scope.name}, step {path}: no answer is journalled")
         return key, *await self._fly(key, call, scope, path, occurrence)
 
     def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:

@@ -42,8 +42,6 @@ class RunOptions:
     use_cache: Path | None = None
     reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
     predict_only: bool = False
-    score_only: bool = False
-    """Score what the folder holds and ask the model nothing (``mmeval score``)."""
     score_workers: int = 1
     skip_metric: tuple[str, ...] = ()
     strict: bool = False

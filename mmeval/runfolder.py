@@ -20,6 +20,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,6 +28,7 @@ from mmeval._version import __version__
 from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
 from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic
 from mmeval.records import FORMAT_VERSION, Sample
+from mmeval.task import Selection
 
 WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fresh starts this one over"
 
@@ -87,7 +89,7 @@ class RunFolder:
         *,
         identity: Mapping[str, Any],
         provenance: Mapping[str, Any],
-        tasks: Mapping[str, Any],
+        selection: Selection,
         options: Mapping[str, Any],
         command: str,
     ) -> None:
@@ -100,7 +102,8 @@ class RunFolder:
             created=self._record.get("created", now),
             identity=dict(identity),
             options=dict(options),
-            tasks={**self._record.get("tasks", {}), **tasks},
+            tasks={**self._record.get("tasks", {}), **{task.name: dict(task.config) for task in selection}},
+            groups={**self._record.get("groups", {}), **{group.name: asdict(group) for group in selection.groups}},
             sessions=[*self._record.get("sessions", []), session],
         )
         write_atomic(self.path / "run.json", json.dumps(self._record, indent=1, ensure_ascii=False).encode())

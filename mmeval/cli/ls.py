@@ -16,7 +16,7 @@ from mmeval import plugins
 from mmeval.cli import values
 from mmeval.cli.flags import BY_NAME
 from mmeval.errors import MmevalError
-from mmeval.report.markdown import printable, table_lines
+from mmeval.report.markdown import cell, table_lines
 
 if TYPE_CHECKING:
     from mmeval.taskindex import TaskIndex
@@ -91,13 +91,13 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:
         if entry.problem is not None:
             yield _Broken(entry.name, entry.owner, entry.problem)
         else:
-            yield [printable(entry.name), printable(", ".join(entry.tags)), printable(entry.owner)]
+            yield [cell(entry.name), cell(", ".join(entry.tags)), cell(entry.owner)]
 
 
 def _tag_rows(index: TaskIndex, pattern: str) -> Rows:
     for tag, entries in index.tags().items():
         if _fits(tag, pattern):
-            yield [printable(tag), printable(", ".join(entry.name for entry in entries), limit=200)]
+            yield [cell(tag), cell(", ".join(entry.name for entry in entries), limit=200)]
 
 
 def _metric_rows(group: plugins.Group, pattern: str) -> Rows:
@@ -112,7 +112,7 @@ def _metric_rows(group: plugins.Group, pattern: str) -> Rows:
         low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
         arrow = "↑" if metric.higher_is_better else "↓"
         needs = ", ".join([*map(_need, metric.needs), *(f"role {role}" for role in metric.roles)])
-        yield [printable(name), printable(metric.version), f"{low}..{high}", arrow, printable(needs), printable(owner)]
+        yield [cell(name), cell(metric.version), f"{low}..{high}", arrow, cell(needs), cell(owner)]
 
 
 def _need(need: str) -> str:
@@ -131,7 +131,7 @@ def _plugin_rows(group: plugins.Group, pattern: str) -> Rows:
             yield _Broken(name, owner, error)
             continue
         doc = (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ")
-        yield [printable(name), printable(owner), printable(doc, limit=120)]
+        yield [cell(name), cell(owner), cell(doc, limit=120)]
 
 
 def _names(group: plugins.Group, pattern: str) -> Iterator[tuple[str, str]]:
@@ -154,8 +154,8 @@ def _print(headers: Sequence[str], rows: Rows) -> None:
     broken: list[list[str]] = []
     for row in rows:
         if isinstance(row, _Broken):
-            problem = printable(" ".join(str(row.problem).split()), limit=_MAX_PROBLEM)
-            broken.append([printable(row.name), printable(row.owner), problem])
+            problem = cell(" ".join(str(row.problem).split()), limit=_MAX_PROBLEM)
+            broken.append([cell(row.name), cell(row.owner), problem])
         else:
             sound.append(row)
     lines = table_lines(headers, sound)

@@ -20,7 +20,7 @@ def first_prompt(task: Task) -> str:
     sample = next((sample for sample in task.dataset() if task.selected(sample)), None)
     if sample is None:
         return f"--- {task.name}: no sample passes the task's filter"
-    lines = [f"--- {task.name}, sample {printable(sample.id)}, wants {'+'.join(task.wanted(sample))}"]
+    lines = [f"--- {task.name}, sample {printable(sample.id, limit=_MAX_LINE)}, wants {'+'.join(task.wanted(sample))}"]
     for message in task.prompt(sample):
         lines.append(f"[{message.role}]")
         lines += [printable(line, limit=_MAX_LINE) for line in message.content.rendered().splitlines()]

@@ -100,17 +100,18 @@ def _setting(flag: Flag, sources: Iterable[Mapping[str, _Raw]]) -> Setting:
     for source in sources:
         raw = source.get(flag.name)
         if raw is not None and raw.value is not None:
-            return Setting(_typed(flag, raw), raw.origin)
+            return Setting(typed(flag, raw.value, raw.origin), raw.origin)
     return Setting(flag.default)
 
 
-def _typed(flag: Flag, raw: _Raw) -> Any:
+def typed(flag: Flag, raw: Any, origin: str) -> Any:
+    """The value of a flag. Raises UsageError or MissingDataError that begins with ``origin``."""
     try:
-        value = flag.read(raw.value)
+        value = flag.read(raw)
     except (UsageError, MissingDataError) as error:
         kind = MissingDataError if isinstance(error, MissingDataError) else UsageError
-        raise kind(f"{raw.origin}: {error}") from None
+        raise kind(f"{origin}: {error}") from None
     if flag.choices and value not in flag.choices:
         shown = [choice for choice in flag.choices if choice]
-        raise UsageError(f"{raw.origin}: {' or '.join(shown)} is expected, not {value!r}{did_you_mean(value, shown)}")
+        raise UsageError(f"{origin}: {' or '.join(shown)} is expected, not {value!r}{did_you_mean(value, shown)}")
     return value

@@ -6,7 +6,6 @@ which flag it was.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +49,8 @@ def scalar(text: str) -> Any:
 
 
 def _json_or_list(text: str) -> Any:
+    import json
+
     try:
         return json.loads(text)
     except ValueError:
@@ -218,6 +219,8 @@ def json_object(value: Any) -> dict[str, Any]:
     spelt = " ".join(str(item) for item in value) if isinstance(value, (list, tuple)) else text(value)
     if spelt.strip().endswith((".json", ".yaml", ".yml")):
         return file_object(Path(spelt.strip()).expanduser())
+    import json
+
     try:
         found = json.loads(spelt)
     except ValueError as error:

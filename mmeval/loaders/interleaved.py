@@ -136,10 +136,8 @@ class MediaFolder:
         try:
             found = path_inside(self.root, str(self.prefix / path))
             exists = found.is_file()
-        except UsageError:
-            raise UsageError(f"{where} {path[:200]!r} leads out of the data folder") from None
-        except (OSError, ValueError):  # too long, or with a null character
-            raise UsageError(f"{where} {path[:80]!r} is no path") from None
+        except (UsageError, OSError):  # outside, too long, or with a null character
+            raise UsageError(f"{where} {path[:200]!r} is no path inside the data folder") from None
         if not exists:
             raise UsageError(f'{where} "{path}" is missing')
         return Media(path=found)

@@ -88,7 +88,7 @@ def read_jsonl(file: Path) -> Iterator[Row]:
             if len(line) > MAX_ROW_BYTES:
                 raise UsageError(f"{file}:{number}: row {number} is longer than {MAX_ROW_BYTES >> 20} MiB")
             try:
-                values = decode(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                values = decode(line.rstrip().decode("utf-8-sig" if number == 1 else "utf-8"))
             except (ValueError, RecursionError) as error:
                 raise UsageError(f"{file}:{number}: row {number} is no JSON: {_reason(error)}") from None
             yield Row(file, number, values)

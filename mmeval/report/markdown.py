@@ -9,16 +9,21 @@ from collections.abc import Set as AbstractSet
 MAX_CELL = 80
 
 
-def printable(text: str, *, limit: int = MAX_CELL) -> str:
-    """Text that can neither steer a terminal nor break a Markdown table; labels come from data sets."""
-    safe = "".join(char if char.isprintable() else " " for char in str(text)).replace("|", "\\|")
+def printable(text: str, *, limit: int) -> str:
+    """Text on one line that cannot steer a terminal, cut at ``limit`` characters; labels come from data sets."""
+    safe = "".join(char if char.isprintable() else " " for char in text)
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def cell(text: str, *, limit: int = MAX_CELL) -> str:
+    """Text that is safe to print and does not break a table."""
+    return printable(text, limit=limit).replace("|", "\\|")
 
 
 def table_lines(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, right_aligned: AbstractSet[str] = frozenset()
 ) -> list[str]:
-    """The lines of a table. Cells are taken as they are: pass what comes from outside through :func:`printable`."""
+    """The lines of a table. Cells are taken as they are: pass what comes from outside through :func:`cell`."""
     widths = [max(_width(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
     right = [header in right_aligned for header in headers]
     rules = (

@@ -70,10 +70,13 @@ def for_stderr() -> Progress:
     return Bar() if sys.stderr.isatty() else Quiet()
 
 
-def opening(*, kept: int, new: int, since: str) -> str:
-    """The first line of a run: what is kept, from when, and what will be asked."""
+def opening(*, kept: int, new: int, since: str, exact: bool = True) -> str:
+    """The first line of a run: what is kept, from when, and what will be asked.
+
+    ``exact`` is False when a filter has yet to say how many samples it keeps.
+    """
     if not kept:
-        return f"asking {_answers(new)}"
+        return f"asking {'' if exact else 'up to '}{_answers(new)}"
     when = f" from {since}" if since else ""
     if not new:
         return f"kept {_answers(kept)}{when}, nothing new to ask"

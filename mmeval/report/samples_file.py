@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -48,7 +49,8 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
             f"{file}: cannot be written ({error.strerror}); free space or choose another folder"
         ) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
     return whole.hexdigest()
 
 

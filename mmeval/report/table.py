@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.records import Result
 from mmeval.report.context import ReportContext, as_arguments
-from mmeval.report.markdown import printable, table_lines
+from mmeval.report.markdown import cell, printable, table_lines
 from mmeval.task import Group, Selection
 
 _HEADERS = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "Scored", "Notes")
@@ -99,14 +99,14 @@ def _rows(alias: str, version: str, depth: int, results: Sequence[Result], note:
     """The rows of one task or group: whole first, then its slices; its name stands in the first row only."""
     name = _indented(alias, depth)
     if not results:
-        yield [name, printable(version), "", "", "", "", "", "", "", "", note]
+        yield [name, cell(version), "", "", "", "", "", "", "", "", note]
         return
     current: str | None = None
     for result in _slice_by_slice(results):
         first = ""
         if result.slice != current:
             first = _indented(result.slice, depth + 1) if result.slice else name
-        yield [first, printable(version) if first == name else "", *_numbers(result, note)]
+        yield [first, cell(version) if first == name else "", *_numbers(result, note)]
         current = result.slice
 
 
@@ -121,7 +121,7 @@ def _numbers(result: Result, note: str) -> list[str]:
     value = "N/A" if result.value is None else f"{result.value:.4f}"
     stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
     notes = "; ".join(part for part in (missing(result), note) if part)
-    return ["none", "0", printable(result.metric), arrow, value, "±", stderr, f"{result.scored}/{result.n}", notes]
+    return ["none", "0", cell(result.metric), arrow, value, "±", stderr, f"{result.scored}/{result.n}", notes]
 
 
 def missing(result: Result) -> str:
@@ -139,7 +139,7 @@ def missing(result: Result) -> str:
 
 
 def _indented(alias: str, depth: int) -> str:
-    return " " * depth + ("- " if depth else "") + printable(alias)
+    return " " * depth + ("- " if depth else "") + cell(alias)
 
 
 def _table(first: str, rows: Iterator[list[str]]) -> list[str]:

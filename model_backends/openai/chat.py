@@ -107,7 +107,7 @@ def answer(messages: Sequence[dict[str, Any]]) -> Interleaved:
     first = messages[0]
     pieces, thoughts = _pieces(first.get("content"))
     thought = "".join((_string(first, "reasoning_content") or _string(first, "reasoning"), *thoughts))
-    if not any(piece for piece in pieces if isinstance(piece, str)):
+    if not any(isinstance(piece, str) and piece for piece in pieces):
         pieces.append(_string(first, "refusal") or _transcript(messages))
     for message in messages:
         pieces += _beside(message)
@@ -124,9 +124,7 @@ def _woven(pieces: Sequence[str | Media]) -> Interleaved:
     if not media or any(find(text)):
         return Interleaved.from_reply(text, media)
     given = [piece for piece in pieces if piece != ""]
-    return Interleaved(
-        tuple(text_part(p) if isinstance(p, str) else Part(p.kind, media=p) for p in given),
-    )
+    return Interleaved(tuple(text_part(p) if isinstance(p, str) else Part(p.kind, media=p) for p in given))
 
 
 def _pieces(content: object) -> tuple[list[str | Media], list[str]]:

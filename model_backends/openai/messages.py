@@ -15,7 +15,7 @@ from mmeval.media import suffix_for
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.records import Message
 
-AUDIO_FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The sounds that the interface knows how to name."""
 
 
@@ -114,9 +114,9 @@ def _url_item(part: Part) -> bytes:
 
 def _audio_item(part: Part) -> bytes:
     assert part.media is not None  # the caller has looked
-    form = AUDIO_FORMATS.get(part.media.mime)
+    form = SENDABLE_SOUNDS.get(part.media.mime)
     if form is None:
-        known = ", ".join(AUDIO_FORMATS.values())
+        known = ", ".join(SENDABLE_SOUNDS.values())
         raise CallError("unsupported", f"an audio part is {part.media.mime}; the interface takes {known}")
     data = base64.b64encode(part.media.read())
     return b'{"type": "input_audio", "input_audio": {"data": "%b", "format": "%b"}}' % (data, form.encode())

@@ -11,7 +11,7 @@ from mmeval.model_backends.openai.settings import Settings
 from mmeval.records import GenerationParams
 
 OPTIONS = ("image.size", "image.quality", "audio.voice", "audio.format")
-AUDIO_FORMATS = ("wav", "mp3", "flac", "opus")
+AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac")
 """What can be asked for: the formats whose bytes say what they are (raw samples do not)."""
 
 DEFAULT_VOICE = "alloy"

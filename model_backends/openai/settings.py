@@ -79,7 +79,9 @@ def checked_base_url(given: str) -> str:
     Raises UsageError for anything that is no plain http or https address. Credentials and queries are refused, because
     the address is written into results.
     """
-    url = (given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL).strip().rstrip("/")
+    url = (given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL).strip()
+    if "@" in url or "?" in url or "#" in url:
+        raise UsageError("base_url must hold no user name, query or fragment; keys go into OPENAI_API_KEY")
     if "://" not in url:
         raise UsageError(f"base_url={url!r} has no scheme; write http://{url} or https://{url}")
     try:
@@ -87,11 +89,10 @@ def checked_base_url(given: str) -> str:
         _ = parsed.port
     except ValueError as error:
         raise UsageError(f"base_url is no address ({error}); write it like http://localhost:8000/v1") from None
-    if parsed.username is not None or parsed.query or parsed.fragment:
-        raise UsageError("base_url must hold no user name, query or fragment; keys go into OPENAI_API_KEY")
+    url = url.rstrip("/")
     if parsed.scheme not in ("http", "https") or not parsed.hostname or any(c.isspace() for c in url):
         raise UsageError(f"base_url={url!r} is no http address; write it like http://localhost:8000/v1")
-    if parsed.path.endswith(("/chat/completions", "/completions", "/images/generations", "/audio/speech")):
+    if url.endswith(("/chat/completions", "/completions", "/images/generations", "/audio/speech")):
         raise UsageError(f"base_url={url!r} names an endpoint; give the part before it, which mostly ends in /v1")
     return url
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mmeval.content import PartKind
@@ -14,11 +14,11 @@ from mmeval.records import GenerationParams, Message, Request, Response, user
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 WAV = b"RIFF\x10\x00\x00\x00WAVEfmt " + b"samples"
-MP3 = b"ID3" + b"frames"
+MP3 = b"\xff\xfb\x90\x00" + bytes(16)
 FLAC = b"fLaC" + b"frames"
 MP4 = b"\x00\x00\x00\x18ftypisom" + b"frames"
 PDF = b"%PDF-1.7\npage"
-GLB = b"glTF" + b"mesh"
+GLB = b"glTF\x02\x00\x00\x00" + bytes(16)
 
 
 def medium(data: bytes, name: str = "secret_answer_name") -> Media:
@@ -29,10 +29,16 @@ def data_uri(data: bytes, mime: str) -> str:
     return f"data:{mime};base64,{base64.b64encode(data).decode()}"
 
 
-def request(*content: Any, wants: Sequence[PartKind] = ("text",), seed: int = 7, **params: Any) -> Request:
+def request(
+    *content: Any,
+    wants: Sequence[PartKind] = ("text",),
+    seed: int = 7,
+    options: Mapping[str, Any] | None = None,
+    **params: Any,
+) -> Request:
     """A request with one user message, or with the given messages."""
     messages = content if content and isinstance(content[0], Message) else (user(*content),)
-    return Request(tuple(messages), GenerationParams.from_mapping(params), tuple(wants), seed)
+    return Request(tuple(messages), GenerationParams.from_mapping({**params, **(options or {})}), tuple(wants), seed)
 
 
 def generate(url: str, asked: Request, **arguments: Any) -> Response:

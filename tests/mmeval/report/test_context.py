@@ -3,7 +3,9 @@ import pytest
 from mmeval.report.context import ReportContext, as_arguments, without_secrets
 
 
-@pytest.mark.parametrize("name", ["api_key", "key", "auth_token", "PASSWORD", "client_secret", "Authorization", "api_keys"])
+@pytest.mark.parametrize(
+    "name", ["api_key", "key", "auth_token", "PASSWORD", "client_secret", "Authorization", "api_keys"]
+)
 def test_secrets_are_hidden_at_any_depth(name: str) -> None:
     assert without_secrets({"a": [{name: "sk-1"}]}) == {"a": [{name: "***"}]}
 

@@ -1,4 +1,4 @@
-from mmeval.report.markdown import printable, table_lines
+from mmeval.report.markdown import cell, printable, table_lines
 
 
 def test_columns_are_as_wide_as_their_widest_cell_on_a_terminal() -> None:
@@ -15,4 +15,4 @@ def test_long_text_is_cut() -> None:
 
 
 def test_control_characters_become_blanks_and_pipes_are_escaped() -> None:
-    assert printable("a\x1b[31m\r\n|b\u202e") == "a [31m  \\|b "
+    assert cell("a\x1b[31m\r\n|b\u202e") == "a [31m  \\|b "

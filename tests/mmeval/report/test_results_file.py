@@ -107,8 +107,7 @@ def test_the_context_may_put_it_elsewhere_under_another_name(tmp_path: Path) -> 
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    context = ReportContext("m", folder=tmp_path / "file" / "inside")
+    (tmp_path / "results_2026-01-31T12-00-00.000005.json").mkdir()
 
     with pytest.raises(StorageError, match="cannot be written"):
-        write_results(outcome(tmp_path, tasks=(task("a"),)), context, moment=MOMENT)
+        write_results(outcome(tmp_path, tasks=(task("a"),)), CONTEXT, moment=MOMENT)

@@ -38,7 +38,7 @@ def test_a_line_has_the_prompt_the_target_and_the_answer_of_each_repeat() -> Non
     line = sample_line(row(answered("one"), answered("two", repeat=1)))
 
     assert line["arguments"] == {"gen_args_0": {"arg_0": "user: draw <image1>", "arg_1": {"max_tokens": 5}}}
-    assert line["target"] == "a <image1> b"
+    assert line["target"] == "a <<image1>> b"
     assert (line["resps"], line["filtered_resps"]) == ([["one", "two"]], ["one"])
 
 
@@ -49,7 +49,10 @@ def test_the_ordered_parts_stand_beside_the_text() -> None:
 
 
 def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
-    scores = ({"m": Score(1.0), "k": Score.unscored("lost")}, {"m": Score.unscored("lost"), "k": Score.unscored("lost")})
+    scores = (
+        {"m": Score(1.0), "k": Score.unscored("lost")},
+        {"m": Score.unscored("lost"), "k": Score.unscored("lost")},
+    )
 
     line = sample_line(row(answered("x"), answered("y"), scores=scores))
 
@@ -76,7 +79,7 @@ def test_usage_covers_all_exchanges_and_the_judge_is_named() -> None:
 def test_a_metric_named_like_a_fixed_key_does_not_hide_it() -> None:
     line = sample_line(row(answered("x"), scores=({"target": Score(0.5)},)))
 
-    assert line["target"] == "a <image1> b"
+    assert line["target"] == "a <<image1>> b"
     assert line["scores"] == [{"target": {"value": 0.5, "status": "scored"}}]
 
 

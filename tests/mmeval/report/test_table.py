@@ -67,7 +67,9 @@ def test_groups_come_first_with_their_members_indented_and_have_a_table_of_their
 
 def test_slices_stand_below_their_task_each_with_all_its_metrics() -> None:
     results = [
-        result("a", metric=metric, slice=label) for metric in ("one", "two") for label in ("", "level=hard", "level=easy")
+        result("a", metric=metric, slice=label)
+        for metric in ("one", "two")
+        for label in ("", "level=hard", "level=easy")
     ]
 
     lines = rendered(*results, selection=Selection((task("a"),)))

@@ -16,7 +16,9 @@ from mmeval.model_backends.openai.settings import (
 )
 
 
-def test_the_address_is_the_argument_then_the_environment_then_the_official_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_is_the_argument_then_the_environment_then_the_official_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert checked_base_url("") == OFFICIAL_URL
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there:1/v1/")
     assert checked_base_url("") == "http://there:1/v1"
@@ -32,6 +34,7 @@ def test_the_address_is_the_argument_then_the_environment_then_the_official_one(
         pytest.param("http://a b/v1", "http address", id="blank in the host"),
         pytest.param("http://host:99999/v1", "write it like", id="port out of range"),
         pytest.param("http://me:hunter2@host/v1", "OPENAI_API_KEY", id="credentials"),
+        pytest.param("me:hunter2@host/v1", "OPENAI_API_KEY", id="credentials without scheme"),
         pytest.param("http://host/v1?key=hunter2", "OPENAI_API_KEY", id="query"),
         pytest.param("http://host/v1/chat/completions", "before it", id="a whole endpoint"),
     ],
@@ -43,7 +46,7 @@ def test_an_address_that_cannot_be_used_is_refused_with_the_way_out(url: str, ad
 
 
 def test_without_a_key_a_server_elsewhere_is_refused_naming_both_ways() -> None:
-    with pytest.raises(MissingDataError, match="OPENAI_API_KEY.*api_key_file") as caught:
+    with pytest.raises(MissingDataError, match=r"OPENAI_API_KEY.*api_key_file") as caught:
         read_api_key("", OFFICIAL_URL)
     assert caught.value.exit_code == 4
 

@@ -1,0 +1,96 @@
+"""How long a media file says that it is: a file cut short is noticed before a decoder makes do with half of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+_MAX_BOXES = 100_000
+_STREAMED_SIZES = (0, 0xFFFFFFFF, 0x7FFFFFFF, 0xFFFFFFFF - 36, 0x7FFFFFFF + 36, 0x7FFFFFFF - 36)
+"""What writers that cannot seek back put where a size belongs: the chunk goes on to the end of the file."""
+
+
+def missing_bytes(data: bytes, mime: str) -> int:
+    """How many bytes a file lacks of what its container declares; 0 when it is whole, or when nothing is declared."""
+    declared = _DECLARED.get(mime)
+    return 0 if declared is None else max(0, declared(data) - len(data))
+
+
+def _riff(data: bytes) -> int:
+    order = "big" if data.startswith(b"RIFX") else "little"
+    at = 12
+    for _ in range(_MAX_BOXES):
+        if at + 8 > len(data):
+            break
+        name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "big" if order == "big" else "little")
+        if name in (b"data", b"movi") and size in _STREAMED_SIZES:
+            return 0
+        if name == b"data":
+            return at + 8 + size
+        at += 8 + size + size % 2
+    return at if data[8:12] == b"AVI " else 0
+
+
+def _iso(data: bytes) -> int:
+    """MP4 and QuickTime: boxes of a size and a name, one after the other."""
+    at = 0
+    for _ in range(_MAX_BOXES):
+        if at + 8 > len(data):
+            break
+        size = int.from_bytes(data[at : at + 4], "big")
+        if size == 1:
+            size = int.from_bytes(data[at + 8 : at + 16], "big")
+        if size < 8:  # 0: to the end of the file; less than a header: damaged, which the decoder will say
+            return 0
+        at += size
+    return at
+
+
+def _matroska(data: bytes) -> int:
+    """EBML: the header element, then one segment that holds everything."""
+    header_end = _element_end(data, 4)
+    if not header_end or data[header_end : header_end + 4] != b"\x18\x53\x80\x67":
+        return 0
+    return _element_end(data, header_end + 4)
+
+
+def _element_end(data: bytes, at: int) -> int:
+    """Where the element ends whose size is written at ``at``; 0 when its size is open (a live stream)."""
+    if at >= len(data) or not data[at]:
+        return 0
+    width = 9 - data[at].bit_length()
+    size = int.from_bytes(data[at : at + width], "big") & ((1 << 7 * width) - 1)
+    return 0 if size == (1 << 7 * width) - 1 else at + width + size
+
+
+def _ogg(data: bytes) -> int:
+    at = data.rfind(b"OggS")
+    lacing = data[at + 27 : at + 27 + data[at + 26]] if at + 27 <= len(data) else b""
+    return at + 27 + len(lacing) + sum(lacing) if lacing else 0
+
+
+def _mpeg(data: bytes) -> int:
+    """The Xing header in the first frame counts the bytes of the stream; a small excess is a writer's slip."""
+    start = 0
+    if data.startswith(b"ID3"):
+        start = 10 + sum((byte & 0x7F) << shift for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=False))
+    found = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL).search(data, start, start + 256)
+    if found is None or not found[1][3] & 2:
+        return 0
+    at = found.end() + (4 if found[1][3] & 1 else 0)
+    size = int.from_bytes(data[at : at + 4], "big")
+    return 0 if start + size <= len(data) * 1.01 + 4096 else start + size
+
+
+_DECLARED: Mapping[str, Callable[[bytes], int]] = {
+    "audio/wav": _riff,
+    "video/x-msvideo": _riff,
+    "audio/mp4": _iso,
+    "video/mp4": _iso,
+    "video/quicktime": _iso,
+    "audio/webm": _matroska,
+    "video/webm": _matroska,
+    "video/x-matroska": _matroska,
+    "audio/ogg": _ogg,
+    "audio/mpeg": _mpeg,
+}

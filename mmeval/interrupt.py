@@ -1,0 +1,65 @@
+"""Ctrl-C and SIGTERM: the first stops new work and waits for what is in flight, the second leaves at once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from mmeval.errors import Interrupted
+from mmeval.report.progress import Progress
+
+GRACE_SECONDS = 10.0
+"""How long answers in flight are waited for after the first signal."""
+
+
+class Stoppable(Protocol):
+    """Work that can be told to begin nothing new."""
+
+    stopping: bool
+
+    @property
+    def in_flight(self) -> int: ...
+
+
+async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], progress: Progress) -> None:
+    """Run a coroutine to its end, or until the user stops it. Raises Interrupted, or what the coroutine raises."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    signals: list[int] = []
+
+    def stop(number: int) -> None:
+        signals.append(number)
+        work.stopping = True
+        stopped.set()
+
+    handled = (signal.SIGINT, signal.SIGTERM)
+    for number in handled:
+        loop.add_signal_handler(number, stop, number)
+    task = asyncio.ensure_future(coroutine)
+    waiter = asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            await _wind_down(work, task, signals, progress)
+    finally:
+        waiter.cancel()
+        for number in handled:
+            loop.remove_signal_handler(number)
+    if not task.cancelled():
+        task.result()
+    if signals:
+        raise Interrupted("stopped; everything that was answered is saved. The same command continues")
+
+
+async def _wind_down(work: Stoppable, task: asyncio.Future[None], signals: list[int], progress: Progress) -> None:
+    if work.in_flight:
+        progress.note(f"stopping: waiting for {work.in_flight} answers in flight (Ctrl-C again leaves them)")
+    until = time.monotonic() + GRACE_SECONDS
+    while not task.done() and len(signals) < 2 and time.monotonic() < until:
+        await asyncio.wait({task}, timeout=0.1)
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task})

@@ -1,0 +1,192 @@
+"""Scoring a run folder again: other metrics, switches or judges on the answers that are there; the model is not asked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.broker import Broker
+from mmeval.build import build
+from mmeval.errors import UsageError
+from mmeval.interrupt import interruptible
+from mmeval.journal import Journal
+from mmeval.judging import Judging
+from mmeval.lines import to_line
+from mmeval.media import MediaStore
+from mmeval.options import BackendSpec, RunCounts, RunOutcome
+from mmeval.records import Sample
+from mmeval.report.progress import Progress
+from mmeval.run import (
+    Backends,
+    exit_code,
+    finished_results,
+    loop_factory,
+    say_unavailable,
+    score_folders,
+    unscored_complaints,
+    worst_unscored,
+)
+from mmeval.runfolder import RunFolder
+from mmeval.scoring import Scorer, trial_line
+from mmeval.storedtrials import stored_exchanges, stored_trial
+from mmeval.summary import group_results
+from mmeval.task import Group, GroupMetric, Selection, Task, TaskOverrides
+from mmeval.taskfile import parse_task
+from mmeval.taskrun import TaskRun, scoring_plan, task_run
+from mmeval.taskyaml import Document
+
+
+@dataclass(frozen=True)
+class RescoreOptions:
+    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and which metrics are left out."""
+
+    folder: Path
+    overrides: TaskOverrides = TaskOverrides()
+    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    score_workers: int = 1
+    max_connections: int = 64
+    retry_on_error: int = 5
+    strict: bool = False
+    max_unscored: float = 0.0
+
+
+def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
+    """Score every trial of a run folder that its score sets do not cover yet.
+
+    Raises UsageError for a folder that holds no run, Interrupted when the user stops it.
+    """
+    record = RunFolder.read_record(options.folder)
+    if not record:
+        raise UsageError(f"{options.folder}: holds no run (there is no run.json); name the folder that a run printed")
+    selection = stored_selection(record, options.overrides, frozenset(options.roles))
+    say_unavailable(selection.tasks, strict=options.strict)
+    return _Rescoring(selection, options, record, progress).run()
+
+
+def stored_selection(record: Mapping[str, Any], overrides: TaskOverrides, roles: frozenset[str]) -> Selection:
+    """The tasks and groups of a run as they were when it was made, with other switches where these are given."""
+    tasks = []
+    for name, config in record["tasks"].items():
+        keys = {key: value for key, value in config.items() if key not in ("data", "system_instruction")}
+        file = parse_task(Document(Path(f"run.json#{name}"), keys))
+        task = build(file, replace(overrides, data="", data_dir=None), roles=roles)
+        tasks.append(replace(task, comparable=config.get("data") != "bundled"))
+    groups = []
+    for group in record.get("groups", {}).values():
+        metrics = tuple(GroupMetric(**metric) for metric in group["metrics"])
+        groups.append(Group(**{**group, "members": tuple(group["members"]), "metrics": metrics}))
+    return Selection(tuple(tasks), tuple(groups))
+
+
+class _Rescoring:
+    def __init__(
+        self, selection: Selection, options: RescoreOptions, record: Mapping[str, Any], progress: Progress
+    ) -> None:
+        self.stopping = False
+        self.in_flight = 0
+        self._selection, self._options, self._record, self._progress = selection, options, record, progress
+        self._runs: list[TaskRun] = []
+        self._trials = self._failed = self._unsupported = 0
+        self._started = time.time()
+
+    def run(self) -> RunOutcome:
+        options = self._options
+        plans = [scoring_plan(task, options.folder / "media") for task in self._selection]
+        with ExitStack() as stack:
+            scorer = Scorer(plans, options.score_workers, lambda position, rows: self._runs[position].deliver(rows))
+            stack.callback(scorer.close)
+            scorer.start()
+            folder = RunFolder(options.folder)
+            stack.callback(folder.close)
+            journal = Journal(folder.journal, MediaStore(folder.media))
+            stack.callback(journal.close)
+            backends = Backends(options.roles)
+            for task, plan in zip(self._selection, plans, strict=True):
+                self._runs.append(task_run(options.folder, task, plan, backends.named))
+                stack.callback(self._runs[-1].close)
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
+                runner.run(self._all(scorer, journal, backends))
+            return self._outcome(journal.since)
+
+    async def _all(self, scorer: Scorer, journal: Journal, backends: Backends) -> None:
+        options = self._options
+        broker = Broker(journal, seed=self._record["identity"]["seed"])
+        broker.roles = backends.runtimes(
+            lambda: broker.live_trials, limit=options.max_connections, retries=options.retry_on_error
+        )
+        judging = Judging(broker, 2 * options.max_connections)
+        try:
+            await interruptible(self, self._score(scorer, journal, judging), self._progress)
+        finally:
+            await broker.close()
+
+    async def _score(self, scorer: Scorer, journal: Journal, judging: Judging) -> None:
+        for position, run in enumerate(self._runs):
+            for row, sample_row in run.records.trials():
+                if self.stopping:
+                    return
+                await self._trial(position, run, row, sample_row, scorer=scorer, journal=journal, judging=judging)
+        await judging.drain()
+        await scorer.drain()
+
+    async def _trial(
+        self,
+        position: int,
+        run: TaskRun,
+        row: Mapping[str, Any],
+        sample_row: Mapping[str, Any],
+        *,
+        scorer: Scorer,
+        journal: Journal,
+        judging: Judging,
+    ) -> None:
+        assert run.scores is not None or not run.task.metrics
+        trial = stored_trial(row, Sample.from_json(sample_row, journal.media.root), journal)
+        self._trials += 1
+        if trial.error is not None:
+            self._unsupported += trial.error.kind == "unsupported"
+            self._failed += trial.error.kind != "unsupported"
+        if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
+            return
+        answered = list(stored_exchanges(row, journal))
+        line = trial_line(
+            to_line(sample_row),
+            index=row["i"],
+            repeat=row["n"],
+            digest=row["d"],
+            exchanges=[exchange for exchange, _ in answered],
+            responses=[entry.line for _, entry in answered],
+            output=trial.output,
+            error=trial.error,
+        )
+        await scorer.add(position, line)
+        await judging.add(run, row["i"], trial)
+
+    def _outcome(self, since: str) -> RunOutcome:
+        everything: Callable[[int, int], bool] = lambda _index, _repeat: True  # noqa: E731
+        results = finished_results(self._runs, [everything] * len(self._runs))
+        counts = RunCounts(
+            kept=self._trials - self._failed - self._unsupported,
+            failed=self._failed,
+            unsupported=self._unsupported,
+            unscored=worst_unscored(results),
+            since=since,
+        )
+        return RunOutcome(
+            folder=self._options.folder,
+            model_name=self._record["options"]["model_name"],
+            selection=self._selection,
+            results=tuple(results),
+            group_results=tuple(group_results(self._selection.groups, results)),
+            counts=counts,
+            started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
+            seconds=time.time() - self._started,
+            exit_code=exit_code(counts, self._options.max_unscored),
+            score_sets=score_folders(self._runs),
+            complaints=tuple(unscored_complaints(results, self._options.folder)),
+        )

@@ -1,0 +1,94 @@
+"""One task within a run: where its trials are recorded, how they are scored, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.backend import AnyBackend
+from mmeval.metric import BoundMetric
+from mmeval.program import Role
+from mmeval.records import GenerationParams, Trial
+from mmeval.runfolder import TaskRecords
+from mmeval.scoreset import ScoreSet
+from mmeval.scoring import ScoringPlan
+from mmeval.task import Task
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role."""
+
+    task: Task
+    plan: ScoringPlan
+    records: TaskRecords
+    scores: ScoreSet | None = None
+    judged: tuple[BoundMetric, ...] = ()
+    spellings: tuple[str, ...] = field(default=())
+
+    def role(self, name: str) -> Role:
+        """A role as the task's programs see it, with the generation parameters that the task file gives it."""
+        return Role(name, self.task.roles.get(name, GenerationParams()))
+
+    def deliver(self, rows: bytes) -> None:
+        assert self.scores is not None
+        self.scores.add(rows)
+
+    def scored_as_missing(self, trial: Trial) -> bool:
+        """Whether the benchmark's own rule for an empty answer has already given the score."""
+        return self.plan.missing_output is not None and trial.output is not None and trial.output.empty
+
+    def close(self) -> None:
+        self.records.close()
+        if self.scores is not None:
+            self.scores.close()
+
+
+def task_run(
+    folder: Path, task: Task, plan: ScoringPlan, backends: Mapping[str, AnyBackend], *, scoring: bool = True
+) -> TaskRun:
+    """A task's place in a run folder. ``backends`` are the roles that judge: a score set is keyed by who they are."""
+    judged = tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable)
+    scores = ScoreSet(folder, task.name, score_definition(task, backends)) if scoring and task.metrics else None
+    spellings = tuple(task.config.get("placeholders") or ())
+    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings)
+
+
+def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
+    """What the scoring processes must know of a task."""
+    plain = [m for m in task.metrics if not m.bound.metric.judged and not m.unavailable]
+    judged = [m for m in task.metrics if m.bound.metric.judged and not m.unavailable]
+    return ScoringPlan(
+        task=task.name,
+        metrics=tuple((m.bound.name, m.bound.params, m.bound.profile) for m in plain),
+        unavailable={name: m.unavailable for m in task.metrics if m.unavailable for name in m.bound.metric.outputs},
+        missing_output=task.missing_output,
+        labels=task.breakdown,
+        cluster_key=task.cluster_key,
+        media_root=media_root,
+        judged_outputs=tuple(name for m in judged for name in m.bound.metric.outputs),
+    )
+
+
+def score_definition(task: Task, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
+    """What the numbers of a task depend on besides the answers: it names the score set."""
+    metrics = [
+        {
+            "metric": m.bound.name,
+            "version": m.bound.metric.version,
+            "switches": dict(m.bound.params),
+            "profile": m.bound.profile,
+            "roles": {role: dict(backends[role].identity) for role in m.bound.metric.roles if role in backends},
+            **({"unavailable": m.unavailable} if m.unavailable else {}),
+        }
+        for m in task.metrics
+    ]
+    return {
+        "task_version": task.version,
+        "metrics": metrics,
+        "outputs": sorted(name for m in task.metrics for name in m.bound.metric.outputs),
+        "missing_output": task.missing_output,
+        "labels": [*task.breakdown, task.cluster_key],
+    }

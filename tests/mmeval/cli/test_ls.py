@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pytest
+
+from mmeval.__main__ import main
+from mmeval.cli import ls
+from tests.support.tiny_benchmark import write_benchmark
+
+
+def listed(capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+    """The cells of each row by its first cell."""
+    rows = [line.strip("|").split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    return {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("metrics", "wer"),
+        ("backends", "reference"),
+        ("loaders", "interleaved"),
+        ("protocols", "episode"),
+        ("aggregators", "mean"),
+    ],
+)
+def test_plugins_are_listed_by_kind(what: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ls", what]) == 0
+
+    assert name in listed(capsys)
+
+
+def test_every_kind_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 9
+
+
+def test_a_metric_shows_version_range_direction_and_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["ls", "metrics", "wer"])
+
+    version, span, arrow, needs, owner = listed(capsys)["wer"]
+    assert (version, span, arrow, owner) == ("1", "0..∞", "↓", "mmeval")
+    assert "jiwer" in needs
+
+
+@pytest.mark.parametrize("pattern", ["ti*", "iny", "tiny"])
+def test_tasks_are_chosen_by_a_pattern(pattern: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_benchmark(tmp_path, "tiny", "other")
+
+    main(["ls", "tasks", pattern, "--include_path", str(folder)])
+
+    rows = listed(capsys)
+    assert "tiny" in rows
+    assert "other" not in rows
+
+
+def test_a_broken_task_file_is_listed_with_its_line_and_the_rest_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_benchmark(tmp_path, "tiny")
+    (folder / "bad.yaml").write_text("task: bad\nmetric_list: [\n")
+
+    assert main(["ls", "tasks", "--include-path", str(folder)]) == 0
+
+    rows = listed(capsys)
+    assert "tiny" in rows
+    assert "bad.yaml:" in rows["bad"][-1]
+
+
+def test_a_broken_plugin_is_listed_with_its_error_and_the_rest_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from importlib.metadata import EntryPoint
+
+    from mmeval import plugins
+
+    broken = EntryPoint("broken", "no_such_module:thing", "mmeval.metrics")
+    sound = plugins.entries("mmeval.metrics")
+    claims = {entry.name: (entry,) for entry in [broken, *sound]}
+    monkeypatch.setattr(plugins, "_registered", lambda group: claims)
+
+    assert main(["ls", "metrics"]) == 0
+
+    rows = listed(capsys)
+    assert "No module named 'no_such_module'" in rows["broken"][-1]
+    assert "wer" in rows
+
+
+def test_a_kind_that_does_not_exist_is_answered_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ls", "models"]) == 2
+
+    assert "backends" in capsys.readouterr().err

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval import plugins
+from mmeval.__main__ import main
+
+PARITY = json.loads((Path(__file__).parents[2] / "metrics/structure/parity.json").read_text())
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+MODULE = """
+from mmeval.metric import metric
+from mmeval.records import Score
+
+@metric(range=(0, 1), version="1", source="a test", outputs=("words", "media"))
+def sizes(trial, *, fail=False):
+    media = Score.unscored("asked to fail") if fail else len(trial.output.media())
+    return {"words": len(trial.output.words.split()), "media": media}
+
+@metric(range=(0, 1), version="1", source="a test")
+def judged(trial, judge):
+    yield judge.ask("well?")
+
+@metric(range=(0, 1), version="1", source="a test", needs=("no_such_package.inner:audio",))
+def needy(trial):
+    return 1.0
+"""
+
+
+@pytest.fixture
+def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed distribution with three metrics of its own."""
+    site = tmp_path / "site"
+    info = site / "someone-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "someones_metrics.py").write_text(MODULE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: someone\nVersion: 1.0\n")
+    names = ("sizes", "judged", "needy")
+    (info / "entry_points.txt").write_text(
+        "[mmeval.metrics]\n" + "".join(f"{name} = someones_metrics:{name}\n" for name in names)
+    )
+    monkeypatch.syspath_prepend(site)
+    plugins._registered.cache_clear()
+    yield
+    plugins._registered.cache_clear()
+    sys.modules.pop("someones_metrics", None)
+
+
+def cases(folder: Path, *rows: Any) -> Path:
+    file = folder / "cases.jsonl"
+    file.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return file
+
+
+def results(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("mode", ["occurrences", "unique", "unique_no_echo"])
+@pytest.mark.parametrize(("name", "key"), [("sts", "strict"), ("les", "lenient")])
+def test_the_published_structure_cases_agree_when_run_through_the_verb(
+    name: str, key: str, mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = cases(
+        tmp_path,
+        *(
+            {"answer": row["answer"], "target": row["reference"], "input": row["input"], "params": {"mode": mode}}
+            for row in PARITY
+        ),
+    )
+
+    main(["metric", name, "--cases", str(file)])
+
+    expected = [row["modes"][mode][key] for row in PARITY]
+    found = results(capsys)
+    assert [row["evidence"].get("fraction") for row in found] == expected
+    assert [row["value"] for row in found] == [None if it is None else float(Fraction(it)) for it in expected]
+
+
+def test_one_answer_is_scored_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["metric", "wer", "--answer", "the old men sat", "--target", "the old man sat"])
+
+    assert code == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["wer: 0.25 ↓", "  substitutions: 1"]
+
+
+def test_one_answer_is_scored_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["metric", "exact_match", "--answer", "b", "--target", "a", "--target", "b", "--json"])
+
+    evidence = {"answer": "b", "references": ["a", "b"]}
+    assert (code, results(capsys)) == (0, [{"value": 1.0, "status": "scored", "reason": "", "evidence": evidence}])
+
+
+def test_unscored_is_no_zero_and_exits_3(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["metric", "sts", "--answer", "a", "--target", "b", "--json"])
+
+    (row,) = results(capsys)
+    assert (code, row["value"], row["status"]) == (3, None, "unscored")
+    assert row["reason"].startswith("undefined")
+
+
+def test_params_profile_and_metadata_reach_the_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = " <image_start><image_0><image_end>"
+    given = ["metric", "part_order", "--answer", answer, "--params", '{"order_key": "o"}', "--metadata", '{"o": "ti"}']
+
+    codes = [main([*given, "--json"]), main([*given, "--json", "--profile", "official"])]
+
+    assert codes == [0, 0]
+    assert [row["value"] for row in results(capsys)] == [0.0, 1.0]
+
+
+@pytest.mark.usefixtures("plugged")
+def test_files_are_media_of_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "a.png"
+    picture.write_bytes(PNG)
+    parts = json.dumps([{"type": "text", "text": "two words"}, {"type": "image", "path": str(picture)}])
+
+    main(["metric", "sizes", str(picture), str(picture), "--json"])
+    main(["metric", "sizes", str(picture), "--json", "--answer", "one <<image1>>"])
+    main(["metric", "sizes", str(picture), "--json", "--answer", parts])
+
+    outputs = [row["outputs"] for row in results(capsys)]
+    assert [(row["words"]["value"], row["media"]["value"]) for row in outputs] == [(0, 2), (1, 1), (2, 2)]
+
+
+@pytest.mark.usefixtures("plugged")
+def test_paths_of_cases_start_from_their_file_and_a_missing_one_is_unscored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    file = cases(tmp_path, {"id": 1, "files": ["a.png"]}, {"files": ["gone.png"]}, {"name": "last", "answer": "x"})
+
+    code = main(["metric", "sizes", "--cases", str(file)])
+
+    first, second, third = results(capsys)
+    assert (code, first["id"], first["outputs"]["media"]["value"]) == (3, 1, 1.0)
+    assert (second["status"], second["value"]) == ("unscored", None)
+    assert "gone.png: no such media file" in second["reason"]
+    assert (third["name"], third["value"]) == ("last", 1.0)
+
+
+@pytest.mark.usefixtures("plugged")
+def test_one_unscored_output_of_several_exits_3(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["metric", "sizes", "--answer", "x", "--params", '{"fail": true}', "--json"])
+
+    (row,) = results(capsys)
+    assert (code, row["status"], row["outputs"]["media"]["reason"]) == (3, "scored", "asked to fail")
+
+
+@pytest.mark.parametrize(
+    ("target", "value"),
+    [
+        ("b", 1),
+        (["a", "b"], 1),
+        ([[{"type": "text", "text": "b"}]], 1),
+        ([{"type": "text", "text": "b"}], 1),
+        ([], None),
+    ],
+    ids=["text", "several", "several of parts", "one of parts", "none"],
+)
+def test_a_target_is_one_reference_or_several(
+    target: Any, value: float | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["metric", "exact_match", "--cases", str(cases(tmp_path, {"answer": "b", "target": target}))])
+
+    assert results(capsys)[0]["value"] == value
+
+
+def test_the_input_may_stand_among_the_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = {"answer": "<<image1>>", "target": "<<image2>>", "params": {"mode": "unique_no_echo", "input": "<<image1>>"}}
+
+    main(["metric", "sts", "--cases", str(cases(tmp_path, case))])
+
+    assert results(capsys)[0]["evidence"]["answer"] == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"answer": ', "row 2 is no JSON"),
+        ("[1]", "a case is an object"),
+        ({"anwser": "b"}, 'did you mean "answer"'),
+        ({"answer": 3}, "answer is a number"),
+        ({"answer": "b", "files": "a.png"}, "files is 'a.png', not a list"),
+        ({"answer": "b", "params": {"strp": True}}, 'did you mean "strip"'),
+        ({"answer": "b", "profile": "offical"}, 'did you mean "official"'),
+        ({"answer": [{"type": "image"}]}, r'answer[0] needs "path"'),
+    ],
+    ids=["torn", "no object", "key", "answer", "files", "switch", "profile", "part"],
+)
+def test_a_line_that_cannot_be_read_is_named_after_the_results_before_it(
+    line: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = cases(tmp_path, {"answer": "b", "target": "b"}, line, {"answer": "b", "target": "b"})
+
+    code = main(["metric", "exact_match", "--cases", str(file)])
+
+    said = capsys.readouterr()
+    assert (code, len(said.out.splitlines())) == (2, 1)
+    assert f"{file}:2" in said.err
+    assert message in said.err
+
+
+@pytest.mark.usefixtures("plugged")
+@pytest.mark.parametrize(
+    ("argv", "code", "message"),
+    [
+        (["wre", "--answer", "x"], 2, 'did you mean "wer"'),
+        (["wer"], 2, "nothing to score: give FILE..., --answer or --cases"),
+        (["wer", "--answer", "x", "--params", "{"], 2, "--params: '{' is no JSON"),
+        (["wer", "--answer", "x", "--params", "[]"], 2, "is no JSON object"),
+        (["wer", "--answer", '[{"type": "text", '], 2, "this list of parts is no JSON"),
+        (["wer", "--answer", "x", "--cases", "c.jsonl"], 2, "--answer does not go with --cases"),
+        (["wer", "--cases", "gone.jsonl"], 2, "gone.jsonl: no such file of cases"),
+        (["wer", "gone.wav"], 4, "gone.wav: no such media file"),
+        (["judged", "--answer", "x"], 2, "asks judge, so it needs a run"),
+        (["needy", "--answer", "x"], 4, 'pip install "mmeval[audio]"'),
+    ],
+)
+def test_misuse_is_one_message_with_the_way_out(
+    argv: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["metric", *argv]) == code
+
+    said = capsys.readouterr()
+    assert (said.out, len(said.err.splitlines())) == ("", 1)
+    assert message in said.err

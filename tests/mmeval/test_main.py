@@ -1,0 +1,117 @@
+import os
+import resource
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mmeval import errors
+from mmeval.__main__ import main
+from mmeval.cli import verbs
+
+ROOT = Path(__file__).parents[2]
+
+
+def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def dispatch(argv: object) -> int:
+        raise error
+
+    monkeypatch.setattr(verbs, "dispatch", dispatch)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (errors.UsageError("no such flag"), 2, "error: no such flag\n"),
+        (errors.MissingExtraError("av", "video"), 4, 'error: av is not installed; run: pip install "mmeval[video]"\n'),
+        (errors.StorageError("disk full"), 1, "error: disk full\n"),
+        (errors.Interrupted("stopped; saved"), 130, "stopped; saved\n"),
+        (KeyboardInterrupt(), 130, "interrupted; what was answered is saved, and the same command continues\n"),
+    ],
+    ids=["usage", "missing", "storage", "stopped", "ctrl-c"],
+)
+def test_every_end_has_its_exit_code_and_one_message(
+    error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, error)
+
+    assert main(["ls"]) == code
+    assert capsys.readouterr().err == said
+
+
+def test_an_unexpected_error_is_one_line_with_the_way_to_its_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, ZeroDivisionError("oops"))
+    monkeypatch.delenv("MMEVAL_LOG_LEVEL", raising=False)
+
+    assert main([]) == 1
+
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "ZeroDivisionError: oops; run it again with --verbosity DEBUG" in said
+
+
+@pytest.mark.parametrize("words", [["-v", "DEBUG"], ["--verbosity", "debug"], ["--verbosity=DEBUG"]])
+def test_debugging_shows_the_traceback(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, ZeroDivisionError("oops"))
+
+    assert main(words) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_debugging_can_be_asked_for_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, errors.UsageError("oops"))
+    monkeypatch.setenv("MMEVAL_LOG_LEVEL", "DEBUG")
+
+    assert main([]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_help_imports_the_standard_library_only() -> None:
+    script = (
+        "import sys; before = set(sys.modules); from mmeval.__main__ import main; main(['--help']);"
+        "new = {n.partition('.')[0] for n in set(sys.modules) - before};"
+        "sys.exit(str(sorted(new - set(sys.stdlib_module_names) - {'mmeval'})) if new - set(sys.stdlib_module_names)"
+        " - {'mmeval'} else 0)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_the_help_costs_at_most_five_times_an_empty_python(flag: str) -> None:
+    empty, asked = [sys.executable, "-c", "pass"], [sys.executable, "-m", "mmeval", flag]
+
+    ratios = [_cpu(asked) / _cpu(empty) for _ in range(5)]
+
+    assert statistics.median(ratios) <= 5, ratios
+
+
+def _cpu(command: list[str]) -> float:
+    """User and system seconds of three runs of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for _ in range(3):
+        subprocess.run(command, stdout=subprocess.DEVNULL, cwd=ROOT, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_a_reader_that_has_seen_enough_ends_the_listing_quietly() -> None:
+    read, write = os.pipe()
+    os.close(read)  # whoever reads is gone before the first line
+    with os.fdopen(write, "wb") as pipe:
+        command = [sys.executable, "-m", "mmeval", "ls", "metrics"]
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mmeval.records import message, user
+from tests.support.mock_openai_server import MockServer
+from tests.support.openai_calls import PNG, WAV, drained, generate, medium, request
+from tests.support.scripted_server import Scripted, ScriptedServer
+
+
+@pytest.mark.parametrize(("endpoint", "outputs"), [("speech", ""), ("auto", "text+audio")])
+def test_text_is_read_aloud(endpoint: str, outputs: str, mock_server: MockServer) -> None:
+    response = generate(mock_server.url, request("hello", wants=("audio",)), endpoint=endpoint, outputs=outputs)
+    assert response.output is not None
+    assert [(part.kind, part.media and part.media.mime) for part in response.output.parts] == [("audio", "audio/wav")]
+    assert mock_server.stats()["paths"] == {"/v1/audio/speech": 1}
+
+
+def test_the_request_has_the_shape_that_the_official_client_declares() -> None:
+    pytest.importorskip("openai")
+    from openai.types.audio.speech_create_params import SpeechCreateParams
+    from pydantic import TypeAdapter
+
+    asked = request(
+        message("system", "whisper"),
+        user("hello"),
+        wants=("audio",),
+        options={"audio.voice": "verse", "audio.format": "mp3"},
+    )
+    with ScriptedServer(Scripted(WAV)) as server:
+        generate(server.url, asked, endpoint="speech")
+    body = server.seen[0].json
+    assert body == {
+        "model": "m",
+        "input": "hello",
+        "voice": "verse",
+        "response_format": "mp3",
+        "instructions": "whisper",
+    }
+    assert drained(TypeAdapter(SpeechCreateParams).validate_python(body)) == body
+
+
+def test_input_that_is_no_text_is_unsupported() -> None:
+    response = generate("http://localhost:1/v1", request(medium(PNG), wants=("audio",)), endpoint="speech")
+    assert response.error is not None
+    assert (response.error.kind, "image" in response.error.message) == ("unsupported", True)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        pytest.param(b"", "bad_reply", id="empty"),
+        pytest.param(PNG, "bad_reply", id="a picture"),
+        pytest.param(b'{"x": 1}', "bad_reply", id="json"),
+        pytest.param(json.dumps({"error": {"message": "busy", "code": 429}}).encode(), "rate_limit", id="error"),
+    ],
+)
+def test_a_reply_that_is_no_sound_is_an_error(body: bytes, kind: str) -> None:
+    with ScriptedServer(Scripted(body)) as server:
+        response = generate(server.url, request("hello", wants=("audio",)), endpoint="speech")
+    assert response.error is not None
+    assert response.error.kind == kind

@@ -1,0 +1,53 @@
+"""Small task files for tests: a folder of YAML and rows, and a distribution that registers one by an entry point."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval import plugins
+
+TASK = "task: {name}\nmetric_list:\n  - metric: exact_match\nmetadata: {{version: 1}}\n"
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write texts below a folder; return the folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def write_rows(folder: Path, *rows: Mapping[str, Any], split: str = "test") -> Path:
+    """Rows of the interleaved schema as one split of a data set."""
+    return write_files(folder, {f"{split}.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
+
+
+def task(name: str, more: str = "") -> str:
+    """A task file that has what it must have."""
+    return TASK.format(name=name) + more
+
+
+@contextmanager
+def installed(
+    site: Path, monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, Mapping[str, str]]
+) -> Iterator[dict[str, Path]]:
+    """Distributions (``dist-NAME``) that each register a package of task files; gives their folders."""
+    folders = {}
+    for name, files in packages.items():
+        folders[name] = write_files(site / f"pkg_{name}", {"__init__.py": "", **files})
+        lines = f"[mmeval.tasks]\n{name} = pkg_{name}\n"
+        meta = f"Metadata-Version: 2.1\nName: dist-{name}\nVersion: 1\n"
+        write_files(site / f"dist_{name}-1.dist-info", {"METADATA": meta, "entry_points.txt": lines})
+    monkeypatch.syspath_prepend(str(site))
+    plugins._registered.cache_clear()
+    try:
+        yield folders
+    finally:
+        plugins._registered.cache_clear()
