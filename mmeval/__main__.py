@@ -24,7 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _say("interrupted; what was answered is saved, and the same command continues", errors.EXIT_INTERRUPTED)
     except BrokenPipeError:
-        return _reader_gone()
+        from mmeval.cli.streams import silence
+
+        silence()
+        return errors.EXIT_OK
     except MmevalError as error:
         _trace_if_debugging(words)
         said = str(error) if isinstance(error, Interrupted) else f"error: {error}"
@@ -39,16 +42,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _say(message: str, code: int) -> int:
     sys.stderr.write(f"{message}\n")
     return code
-
-
-def _reader_gone() -> int:
-    """Whoever read our output has read enough. The interpreter flushes once more when it ends; let that go nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, sys.stdout.fileno())
-    finally:
-        os.close(nowhere)
-    return errors.EXIT_OK
 
 
 def _trace_if_debugging(words: Sequence[str]) -> bool:

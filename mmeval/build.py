@@ -248,8 +248,7 @@ def unavailable(metric: Metric, roles: frozenset[str]) -> str:
             return f'{package} is not installed; run: pip install "{wanted}"'
     for role in metric.roles:
         if role != "model" and role not in roles:
-            flag = f"--{role} NAME" if role in ("judge", "captioner") else f"--role {role}=NAME"
-            return f"it asks the role {role!r}, which this run has not; add {flag}"
+            return f"it asks the role {role!r}, which this run has not; add --role {role}=BACKEND"
     return ""
 
 
@@ -310,7 +309,7 @@ class TaskData:
             return local
         from mmeval.hub import snapshot
 
-        found: Path = snapshot(self.path, self.revision)
+        found: Path = snapshot(self.path, self.revision or "main")
         return found
 
     def local(self) -> Path | None:

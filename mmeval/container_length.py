@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 _MAX_BOXES = 100_000
 _STREAMED_SIZES = (0, 0xFFFFFFFF, 0x7FFFFFFF, 0xFFFFFFFF - 36, 0x7FFFFFFF + 36, 0x7FFFFFFF - 36)
@@ -17,18 +18,22 @@ def missing_bytes(data: bytes, mime: str) -> int:
 
 
 def _riff(data: bytes) -> int:
-    order = "big" if data.startswith(b"RIFX") else "little"
+    order: Literal["big", "little"] = "big" if data.startswith(b"RIFX") else "little"
     at = 12
     for _ in range(_MAX_BOXES):
         if at + 8 > len(data):
             break
-        name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "big" if order == "big" else "little")
+        name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], order)
         if name in (b"data", b"movi") and size in _STREAMED_SIZES:
             return 0
         if name == b"data":
             return at + 8 + size
         at += 8 + size + size % 2
     return at if data[8:12] == b"AVI " else 0
+
+
+def _aiff(data: bytes) -> int:
+    return 8 + int.from_bytes(data[4:8], "big")
 
 
 def _iso(data: bytes) -> int:
@@ -70,7 +75,7 @@ def _ogg(data: bytes) -> int:
 
 
 def _mpeg(data: bytes) -> int:
-    """The Xing header in the first frame counts the bytes of the stream; a small excess is a writer's slip."""
+    """The Xing header in the first frame counts the bytes of the stream; a few bytes more are a writer's slip."""
     start = 0
     if data.startswith(b"ID3"):
         start = 10 + sum((byte & 0x7F) << shift for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=False))
@@ -79,7 +84,7 @@ def _mpeg(data: bytes) -> int:
         return 0
     at = found.end() + (4 if found[1][3] & 1 else 0)
     size = int.from_bytes(data[at : at + 4], "big")
-    return 0 if start + size <= len(data) * 1.01 + 4096 else start + size
+    return 0 if start + size <= len(data) * 1.005 + 16 else start + size
 
 
 _DECLARED: Mapping[str, Callable[[bytes], int]] = {
@@ -91,6 +96,7 @@ _DECLARED: Mapping[str, Callable[[bytes], int]] = {
     "audio/webm": _matroska,
     "video/webm": _matroska,
     "video/x-matroska": _matroska,
+    "audio/aiff": _aiff,
     "audio/ogg": _ogg,
     "audio/mpeg": _mpeg,
 }

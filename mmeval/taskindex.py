@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -25,17 +24,15 @@ from mmeval.errors import (
     TaskFileError,
     UnknownNameError,
     UsageError,
-    did_you_mean,
 )
-from mmeval.task import Group, GroupMetric, Selection, TaskOverrides
+from mmeval.task import Selection, TaskOverrides
+from mmeval.taskchoice import Chosen, split_names
 from mmeval.taskscan import Scan, scan_file, yaml_files
 
 if TYPE_CHECKING:
-    from mmeval.taskfile import GroupFile, TaskFile, TaskFiles
-    from mmeval.taskyaml import Document, Problem
+    from mmeval.taskinclude import TaskFiles
 
 _log = logging.getLogger(__name__)
-_GLOB = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class TaskIndex:
     @cached_property
     def files(self) -> TaskFiles:
         """Reads the files of this index, with their includes."""
-        from mmeval.taskfile import TaskFiles
+        from mmeval.taskinclude import TaskFiles
 
         return TaskFiles([root.folder for root in self._roots])
 
@@ -144,6 +141,10 @@ class TaskIndex:
         """The entries of a folder, whether or not it belongs to the index."""
         return list(_entries(yaml_files(folder), _Root(folder, "", str(folder), 0)))
 
+    def of_file(self, file: Path) -> Entry | None:
+        """The entry that a file makes, whether or not it belongs to the index; None for a template."""
+        return next(_entries([file], _Root(file.parent, "", str(file.parent), 0)), None)
+
     def problems(self) -> list[TaskFileError]:
         """What is wrong with files that could not be read even for their names."""
         return [e.problem for claims in self._claims.values() for _, e in claims if e.problem is not None]
@@ -168,14 +169,6 @@ class TaskIndex:
         if losers and name not in self._said:
             self._said.add(name)
             _log.warning("%s is read from %s, which overrides %s", name, winner.file, losers[-1].file)
-
-
-def split_names(names: Iterable[str]) -> list[str]:
-    """``["a,b c", "d"]`` as a, b, c, d; an item that is a file or folder stays whole."""
-    found: list[str] = []
-    for name in names:
-        found += [name] if re.search(r"[,\s]", name) and Path(name).exists() else re.split(r"[,\s]+", name)
-    return [name for name in found if name]
 
 
 def choose(names: Sequence[str], index: TaskIndex) -> Chosen:
@@ -227,150 +220,6 @@ def _check_metric_names(chosen: Chosen, overrides: TaskOverrides) -> None:
             if name not in known:
                 hint = f"{flag} takes a metric of the chosen tasks: {', '.join(sorted(known)) or 'they have none'}."
                 raise UnknownNameError("metric", name, known, hint)
-
-
-class Chosen:
-    """The tasks and groups that names stand for, in the order in which they were named; each stands once."""
-
-    def __init__(self, index: TaskIndex) -> None:
-        self._index = index
-        self.tasks: dict[str, TaskFile] = {}
-        self.groups: dict[str, Group] = {}
-        self._group_files: dict[str, GroupFile] = {}
-
-    def add(self, name: str) -> None:
-        """A task, group, tag, glob, file or folder."""
-        self._add(name, (), lambda: self._unknown(name))
-
-    def check_group_metrics(self) -> None:
-        """Raises TaskFileError for a group that aggregates a number which no task in it has."""
-        for name, group in self._group_files.items():
-            known = sorted(self._numbers(name))
-            problems: list[Problem] = [
-                (
-                    ("aggregate_metric_list", i, "metric"),
-                    f"no task of the group has {m.metric!r}{did_you_mean(m.metric, known)}",
-                )
-                for i, m in enumerate(group.keys.aggregate_metric_list)
-                if m.metric not in known
-            ]
-            if problems:
-                raise group.document.errors(problems)
-
-    def _numbers(self, name: str) -> set[str]:
-        """The names of the numbers that the metrics below a task or group give."""
-        from mmeval.metric import load_metric
-
-        if name in self.tasks:
-            keys = self.tasks[name].keys.metric_list
-            return {output for entry in keys for output in load_metric(entry.metric).outputs}
-        return {number for member in self.groups[name].members for number in self._numbers(member)}
-
-    def _add(self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]) -> list[str]:
-        """Add what a name stands for; return the names of the tasks and groups that it is reported by."""
-        entry = self._index.find(name)
-        if entry is not None:
-            return [self._add_entry(entry, trail)]
-        tagged = self._index.tags().get(name)
-        if tagged is not None:
-            return [self._add_entry(item, trail) for item in tagged]
-        if _GLOB.search(name):
-            found = [self._add_entry(item, trail) for item in self._index.matching(name)]
-        else:
-            found = [self._add_entry(item, trail) for item in self._by_path(name)] if not trail else []
-        if not found:
-            raise unknown()
-        return found
-
-    def _by_path(self, name: str) -> list[Entry]:
-        path = Path(name)
-        if path.is_dir():
-            found = self._index.below(path)
-            if not found:
-                raise UsageError(f"{path}: there is no task file (*.yaml with the key task or group) in this folder")
-            return found
-        if not path.is_file():
-            return []
-        entry = next(iter(_entries([path], _Root(path.parent, "", str(path.parent), 0))), None)
-        if entry is None:
-            raise TaskFileError("is a template: it has neither the key task nor the key group", file=path)
-        return [entry]
-
-    def _unknown(self, name: str) -> UsageError:
-        hint = "See what there is with: mmeval ls tasks"
-        if name.endswith((".yaml", ".yml")):
-            return UsageError(f"{name}: there is no such task file")
-        broken = [str(problem) for problem in self._index.problems()]
-        if broken:
-            hint += ". These files cannot be read:\n" + "\n".join(broken)
-        return UnknownNameError("task, group or tag", name, self._index.names(), hint)
-
-    def _add_entry(self, entry: Entry, trail: tuple[str, ...]) -> str:
-        from mmeval.taskfile import parse_group, parse_task
-
-        document = self._index.files.document(entry.file)
-        if not entry.is_group:
-            return self._add_task(self._index.run_name(entry), parse_task(document))
-        if entry.name in trail:
-            raise TaskFileError(f"the group holds itself: {' -> '.join((*trail, entry.name))}", file=entry.file)
-        return self._add_group(parse_group(document), trail)
-
-    def _add_task(self, name: str, file: TaskFile) -> str:
-        known = self.tasks.setdefault(name, file)
-        if known.document.data != file.document.data:
-            places = " and ".join(str(f.document.place(("task",)).file) for f in (known, file))
-            raise file.document.error(
-                ("task",), f"{name!r} is asked for twice with different settings ({places}); give one a name of its own"
-            )
-        return name
-
-    def _add_group(self, group: GroupFile, trail: tuple[str, ...]) -> str:
-        # Reserved before its members, so that outer groups stand before inner ones.
-        self.groups.setdefault(group.name, Group(group.name, group.name, ()))
-        members: list[str] = []
-        for path, member in group.members:
-            members += self._add_member(group, path, member, (*trail, group.name))
-        self._group_files[group.name] = group
-        self.groups[group.name] = Group(
-            name=group.name,
-            alias=group.keys.group_alias or group.name,
-            members=tuple(dict.fromkeys(members)),
-            metrics=tuple(GroupMetric(m.metric, m.weight_by_size) for m in group.keys.aggregate_metric_list),
-            version=group.version,
-        )
-        return group.name
-
-    def _add_member(
-        self, group: GroupFile, path: tuple[str | int, ...], member: str | Document, trail: tuple[str, ...]
-    ) -> list[str]:
-        if isinstance(member, str):
-            return self._add(member, trail, lambda: self._unknown_member(group, path, member))
-        from mmeval.taskfile import parse_group
-
-        if "group" not in member.data:
-            return [self._add_override(group, path, member)]
-        inner = parse_group(self._index.files.completed(member))
-        if inner.name in trail:
-            raise group.document.error(path, f"the group holds itself: {' -> '.join((*trail, inner.name))}")
-        return [self._add_group(inner, trail)]
-
-    def _add_override(self, group: GroupFile, path: tuple[str | int, ...], member: Document) -> str:
-        """``{task: name, ...}`` in a group: that task with other settings, or a new one on an ``include``."""
-        from mmeval.taskfile import parse_task
-
-        name = member.data["task"]
-        entry = self._index.find(name) if isinstance(name, str) else None
-        own = self._index.files.completed(member)
-        if entry is None:
-            if "include" not in member.data:
-                raise self._unknown_member(group, path, str(name))
-            return self._add_task(str(name), parse_task(own))
-        base = self._index.files.document(entry.file)
-        renamed = own.without("task").over(base)
-        return self._add_task(self._index.run_name(entry), parse_task(replace(renamed, file=base.file)))
-
-    def _unknown_member(self, group: GroupFile, path: tuple[str | int, ...], name: str) -> UsageError:
-        return group.document.error(path, str(UnknownNameError("task, group or tag", name, self._index.names())))
 
 
 def _clash(name: str, rivals: Sequence[Entry]) -> str:

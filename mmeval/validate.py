@@ -18,8 +18,9 @@ from mmeval.errors import ContentError, MissingError, MmevalError, TaskFileError
 from mmeval.media import UNKNOWN_MIME, Media, kind_for
 from mmeval.records import Sample, Trial
 from mmeval.task import Task, TaskMetric, TaskOverrides
+from mmeval.taskchoice import Chosen, split_names
 from mmeval.taskfile import RequirementError, TaskFile
-from mmeval.taskindex import Chosen, TaskIndex, package_folder, split_names
+from mmeval.taskindex import TaskIndex, package_folder
 from mmeval.taskyaml import KeyPath, SeveralFaultsError
 
 Severity = Literal["error", "warning"]

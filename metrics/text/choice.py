@@ -78,7 +78,7 @@ _STATEMENT = re.compile(
 _STATED_LETTER = re.compile(r"[(\[]([A-Za-z])[)\]]|([A-Za-z])(?=\s*(?:$|[\n.,;:()\[\]–—-]))|([B-HJ-Z])(?![\w'’])")
 _CALLED_RIGHT = re.compile(r"\b([A-Z])[)\]]?\s+is\s+(?:the\s+)?(?:correct|right|best)\b")
 _BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*\(?([A-Za-z])\)?\s*\}")
-_OPENS_LINE = re.compile(r"^\s*(?:[(\[]([A-Z])[)\]]|([A-Z])[.):](?=\s|$))", re.MULTILINE)
+_OPENS_LINE = re.compile(r"^[ \t]*(?:[(\[]([A-Z])[)\]]|([A-Z])[.):](?=\s|$))", re.MULTILINE)
 _IN_BRACKETS = re.compile(r"\(([A-Z])\)")
 
 

@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import inspect
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mmeval import plugins
-from mmeval.cli import values
 from mmeval.cli.flags import BY_NAME
+from mmeval.cli.parser import add_flags
+from mmeval.cli.settings import resolve
 from mmeval.errors import MmevalError
+from mmeval.report import log
 from mmeval.report.markdown import cell, table_lines
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ KINDS: dict[str, plugins.Group] = {
     "protocols": "mmeval.protocols",
     "aggregators": "mmeval.aggregators",
 }
+_FLAGS = (BY_NAME["include_path"], BY_NAME["verbosity"])
 FROM_FILES = ("tasks", "groups", "tags")
 _MAX_PROBLEM = 400
 
@@ -36,13 +40,14 @@ _MAX_PROBLEM = 400
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=[*FROM_FILES, *KINDS], help="what to list")
     parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help="a glob, or a part of the name")
-    include = BY_NAME["include_path"]
-    parser.add_argument("--include_path", action="append", default=[], metavar=include.metavar, help=include.help)
+    add_flags(parser, _FLAGS)
 
 
 def run(args: argparse.Namespace) -> int:
+    settings = resolve(_FLAGS, vars(args), os.environ)
+    log.configure(settings["verbosity"].value)
     if args.what in FROM_FILES:
-        return print_tasks((args.what,), values.paths(args.include_path), args.pattern)
+        return print_tasks((args.what,), settings["include_path"].value, args.pattern)
     rows = _metric_rows if args.what == "metrics" else _plugin_rows
     headers = _METRIC_HEADERS if args.what == "metrics" else _PLUGIN_HEADERS
     _print(headers, rows(KINDS[args.what], args.pattern))

@@ -17,10 +17,7 @@ from mmeval.task import TaskOverrides
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a command line, a configuration file and the environment ask for, typed.
-
-    ``record`` are the settings as JSON, secrets hidden: what ``--show_config`` prints and a run keeps.
-    """
+    """Everything that a command line, a configuration file and the environment ask for, typed."""
 
     options: RunOptions
     overrides: TaskOverrides
@@ -29,7 +26,6 @@ class Plan:
     report: ReportContext
     log_samples: bool
     write_out: bool
-    record: Mapping[str, Any]
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
@@ -43,10 +39,9 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
         overrides=overrides,
         tasks=values["tasks"],
         include_path=values["include_path"],
-        report=_report(values, options),
+        report=replace(_report(values, options), settings=as_config(settings)),
         log_samples=values["log_samples"],
         write_out=values["write_out"],
-        record=as_config(settings),
     )
 
 

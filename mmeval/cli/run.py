@@ -9,7 +9,8 @@ import shlex
 import signal
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.cli.flags import FLAGS
 from mmeval.cli.parser import add_flags, add_refused
 from mmeval.cli.settings import Setting, config_file, resolve, unknown_variables
+from mmeval.cli.streams import print_text
 from mmeval.errors import UsageError
 from mmeval.report import log
 
@@ -55,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
         from mmeval.cli import ls
 
         return ls.print_tasks(LISTS[listed[0]], settings["include_path"].value)
-    return _run(settings)
+    with _terminated_as_interrupted():
+        return _run(settings)
 
 
 def read_settings(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Setting]:
@@ -83,12 +86,12 @@ def _run(settings: Mapping[str, Setting]) -> int:
     from mmeval.cli.prompts import write_prompts
     from mmeval.cli.publish import publish
     from mmeval.report import progress
+    from mmeval.report.context import text_without_secrets
     from mmeval.run import run as run_tasks
 
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
-    plan = make_plan(settings, command=shlex.join(("mmeval", *sys.argv[1:])))
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    plan = make_plan(settings, command=text_without_secrets(shlex.join(("mmeval", *sys.argv[1:]))))
     moment = datetime.now()
     selection = taskindex.select(
         plan.tasks,
@@ -119,15 +122,15 @@ def chosen_trials(selection: Selection, options: RunOptions) -> dict[str, Wanted
     return {task.name: chosen for task, chosen in zip(selection.tasks, jobs.chosen, strict=True)}
 
 
-def print_text(text: str) -> None:
-    """Print results. A reader that has gone must not hide the exit code."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _as_interrupt(_signal: int, _frame: FrameType | None) -> None:
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
     """SIGTERM ends a run as Ctrl-C does: what was answered is saved, the exit code is 130."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)

@@ -34,7 +34,7 @@ def resolve(
     sources = [{name: _Raw(value, f"--{name}") for name, value in given.items()}]
     if config is not None:
         sources.append(read_config(config, [flag.name for flag in wanted]))
-    sources.append({name: _Raw(value, _variable(name)) for name, value in _from_environment(environ).items()})
+    sources.append(_from_environment(environ))
     for source in sources:
         _refuse(source)
     return {flag.name: _setting(flag, sources) for flag in wanted}
@@ -74,11 +74,12 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
     return found
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    names = [flag.name for flag in FLAGS] + list(REFUSED)
-    found = {name: environ.get(_variable(name), "") for name in names}
-    found["verbosity"] = found["verbosity"] or environ.get("MMEVAL_LOG_LEVEL", "")
-    return {name: value for name, value in found.items() if value}
+def _from_environment(environ: Mapping[str, str]) -> dict[str, _Raw]:
+    """What the variables say; an empty one says nothing."""
+    variables = {name: _variable(name) for name in (*(flag.name for flag in FLAGS), *REFUSED)}
+    if not environ.get(variables["verbosity"]):
+        variables["verbosity"] = "MMEVAL_LOG_LEVEL"
+    return {name: _Raw(environ[variable], variable) for name, variable in variables.items() if environ.get(variable)}
 
 
 def _variable(name: str) -> str:

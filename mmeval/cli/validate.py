@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from textwrap import fill
 
 from mmeval.cli import values
-from mmeval.cli.flags import BY_NAME, Flag
-from mmeval.cli.settings import typed
+from mmeval.cli.flags import BY_NAME
+from mmeval.cli.parser import add_flags
+from mmeval.cli.settings import resolve
 from mmeval.errors import EXIT_OK, EXIT_USAGE
+from mmeval.report import log
 from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
 from mmeval.validate import CHECKS, check
 
-_FLAGS = ("include_path", "data", "data_dir", "role")
+_FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data", "data_dir", "role", "verbosity"))
 _MAX_FINDING = 2000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="+", metavar="NAME", help="a task, group, tag, glob, task file or folder")
     parser.add_argument("--rows", metavar="N", default=None, help="samples of each task that are read (all)")
-    for flag in _shared_flags():
-        action = "append" if flag.repeatable else "store"
-        parser.add_argument(f"--{flag.name}", action=action, default=None, metavar=flag.metavar, help=flag.help)
+    add_flags(parser, _FLAGS)
     parser.epilog = "checks, in this order:\n" + "\n".join(_described())
 
 
 def run(args: argparse.Namespace) -> int:
     """Print every finding; the exit code is 2 if one of them is an error."""
-    written = [(flag, getattr(args, flag.name)) for flag in _shared_flags()]
-    given = {flag.name: typed(flag, raw, f"--{flag.name}") for flag, raw in written if raw is not None}
+    settings = resolve(_FLAGS, vars(args), os.environ)
+    log.configure(settings["verbosity"].value)
     findings = check(
         values.words(args.names),
-        given.get("include_path", ()),
-        TaskOverrides(data=given.get("data", ""), data_dir=given.get("data_dir")),
-        roles=frozenset(given.get("role", ())),
+        settings["include_path"].value,
+        TaskOverrides(data=settings["data"].value, data_dir=settings["data_dir"].value),
+        roles=frozenset(settings["role"].value),
         rows=None if args.rows is None else values.integer(1)(args.rows),
     )
     counts = {"error": 0, "warning": 0}
@@ -45,10 +46,6 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(f"{printable(str(finding), limit=_MAX_FINDING)}\n")
     sys.stdout.write(f"{_counted(counts['error'], 'error')}, {_counted(counts['warning'], 'warning')}\n")
     return EXIT_USAGE if counts["error"] else EXIT_OK
-
-
-def _shared_flags() -> Iterator[Flag]:
-    return (BY_NAME[name] for name in _FLAGS)
 
 
 def _described() -> Iterator[str]:

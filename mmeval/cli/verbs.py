@@ -43,11 +43,12 @@ def dispatch(argv: Sequence[str]) -> int:
     module = importlib.import_module(f"mmeval.cli.{verb}")
     parser = Parser(f"mmeval {verb}", module.__doc__ or VERBS[verb])
     module.configure(parser)
-    if not parser.knows("--verbosity"):
+    simple = not parser.knows("--verbosity")
+    if simple:
         flag = BY_NAME["verbosity"]
         parser.add_argument("-v", "--verbosity", default="", metavar=flag.metavar, help=flag.help)
     args = parser.read(rest)
-    if verb != "run":
+    if simple:
         _configure_log(args.verbosity)
     code: int = module.run(args)
     return code

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 _SECRET = re.compile(r"(^|_)(keys?|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
+_WRITTEN_SECRET = re.compile(
+    r"""((?:^|[^A-Za-z0-9])(?:keys?|token|secret|password|passwd|credentials?|authorization)"?\s*[=:]\s*"?)[^\s,;"'}]+""",
+    re.IGNORECASE,
+)
 HIDDEN = "***"
 
 
@@ -17,7 +21,8 @@ class ReportContext:
     """The settings that stand above the table and in the ``config`` of a results file.
 
     ``metadata`` is the user's own and is added to that ``config``. ``stem`` is the beginning of the results file's
-    name; ``folder`` is where it lies (None: the run folder).
+    name; ``folder`` is where it lies (None: the run folder). ``settings`` are all flags as a configuration file has
+    them, without secrets.
     """
 
     model: str
@@ -30,6 +35,7 @@ class ReportContext:
     system_instruction: str = ""
     profile: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     stem: str = "results"
     folder: Path | None = None
 
@@ -41,6 +47,11 @@ class ReportContext:
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping with the values of keys, tokens and passwords hidden, at any depth."""
     return {name: HIDDEN if _secret(name, value) else _inner(value) for name, value in values.items()}
+
+
+def text_without_secrets(text: str) -> str:
+    """A command line with the values of keys, tokens and passwords hidden."""
+    return _WRITTEN_SECRET.sub(rf"\1{HIDDEN}", text)
 
 
 def _secret(name: str, value: Any) -> bool:

@@ -85,7 +85,7 @@ def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: M
         "chat_template_sha": None,
         "start_time": outcome.started,
         "total_evaluation_time_seconds": str(outcome.seconds),
-        "mmeval": _ours(outcome),
+        "mmeval": _ours(outcome, context),
     }
 
 
@@ -151,10 +151,11 @@ def _run_config(context: ReportContext) -> dict[str, Any]:
     }
 
 
-def _ours(outcome: RunOutcome) -> dict[str, Any]:
+def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
     return {
         "format": FORMAT_VERSION,
         "counts": asdict(outcome.counts),
+        "settings": dict(context.settings),
         "results": [result.to_json() for result in (*outcome.results, *outcome.group_results)],
         "protocols": {task.name: task.protocol_name for task in outcome.selection.tasks},
         "metrics": {

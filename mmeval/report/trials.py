@@ -7,13 +7,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved
 from mmeval.journal import Journal
 from mmeval.lines import read_rows
 from mmeval.media import MediaStore
-from mmeval.records import ErrorInfo, Exchange, Sample, Score, Trial
+from mmeval.records import Sample, Score, Trial
 from mmeval.report.samples_file import SampleRow
 from mmeval.runfolder import TaskRecords, trial_key
+from mmeval.storedtrials import stored_trial
 from mmeval.task import Task
 
 Wanted = Callable[[int, int], bool]
@@ -48,30 +48,9 @@ def _sample_row(
     found: list[Mapping[str, Score]] = []
     for row, sample_row in pairs:
         sample = trials[0].sample if trials else Sample.from_json(sample_row, journal.media.root)
-        trials.append(_trial(row, sample, journal))
+        trials.append(stored_trial(row, sample, journal))
         found.append(scores.of(index, row["n"]))
     return SampleRow(index, trials[0].sample, task.prompt(trials[0].sample), task.params, trials, found)
-
-
-def _trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
-    exchanges = tuple(_exchanges(row, journal))
-    error = row.get("error")
-    output = row.get("output")
-    if error is not None:
-        answer = None
-    elif output is not None:
-        answer = Interleaved.from_json(output, journal.media.root)
-    else:
-        answer = exchanges[0].response.output if exchanges else None
-    return Trial(sample, row["n"], exchanges, answer, None if error is None else ErrorInfo.from_json(error))
-
-
-def _exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[Exchange]:
-    """The calls of a trial that were answered; a call that failed left no answer."""
-    for path, role, key in row["x"]:
-        entry = journal.get(key)
-        if entry is not None:
-            yield Exchange(path, role, entry.request_digest, entry.response)
 
 
 class _Scores:

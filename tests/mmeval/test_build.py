@@ -13,7 +13,8 @@ from mmeval.metric import Metric, metric
 from mmeval.program import Role
 from mmeval.records import Sample, Trial, user
 from mmeval.task import Task, TaskOverrides
-from mmeval.taskfile import TaskFile, TaskFiles, parse_task
+from mmeval.taskfile import TaskFile, parse_task
+from mmeval.taskinclude import TaskFiles
 from tests.support.task_folder import task, write_files, write_rows
 
 
@@ -259,7 +260,7 @@ def test_a_metric_is_unavailable_while_a_package_is_missing(needs: tuple[str, ..
     ("roles", "reason"),
     [
         (frozenset({"judge"}), ""),
-        (frozenset(), "it asks the role 'judge', which this run has not; add --role judge=NAME"),
+        (frozenset(), "it asks the role 'judge', which this run has not; add --role judge=BACKEND"),
     ],
     ids=["there", "not there"],
 )

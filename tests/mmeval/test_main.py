@@ -113,5 +113,3 @@ def test_a_reader_that_has_seen_enough_ends_the_listing_quietly() -> None:
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
-
-

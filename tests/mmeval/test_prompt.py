@@ -68,7 +68,7 @@ def test_placeholders_and_code_keep_their_parts() -> None:
 
 
 def test_a_template_that_drops_a_medium_is_an_error() -> None:
-    with pytest.raises(PromptError, match="sample 's1': the template leaves out image; write {{ input }} whole"):
+    with pytest.raises(PromptError, match=r"sample 's1': the template leaves out image; write \{\{ input \}\} whole"):
         rendered("{{ input[:3] }}", "abcdef", PICTURE)
 
 

@@ -14,14 +14,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Scripted:
-    """One answer. ``cut`` ends the connection after so many bytes of the body; 0 or less sends nothing at all."""
+    """One answer. ``cut`` ends the connection after so many bytes of the body, ``linger`` seconds later; 0 or less
+    sends nothing at all."""
 
     body: bytes | Mapping[str, Any] = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
     cut: int | None = None
-    chunked: bool = False
+    linger: float = 0.0
+    endless: bool = False
+    """Declare no length: the reply ends where the connection ends."""
 
     @property
     def payload(self) -> bytes:
@@ -86,11 +89,12 @@ def _handler(owner: ScriptedServer) -> type[BaseHTTPRequestHandler]:
 
         def _send(self, answer: Scripted) -> None:
             self.send_response(answer.status)
-            length = {} if answer.chunked else {"Content-Length": str(len(answer.payload))}
+            length = {} if answer.endless else {"Content-Length": str(len(answer.payload))}
             for name, value in {"Connection": "close", **length, **answer.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(answer.payload[: answer.cut])
+            time.sleep(answer.linger)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -36,13 +36,16 @@ def task(name: str, more: str = "") -> str:
 
 @contextmanager
 def installed(
-    site: Path, monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, Mapping[str, str]]
+    site: Path, monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, Mapping[str, str]], *, more: str = ""
 ) -> Iterator[dict[str, Path]]:
-    """Distributions (``dist-NAME``) that each register a package of task files; gives their folders."""
+    """Distributions (``dist-NAME``) that each register a package of task files; gives their folders.
+
+    ``more`` are further lines of each one's entry points.
+    """
     folders = {}
     for name, files in packages.items():
         folders[name] = write_files(site / f"pkg_{name}", {"__init__.py": "", **files})
-        lines = f"[mmeval.tasks]\n{name} = pkg_{name}\n"
+        lines = f"[mmeval.tasks]\n{name} = pkg_{name}\n{more}"
         meta = f"Metadata-Version: 2.1\nName: dist-{name}\nVersion: 1\n"
         write_files(site / f"dist_{name}-1.dist-info", {"METADATA": meta, "entry_points.txt": lines})
     monkeypatch.syspath_prepend(str(site))

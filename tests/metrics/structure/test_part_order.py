@@ -7,6 +7,7 @@ import pytest
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.media import Media
 from mmeval.metrics.structure.part_order import official_order, order_of, part_order
+from mmeval.records import Trial
 from tests.support.trials import score_of, trial
 
 I0 = "<image_start><image_0><image_end>"
@@ -73,8 +74,8 @@ def test_where_the_accepted_orders_come_from(
 
 
 @pytest.mark.parametrize("scored", [trial(None, "x"), trial("x")], ids=["no answer", "no order"])
-def test_without_an_answer_or_an_order_it_is_unscored(scored: object) -> None:
-    assert score_of(part_order, scored).status == "unscored"  # type: ignore[arg-type]
+def test_without_an_answer_or_an_order_it_is_unscored(scored: Trial) -> None:
+    assert score_of(part_order, scored).status == "unscored"
 
 
 def test_an_unknown_reading_leaves_the_trial_unscored_with_the_near_name() -> None:

@@ -98,5 +98,11 @@ def test_two_options_with_one_text_cannot_be_told_apart() -> None:
     assert find_choice("red", {"A": "red", "B": "Red"}).letter is None
 
 
-def test_a_very_long_answer_is_read_in_good_time() -> None:
-    assert find_choice("the answer is " * 20_000 + "(B)", ANIMALS).letter == "B"
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "noise",
+    ["the answer is ", "\n", " \n", "(", "A is ", "option "],
+    ids=["stated", "lines", "blanks", "brackets", "is", "word"],
+)
+def test_a_very_long_answer_is_read_in_good_time(noise: str) -> None:
+    assert find_choice("x" + noise * 50_000 + "\nAnswer: B", ANIMALS).letter == "B"

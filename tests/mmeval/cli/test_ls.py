@@ -88,3 +88,13 @@ def test_a_kind_that_does_not_exist_is_answered_with_those_that_do(capsys: pytes
     assert main(["ls", "models"]) == 2
 
     assert "backends" in capsys.readouterr().err
+
+
+def test_the_environment_may_name_folders_with_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MMEVAL_INCLUDE_PATH", str(write_benchmark(tmp_path)))
+
+    main(["ls", "tasks", "tiny"])
+
+    assert "tiny" in listed(capsys)

@@ -45,7 +45,9 @@ def test_a_run_prints_its_table_on_stdout_and_the_rest_on_stderr(
     assert captured.err.splitlines()[0] == "asking 3 answers"
 
 
-def test_the_same_command_again_says_that_nothing_is_new(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_again_says_that_nothing_is_new(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     main(command)
     capsys.readouterr()
 

@@ -88,3 +88,10 @@ def test_a_variable_that_nothing_reads_is_told() -> None:
 
     assert len(warnings) == 1
     assert 'MMEVAL_LIMITS has no effect; did you mean "MMEVAL_LIMIT"' in warnings[0]
+
+
+def test_the_log_level_has_a_variable_of_its_own_that_errors_name() -> None:
+    assert resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "debug"})["verbosity"].value == "DEBUG"
+
+    with pytest.raises(UsageError, match=r"^MMEVAL_LOG_LEVEL: one of DEBUG"):
+        resolve(FLAGS, {}, {"MMEVAL_LOG_LEVEL": "loud"})

@@ -1,6 +1,6 @@
 import pytest
 
-from mmeval.report.context import ReportContext, as_arguments, without_secrets
+from mmeval.report.context import ReportContext, as_arguments, text_without_secrets, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,16 @@ def test_no_arguments_read_as_none() -> None:
 
 def test_a_batch_size_that_the_backend_decides_is_auto() -> None:
     assert (ReportContext("m").shown_batch_size, ReportContext("m", batch_size=4).shown_batch_size) == ("auto", "4")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("--model_args model=m,api_key=sk-1,n=2", "--model_args model=m,api_key=***,n=2"),
+        ("""--role 'judge=openai,token=abc'""", """--role 'judge=openai,token=***'"""),
+        ("""-a '{"api_key": "sk-1", "n": 2}'""", """-a '{"api_key": "***", "n": 2}'"""),
+        ("--gen_kwargs max_tokens=5,monkey=3", "--gen_kwargs max_tokens=5,monkey=3"),
+    ],
+)
+def test_a_command_is_recorded_without_its_secrets(written: str, shown: str) -> None:
+    assert text_without_secrets(written) == shown

@@ -82,7 +82,7 @@ def test_code_and_dangling_placeholders_go_as_text_and_reasoning_does_not_go() -
 
 def test_media_of_an_earlier_answer_move_to_the_front_of_the_next_user_message() -> None:
     answer = Interleaved.from_text("here <<image1>> and a sound", {"image1": medium(PNG), "audio1": medium(WAV)})
-    rows = encoded(user("draw"), Message("assistant", answer), user("again"))
+    rows = encoded(user("draw"), Message("assistant", answer), user("again"), user("and text"))
     assert rows[1] == {"role": "assistant", "content": "here <<image1>> and a sound"}
     assert [item.get("text", item["type"]) for item in rows[2]["content"]] == [
         "[image1]",
@@ -91,6 +91,7 @@ def test_media_of_an_earlier_answer_move_to_the_front_of_the_next_user_message()
         "input_audio",
         "again",
     ]
+    assert rows[3] == {"role": "user", "content": "and text"}
 
 
 def test_media_of_a_last_answer_get_a_user_message_of_their_own() -> None:

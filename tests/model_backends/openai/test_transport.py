@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.transport import LARGE_BODY, environment_proxy
 from mmeval.records import ErrorInfo
 from tests.support.mock_openai_server import MockServer
@@ -67,7 +69,7 @@ def test_a_reply_that_is_no_http_is_a_bad_reply() -> None:
     "answer",
     [
         pytest.param(Scripted(b"x" * 2000), id="declared"),
-        pytest.param(Scripted(b"x" * 2000, chunked=True), id="not declared"),
+        pytest.param(Scripted(b"x" * 2000, endless=True), id="not declared"),
         pytest.param(Scripted(gzip.compress(b"x" * 9000), headers={"Content-Encoding": "gzip"}), id="packed"),
     ],
 )
@@ -80,7 +82,7 @@ def test_a_reply_above_the_limit_is_refused(answer: Scripted) -> None:
 def test_replies_without_length_and_packed_replies_are_read() -> None:
     said = saying(content="hello")
     packed = Scripted(gzip.compress(said.payload), headers={"Content-Encoding": "gzip"})
-    with ScriptedServer(Scripted(said.body, chunked=True), packed) as server:
+    with ScriptedServer(Scripted(said.body, endless=True), packed) as server:
         assert [r.text for r in generate_all(server.url, [request("q"), request("q")])] == ["hello", "hello"]
 
 
@@ -108,7 +110,7 @@ def test_the_headers_carry_key_and_organization(monkeypatch: pytest.MonkeyPatch)
     headers = server.seen[0].headers
     assert headers["Authorization"] == f"Bearer {KEY}"
     assert (headers["OpenAI-Organization"], headers["OpenAI-Project"]) == ("org-1", "proj-1")
-    assert headers["Content-Type"] == "application/json"
+    assert (headers["Content-Type"], headers["Accept-Encoding"]) == ("application/json", "identity")
 
 
 def test_without_a_key_no_authorization_is_sent() -> None:
@@ -140,3 +142,20 @@ def test_the_proxy_of_the_environment_is_used_but_not_for_local_servers(monkeypa
     assert environment_proxy("https://api.openai.com/v1") == "http://proxy:3128"
     assert environment_proxy("https://direct.example.com/v1") is None
     assert environment_proxy("https://localhost/v1") is None
+
+
+@pytest.mark.parametrize("endless", [False, True], ids=["declared length", "no length"])
+def test_a_cancelled_call_leaves_no_connection_behind(endless: bool) -> None:
+    """The reply stops half-way; the caller gives up while it is being read."""
+
+    async def give_up(url: str) -> int:
+        backend = OpenAIBackend(model="m", base_url=url)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(backend.generate(request("q")), 0.2)
+        connector = backend._transport._session.connector  # type: ignore[union-attr]  # made by the call
+        left = len(connector._acquired)  # type: ignore[union-attr]
+        await backend.close()
+        return left
+
+    with ScriptedServer(Scripted(b"x" * 100, cut=50, endless=endless, linger=1.0)) as server:
+        assert asyncio.run(give_up(server.url)) == 0

@@ -1,0 +1,67 @@
+# make demo    the two first tasks on bundled samples, in an environment of its own (.venv)
+# make test    every test
+# make check   what must hold before a commit: format, lint, strict types, fast tests
+#
+# All that is needed is Python 3.11 or newer with pip. VENV=FOLDER uses another environment, PYTHON=COMMAND another
+# interpreter to create it with, TESTS="-k name" another choice of tests.
+
+VENV ?= .venv
+PYTHON ?=
+TESTS ?=
+BIN := $(VENV)/bin
+CONSTRAINTS := constraints-ci.txt
+PACKAGING := setup.cfg setup.py pyproject.toml $(CONSTRAINTS)
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
+
+.PHONY: demo test check static format lint types fast clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python -m mmeval --tasks unim_hard,mmmg_audio --model reference --data bundled --output_path runs
+
+test: $(VENV)/dev.stamp
+	$(PYTEST) $(TESTS)
+
+check: static fast
+
+static: format lint types
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff format --check .
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+
+# The links show the checker what Python sees: tasks, metrics and model_backends as parts of mmeval.
+types: $(VENV)/dev.stamp
+	@rm -rf .typing && mkdir -p .typing/mmeval
+	@ln -s $(CURDIR)/mmeval/* $(CURDIR)/tasks $(CURDIR)/metrics $(CURDIR)/model_backends .typing/mmeval/
+	$(BIN)/mypy -p mmeval
+
+fast: $(VENV)/dev.stamp
+	$(PYTEST) -m "not slow" $(TESTS)
+
+clean:
+	rm -rf .venv .typing build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/dev.stamp: $(PACKAGING) | $(BIN)/python
+	$(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e ".[dev]"
+	@touch $(VENV)/demo.stamp $@
+
+$(VENV)/demo.stamp: $(PACKAGING) | $(BIN)/python
+	$(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e ".[api]"
+	@touch $@
+
+# Debian keeps the part of venv that brings pip in a package of its own; pip can put itself there just as well.
+$(BIN)/python:
+	@for python in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python); do \
+		"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		echo "creating $(VENV) with $$python"; \
+		"$$python" -m venv $(VENV) >/dev/null 2>&1 && exit 0; \
+		rm -rf $(VENV); \
+		"$$python" -m venv --without-pip $(VENV) \
+			&& "$$python" -m pip --python $(VENV)/bin/python install -q pip && exit 0; \
+		rm -rf $(VENV); exit 1; \
+	done; \
+	echo "mmeval needs Python 3.11 or newer and found none as $(or $(PYTHON),python3);" \
+		"install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1

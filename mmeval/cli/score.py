@@ -1,0 +1,111 @@
+"""Score a run again, without the model: other metrics' switches, another judge, or what is unscored so far.
+
+RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
+the metrics, are not scored again; another definition makes a score set of its own beside the old one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.cli.flags import BY_NAME
+from mmeval.cli.parser import add_flags
+from mmeval.cli.settings import Setting, config_file, resolve
+from mmeval.cli.streams import print_text
+from mmeval.report import log
+
+if TYPE_CHECKING:
+    from mmeval.report.context import ReportContext
+    from mmeval.rescore import RescoreOptions
+
+_NAMES = (
+    "metric_args",
+    "skip_metric",
+    "profile",
+    "role",
+    "max_unscored",
+    "strict",
+    "score_workers",
+    "max_connections",
+    "retry_on_error",
+    "log_samples",
+    "metadata",
+    "config",
+    "verbosity",
+)
+FLAGS = tuple(BY_NAME[name] for name in _NAMES)
+"""The flags of ``run`` that have a meaning here."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="RUN", type=Path, help="the folder of a run")
+    add_flags(parser, FLAGS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score what is not scored yet, print the tables, and return the exit code."""
+    given = {name: value for name, value in vars(args).items() if name != "folder"}
+    settings = resolve(FLAGS, given, os.environ, config_file(given, os.environ))
+    log.configure(settings["verbosity"].value)
+    return _score(args.folder, settings)
+
+
+def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
+    from mmeval.cli.publish import publish
+    from mmeval.report import progress
+    from mmeval.rescore import rescore
+
+    moment = datetime.now()
+    values = {name: setting.value for name, setting in settings.items()}
+    bar = progress.for_stderr()
+    try:
+        outcome = rescore(_options(folder, values), progress=bar)
+    finally:
+        bar.close()
+    wanted = {task.name: _every_trial for task in outcome.selection} if values["log_samples"] else None
+    print_text(publish(outcome, _context(folder, values), moment=moment, wanted=wanted))
+    return outcome.exit_code
+
+
+def _options(folder: Path, values: Mapping[str, Any]) -> RescoreOptions:
+    from mmeval.cli.plan import backend_specs
+    from mmeval.rescore import RescoreOptions
+    from mmeval.task import TaskOverrides
+
+    return RescoreOptions(
+        folder=folder,
+        overrides=TaskOverrides(
+            metric_args=values["metric_args"], skip_metric=values["skip_metric"], profile=values["profile"]
+        ),
+        roles=backend_specs(values["role"]),
+        score_workers=values["score_workers"],
+        max_connections=values["max_connections"],
+        retry_on_error=values["retry_on_error"],
+        strict=values["strict"],
+        max_unscored=values["max_unscored"],
+    )
+
+
+def _context(folder: Path, values: Mapping[str, Any]) -> ReportContext:
+    """What the run's own record says of the model and the settings."""
+    from mmeval.report.context import ReportContext
+    from mmeval.runfolder import RunFolder
+
+    record = RunFolder.read_record(folder)
+    return ReportContext(
+        model=record["options"]["model"],
+        model_args=record["identity"]["model"],
+        limit=record["options"]["limit"],
+        seed=record["identity"]["seed"],
+        profile=values["profile"],
+        metadata=values["metadata"],
+    )
+
+
+def _every_trial(_index: int, _repeat: int) -> bool:
+    return True

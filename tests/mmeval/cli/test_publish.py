@@ -1,0 +1,29 @@
+import logging
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from mmeval.cli.publish import publish
+from mmeval.report.context import ReportContext
+from tests.support.outcomes import outcome, result, task
+
+MOMENT = datetime(2026, 1, 31, 12)
+
+
+def test_the_tables_are_returned_and_the_results_file_is_written(tmp_path: Path) -> None:
+    made = outcome(tmp_path, result("a"), tasks=(task("a"),))
+
+    text = publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+
+    assert "|a    |1.0" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["results_2026-01-31T12-00-00.json"]
+
+
+def test_what_keeps_the_exit_code_from_being_0_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made = outcome(tmp_path, result("a", unscored=1), tasks=(task("a"),), complaints=("1 of 10 unscored; do this",))
+
+    with caplog.at_level(logging.WARNING, "mmeval"):
+        publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+
+    assert caplog.messages == ["1 of 10 unscored; do this"]

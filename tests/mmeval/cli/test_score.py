@@ -1,0 +1,78 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmeval.__main__ import main
+from tests.support.lm_eval_reader import latest, read_numbers, read_samples
+from tests.support.log_level import restored_log
+from tests.support.tiny_benchmark import write_benchmark
+
+
+@pytest.fixture(autouse=True)
+def _log() -> Iterator[None]:
+    with restored_log():
+        yield
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run of three rows that was answered and not scored."""
+    tasks = write_benchmark(tmp_path / "tasks")
+    where = ["--include_path", str(tasks), "--output_path", str(tmp_path / "runs")]
+    assert main(["-M", "reference", "-t", "tiny", "--predict_only", "--score_workers", "0", *where]) == 0
+    return tmp_path / "runs" / "reference" / "default"
+
+
+def score(folder: Path, *words: str) -> int:
+    return main(["score", str(folder), "--score_workers", "0", *words])
+
+
+def test_a_run_is_scored_later_without_the_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(folder) == 0
+
+    assert [number.value for number in read_numbers(latest(folder)[0])] == [1.0]
+    assert "|Tiny |1.0    |none  |     0|exact_match|↑  |1.0000|±|0.0000|   3/3|" in capsys.readouterr().out
+
+
+def test_samples_are_written_when_they_are_asked_for(folder: Path) -> None:
+    score(folder, "--log_samples")
+
+    rows = read_samples(latest(folder)[1]["tiny"])
+    assert [row["exact_match"] for row in rows] == [1.0, 1.0, 1.0]
+
+
+def test_other_switches_make_a_score_set_beside_the_old_one(folder: Path) -> None:
+    score(folder)
+
+    score(folder, "--metric_args", json.dumps({"exact_match": {"ignore_case": True}}))
+
+    assert len(list((folder / "scores" / "tiny").iterdir())) == 2
+
+
+def test_a_metric_can_be_left_out(folder: Path) -> None:
+    score(folder, "--skip_metric", "exact_match")
+
+    assert read_numbers(latest(folder)[0]) == []
+
+
+def test_the_model_in_the_report_is_the_one_that_answered(folder: Path) -> None:
+    score(folder, "--metadata", '{"note": "again"}')
+
+    document = latest(folder)[0]
+    assert (document["model_name"], document["model_source"]) == ("reference", "reference")
+    assert document["config"]["note"] == "again"
+
+
+@pytest.mark.parametrize("word", ["--model", "--limit", "--seed", "--data", "--fresh", "--use_cache"])
+def test_flags_that_could_only_change_the_answers_are_refused(
+    word: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert score(folder, word, "1") == 2
+    assert f"unknown flag {word}" in capsys.readouterr().err
+
+
+def test_a_folder_without_a_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(tmp_path / "nothing") == 2
+    assert "holds no run" in capsys.readouterr().err

@@ -1,0 +1,40 @@
+from collections.abc import Callable
+from pathlib import Path
+
+from mmeval.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.report.progress import Quiet
+from mmeval.report.trials import sample_rows
+from mmeval.run import run
+from mmeval.taskindex import select
+from tests.support.tiny_benchmark import write_benchmark
+
+
+def finished(tmp_path: Path, *, repeats: int = 1, predict_only: bool = False) -> RunOutcome:
+    from mmeval.task import TaskOverrides
+
+    tasks = write_benchmark(tmp_path / "tasks")
+    selection = select(["tiny"], include_path=[tasks], overrides=TaskOverrides(repeats=repeats))
+    options = RunOptions(BackendSpec("reference"), tmp_path / "runs", score_workers=0, predict_only=predict_only)
+    return run(selection, options, progress=Quiet())
+
+
+def rows(outcome: RunOutcome, wanted: Callable[[int, int], bool] = lambda index, repeat: True) -> list[object]:
+    found = sample_rows(outcome.folder, outcome.selection.tasks[0], outcome.score_sets.get("tiny"), wanted)
+    return [
+        (row.index, [t.output.text for t in row.trials if t.output], [s["exact_match"].value for s in row.scores if s])
+        for row in found
+    ]
+
+
+def test_each_sample_comes_once_with_all_its_repeats_in_order(tmp_path: Path) -> None:
+    assert rows(finished(tmp_path, repeats=2)) == [(i, [f"answer {i}"] * 2, [1.0, 1.0]) for i in range(3)]
+
+
+def test_only_what_is_wanted_comes_with_its_own_scores(tmp_path: Path) -> None:
+    outcome = finished(tmp_path, repeats=2)
+
+    assert rows(outcome, lambda index, repeat: index == 1 and repeat == 1) == [(1, ["answer 1"], [1.0])]
+
+
+def test_a_run_without_scores_has_answers(tmp_path: Path) -> None:
+    assert rows(finished(tmp_path, predict_only=True)) == [(i, [f"answer {i}"], []) for i in range(3)]

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmeval.errors import TaskFileError
+from mmeval.taskchoice import split_names
+from mmeval.taskindex import select
+from tests.support.task_folder import task, write_files
+
+FOLDER = {
+    "one.yaml": task("one"),
+    "two.yaml": task("two", "repeats: 2"),
+    "three.yaml": task("three"),
+    "_template.yaml": "repeats: 4",
+    "group.yaml": "group: low\ntask: [one, two]\naggregate_metric_list:\n  - metric: exact_match\n",
+    "outer.yaml": "group: all\ngroup_alias: Everything\ntask: [low, three]\nmetadata: {version: 2.0}\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "mine", FOLDER)
+
+
+def test_groups_are_reported_outermost_first_with_their_members(folder: Path) -> None:
+    groups = select(["all"], [folder]).groups
+    assert [(g.name, g.alias, g.members, g.version) for g in groups] == [
+        ("all", "Everything", ("low", "three"), "2.0"),
+        ("low", "low", ("one", "two"), ""),
+    ]
+    assert [metric.metric for metric in groups[1].metrics] == ["exact_match"]
+
+
+def test_inline_groups_and_overrides_are_read_where_they_stand(folder: Path) -> None:
+    inline = "group: g\ntask:\n  - group: inner\n    task: [one]\n  - task: two\n    repeats: 9\n"
+    selection = select(["g"], [write_files(folder, {"g.yaml": inline})])
+    assert [group.members for group in selection.groups] == [("inner", "two"), ("one",)]
+    assert [(task.name, task.repeats) for task in selection] == [("one", 1), ("two", 9)]
+
+
+def test_a_group_may_make_a_new_task_from_a_template(folder: Path) -> None:
+    inline = "group: g\ntask:\n  - task: new\n    include: _template.yaml\n    metadata: {version: 1}\n"
+    (made,) = select(["g"], [write_files(folder, {"g.yaml": inline})])
+    assert (made.name, made.repeats) == ("new", 4)
+
+
+def test_a_task_that_is_asked_for_with_two_settings_is_refused(folder: Path) -> None:
+    write_files(folder, {"g.yaml": "group: g\ntask:\n  - task: two\n    repeats: 9\n"})
+    with pytest.raises(TaskFileError, match="'two' is asked for twice with different settings"):
+        select(["g,two"], [folder])
+
+
+@pytest.mark.parametrize(
+    ("members", "complaint"),
+    [
+        ("[g]", "the group holds itself: g -> g"),
+        ("[h]", "the group holds itself: g -> h -> g"),
+        ("[oen]", r"g.yaml:2: task\[0\]: unknown task, group or tag 'oen'; did you mean \"one\"\?"),
+        ("[{group: g, task: [one]}]", "the group holds itself: g -> g"),
+    ],
+)
+def test_a_group_with_impossible_members_is_refused(folder: Path, members: str, complaint: str) -> None:
+    write_files(folder, {"g.yaml": f"group: g\ntask: {members}\n", "h.yaml": "group: h\ntask: [g]\n"})
+    with pytest.raises(TaskFileError, match=complaint):
+        select(["g"], [folder])
+
+
+def test_a_group_that_aggregates_a_number_nobody_gives_is_refused(folder: Path) -> None:
+    write_files(folder, {"g.yaml": "group: g\ntask: one\naggregate_metric_list:\n  - metric: exact_mach\n"})
+    with pytest.raises(TaskFileError, match=r"g.yaml:4: .* no task of the group has 'exact_mach'; did you mean"):
+        select(["g"], [folder])
+
+
+def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path(tmp_path: Path) -> None:
+    spaced = write_files(tmp_path / "my tasks", {})
+    spaced.mkdir()
+    assert split_names(["a, b", "c,d", str(spaced), ""]) == ["a", "b", "c", "d", str(spaced)]

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.errors import UnknownNameError
+from mmeval.task import TaskOverrides
+from mmeval.validate import CHECKS, MAX_REPEATED, Finding, check
+from tests.support.task_folder import installed, task, write_files, write_rows
+
+PNG = b"\x89PNG\r\n\x1a\n picture"
+ROW = {"id": "a", "input": "q", "references": ["r"], "level": "easy"}
+
+
+def findings(folder: Path, more: str = "", *rows: dict[str, Any], **options: Any) -> list[Finding]:
+    """What is found in one task with these lines (the file's own are 1 to 5) and rows."""
+    write_files(folder, {"t.yaml": task("t", f"dataset_path: rows\n{more}")})
+    write_rows(folder / "rows", *(rows or (ROW,)))
+    return list(check(["t"], [folder], **options))
+
+
+def test_a_sound_task_has_no_finding(tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows/p.png").write_bytes(PNG)
+    row = {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}}
+    more = "prompt: 'Look: {{ input }}'\ninput_modalities: [text, image]\nbreakdown: level\nfilter: {level: easy}"
+    assert findings(tmp_path, more, row) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "rows", "expected"),
+    [
+        ("requires_mmeval: '>=99'", [ROW], ("requires", 6, "needs mmeval >=99")),
+        ("repeats: 0", [ROW], ("schema", 6, "repeats: must be at least 1")),
+        ("repeats: [1", [ROW], ("schema", 7, "not valid YAML")),
+        ("loader: gone", [ROW], ("plugins", 6, "unknown loader 'gone'")),
+        ("prompt: '{{ gone }}'", [ROW], ("plugins", 6, "the template reads 'gone'")),
+        ("test_split: gone", [ROW], ("dataset", 5, "gone")),
+        ("filter: {level: hard}", [ROW], ("dataset", 6, "no sample is left")),
+        ("", [{"id": "a"}], ("rows", 1, "row 1 and those after it cannot be read")),
+        ("", [ROW, ROW], ("ids", 1, "the id 'a' stands more than once")),
+        ("input_modalities: [image]", [ROW], ("modalities", 6, "sample 'a' holds text")),
+        ("output_modalities: per_sample", [ROW], ("modalities", 6, "output_modalities is per_sample")),
+        ("", [{"id": "a", "input": "q"}], ("references", 2, "'exact_match' cannot do without")),
+        ("breakdown: levle", [ROW], ("labels", 6, "no sample has the label 'levle'")),
+        ("cluster_key: none", [ROW], ("labels", 6, "no sample has the label 'none'")),
+        ("prompt_fields: gone\nprompt: '{{ gone }}'", [ROW], ("prompt", 7, "lacks what the prompt reads")),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else "",
+)
+def test_a_fault_is_found_by_its_check_at_its_line(
+    tmp_path: Path, more: str, rows: list[dict[str, Any]], expected: tuple[str, int, str]
+) -> None:
+    name, line, message = expected
+    found = findings(tmp_path, more, *rows)[0]
+    assert found.check == name
+    assert (found.severity, found.file, found.line) == ("error", tmp_path / "t.yaml", line)
+    assert message in found.message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"fLaC sound", "is announced as image, its content is audio/flac"),
+        (b"", "is empty"),
+        (b"\x00\x01\x02", "is of no known type"),
+    ],
+    ids=["other kind", "empty", "unknown"],
+)
+def test_a_medium_that_is_not_what_it_is_announced_as_is_found(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows/p.png").write_bytes(content)
+    found = findings(tmp_path, "", {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}})
+    assert [(one.check, message in one.message) for one in found] == [("media", True)]
+
+
+def test_a_medium_that_is_not_there_is_found(tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, "", {**ROW, "input": "see <<image1>>", "media": {"image1": "gone.png"}})
+    assert (found.check in ("media", "rows"), "gone.png" in found.message) == (True, True)
+
+
+def test_a_data_set_of_the_hub_without_a_commit_is_a_warning(tmp_path: Path) -> None:
+    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: org/name\nrevision: main")})
+    first = next(check(["t"], [tmp_path]))  # found before anything is fetched
+    assert (first.check, first.severity, first.line) == ("revision", "warning", 6)
+
+
+def test_data_given_with_data_dir_need_no_commit(tmp_path: Path) -> None:
+    write_rows(tmp_path / "data", ROW)
+    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: org/name\nrevision: main")})
+    assert list(check(["t"], [tmp_path], TaskOverrides(data_dir=tmp_path / "data"))) == []
+
+
+METRIC = """
+from mmeval.metric import metric
+
+@metric(range=(0, 1), version="1", source="test", needs=["no_such_module:audio"])
+def needy(trial):
+    return 1.0
+"""
+
+
+def test_a_metric_that_cannot_be_computed_here_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "task: t\ndataset_path: rows\nmetric_list:\n  - metric: needy\nmetadata: {version: 1}\n"
+    files = {"needy_metric.py": METRIC, "t.yaml": text}
+    more = "[mmeval.metrics]\nneedy = pkg_validate_metric.needy_metric:needy\n"
+    with installed(tmp_path, monkeypatch, {"validate_metric": files}, more=more) as folders:
+        write_rows(folders["validate_metric"] / "rows", ROW)
+        (found,) = check(["validate_metric/t"])
+    assert (found.check, found.severity) == ("metrics", "warning")
+    assert 'pip install "mmeval[audio]"' in found.message
+
+
+def test_every_fault_of_a_file_is_a_finding_of_its_own(tmp_path: Path) -> None:
+    found = findings(tmp_path, "repeats: 0\nprofile: x\n")
+    assert [(one.check, one.line) for one in found] == [("schema", 6), ("schema", 7)]
+
+
+def test_one_broken_task_does_not_hide_the_next(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.yaml": task("a", "repeats: 0"), "b.yaml": task("b", "loader: gone")})
+    assert [one.check for one in check(["a,b"], [tmp_path])] == ["schema", "plugins"]
+
+
+def test_a_fault_that_repeats_is_told_a_few_times_and_counted(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"id": str(i), "input": "q"} for i in range(MAX_REPEATED + 4)]
+    found = findings(tmp_path, "", *rows)
+    assert len(found) == MAX_REPEATED + 1
+    assert "4 more findings of this kind" in found[-1].message
+
+
+def test_only_as_many_rows_are_read_as_asked(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [ROW, {"id": "b", "input": "q"}]
+    assert findings(tmp_path, "", *rows, rows=1) == []
+    assert [one.check for one in findings(tmp_path, "", *rows, rows=2)] == ["references"]
+
+
+def test_a_group_that_aggregates_what_nobody_has_is_found(tmp_path: Path) -> None:
+    write_files(tmp_path, {"g.yaml": "group: g\ntask: t\naggregate_metric_list:\n  - metric: exact_mach\n"})
+    findings(tmp_path)
+    (found,) = check(["g"], [tmp_path])
+    assert (found.check, found.line, found.file) == ("plugins", 4, tmp_path / "g.yaml")
+
+
+def test_a_task_package_that_cannot_be_imported_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"__init__.py": "raise RuntimeError('broken on import')", "t.yaml": task("vt", "dataset_path: rows")}
+    with installed(tmp_path, monkeypatch, {"validate_me": files}) as folders:
+        write_rows(folders["validate_me"] / "rows", ROW)
+        (found,) = check(["vt"])
+    assert (found.check, "broken on import" in found.message) == ("package", True)
+
+
+def test_a_name_that_selects_nothing_is_an_error_of_the_command(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="unknown task"):
+        list(check(["nobody_has_this"], [tmp_path]))
+
+
+def test_a_finding_reads_as_file_line_severity_message_check() -> None:
+    assert str(Finding(Path("t.yaml"), 3, "error", "is odd", "schema")) == "t.yaml:3: error: is odd [schema]"
+
+
+def test_every_check_has_its_own_short_name_and_one_line() -> None:
+    assert len({name for name, _ in CHECKS}) == len(CHECKS)
+    assert all(name.isidentifier() and "\n" not in description for name, description in CHECKS)

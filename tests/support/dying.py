@@ -1,0 +1,56 @@
+"""Run mmeval in a process that kills itself at a named point: ``python -m tests.support.dying POINT COUNT ARGS...``.
+
+| point     | the process dies                                                                 |
+|-----------|----------------------------------------------------------------------------------|
+| `receipt` | after an answer's receipt is written, before its media are stored                |
+| `media`   | after the media are stored, before the journal line                              |
+| `line`    | after the journal line, before the program goes on (the middle of an episode)    |
+| `records` | after a trial is recorded, before it is scored                                   |
+| `scores`  | after score rows are written                                                     |
+| `results` | before the results of a task are made                                            |
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from mmeval import run as run_module
+from mmeval.__main__ import main
+from mmeval.journal import Journal
+from mmeval.runfolder import TaskRecords
+from mmeval.scoreset import ScoreSet
+
+POINTS: dict[str, tuple[Any, str]] = {
+    "receipt": (Journal, "_write_receipt"),
+    "media": (Journal, "_store_media"),
+    "line": (Journal, "_write_line"),
+    "records": (TaskRecords, "keep_trial"),
+    "scores": (ScoreSet, "add"),
+    "results": (run_module, "task_results"),
+}
+
+
+def die_after(owner: Any, name: str, count: int) -> None:
+    """Let a function return ``count - 1`` times; the next time the process is killed, as the kernel would."""
+    original: Callable[..., Any] = getattr(owner, name)
+    calls = 0
+
+    def dying(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        result = original(*args, **kwargs)
+        calls += 1
+        if calls >= count:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, name, dying)
+
+
+if __name__ == "__main__":
+    point, count, *arguments = sys.argv[1:]
+    die_after(*POINTS[point], int(count))
+    sys.exit(main(arguments))

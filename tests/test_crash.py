@@ -1,0 +1,118 @@
+"""A run that is killed thirty times ends with the scores of one that never was, and asks nothing twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.dying import POINTS
+from tests.support.mock_openai_server import MockServer
+from tests.support.story_tasks import write_story_tasks
+
+ROOT = Path(__file__).resolve().parents[1]
+ROWS = 16
+SEED = 20
+KILLS = 30
+
+pytestmark = pytest.mark.slow
+
+
+def command(tasks: Path, url: str, output: Path) -> list[str]:
+    return [
+        *("--tasks", "tale_turns,tale_first,tale_again", "--include_path", str(tasks)),
+        *("--model", "openai", "--model_args", f"base_url={url},model=m,outputs=text+image"),
+        *("--output_path", str(output), "--max_connections", "4"),
+    ]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "OPENAI_API_KEY": "test", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+
+
+def whole_run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mmeval", *arguments], env=environment(), capture_output=True, text=True, timeout=120
+    )
+
+
+def killed_inside(arguments: Sequence[str], point: str, count: int) -> int:
+    """A run that kills itself at a point of the program; its exit status. One connection, so that no other answer is
+    in the socket at that moment: what has reached nobody, nobody could keep."""
+    child = [sys.executable, "-m", "tests.support.dying", point, str(count), *arguments, "--max_connections", "1"]
+    return subprocess.run(child, env=environment(), cwd=ROOT, capture_output=True, timeout=120).returncode
+
+
+def killed_outside(arguments: Sequence[str], server: MockServer, after: int) -> int:
+    """A run that is killed once some more answers came, at a moment when requests are in flight and none has just been
+    answered."""
+    wanted = server.stats()["answered"] + after
+    with subprocess.Popen(
+        [sys.executable, "-m", "mmeval", *arguments], env=environment(), stdout=-3, stderr=-3
+    ) as process:
+        while process.poll() is None:
+            quiet = server.state.in_flight > 0 and time.monotonic() - server.state.last > 0.01
+            if server.stats()["answered"] >= wanted and quiet:
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.001)
+    return process.returncode
+
+
+def scores(output: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(output)): p.read_bytes() for p in sorted(output.glob("*/*/scores/*/*/scores.jsonl"))}
+
+
+def test_a_run_killed_thirty_times_ends_with_identical_scores_and_asks_nothing_twice(tmp_path: Path) -> None:
+    tasks = write_story_tasks(tmp_path / "tasks", ROWS)
+    with MockServer(latency=0.04) as server:
+        whole = whole_run(command(tasks, server.url, tmp_path / "whole"))
+        asked_once = server.stats()["unique"]
+        server.state.reset()
+        arguments = command(tasks, server.url, tmp_path / "killed")
+
+        draw = random.Random(SEED)
+        inside = ["receipt", "media", "line", "line"] * 4
+        plan = [*inside, *["outside"] * (KILLS - len(inside) - 3)]
+        draw.shuffle(plan)
+        died = []
+        for point in [*plan, "records", "scores", "results"]:
+            if point == "outside":
+                died.append(killed_outside(arguments, server, draw.randint(1, 5)))
+            else:
+                died.append(killed_inside(arguments, point, draw.randint(1, 5)))
+        last = whole_run(arguments)
+        stats = server.stats()
+
+    assert whole.returncode == 0, whole.stderr
+    assert died == [-signal.SIGKILL] * KILLS
+    assert last.returncode == 0, last.stderr
+    assert stats["repeated_after_answer"] == 0
+    assert stats["unique"] == asked_once == ROWS * 2 * (3 + 1)
+    assert scores(tmp_path / "killed") == scores(tmp_path / "whole")
+    assert len(scores(tmp_path / "whole")) == 3
+    assert not list((tmp_path / "killed").glob("*/*/journal/inbox/*"))
+
+
+@pytest.mark.parametrize("point", ["receipt", "media", "line"])
+def test_an_answer_with_media_survives_a_kill_at_every_step_of_keeping_it(point: str, tmp_path: Path) -> None:
+    tasks = write_story_tasks(tmp_path / "tasks", 1)
+    with MockServer() as server:
+        arguments = command(tasks, server.url, tmp_path / "runs")
+        died = killed_inside(arguments, point, 2)
+        last = whole_run(arguments)
+        stats = server.stats()
+    assert died == -signal.SIGKILL
+    assert last.returncode == 0, last.stderr
+    assert stats["repeated"] == 0
+
+
+def test_every_named_point_exists() -> None:
+    assert all(hasattr(owner, name) for owner, name in POINTS.values())
