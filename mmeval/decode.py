@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import re
 import time
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -32,12 +33,21 @@ if TYPE_CHECKING:
     import trimesh
     from PIL.Image import Image
 
-_PICTURE_FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
+_PICTURE_FORMATS = {
+    "image/png": "PNG",
+    "image/jpeg": "JPEG",
+    "image/gif": "GIF",
+    "image/webp": "WEBP",
+    "image/bmp": "BMP",
+    "image/tiff": "TIFF",
+    "image/avif": "AVIF",
+}
 """Raster formats whose reader stays in the process: the one for EPS, say, starts another program."""
 _SOUND_FILE_MIMES = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/mpeg", "audio/aiff"))
 _AV_FORMATS = {
     "audio/mp4": "mp4",
     "audio/aac": "aac",
+    "audio/flac": "flac",
     "audio/webm": "matroska",
     "video/mp4": "mp4",
     "video/quicktime": "mov",
@@ -59,8 +69,9 @@ _MESH_TYPES = {
 }
 _TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
 _UNKNOWN_LENGTH = 1 << 62
-"""Frames that libsndfile reports when a stream does not say how long it is."""
+"""Frames that libsndfile reports when a FLAC stream does not say how long it is; it cannot read those to the end."""
 _AUDIO_BLOCK = 1 << 20
+_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
 _SEEK_SECONDS = 2.0
 """Nearer than this, decoding on is cheaper than jumping to the key frame before."""
 
@@ -119,19 +130,21 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
 
     Sixteen-bit grey is scaled to eight. Raises the errors of this module.
     """
-    need("PIL.Image", "image")
-    from PIL import Image as Pictures
-
-    if media.mime == "image/svg+xml":
-        raise CorruptMediaError(f"{_name(media)}: a drawing (SVG) has no pixels before it is rendered")
+    pictures = need("PIL.Image", "image")
     data = _bytes(media, limits)
+    kind = _PICTURE_FORMATS.get(media.mime)
+    if kind is None:
+        raise CorruptMediaError(f"{_name(media)}: it is {media.mime}, which is not decoded as a picture")
     with _decoding(media, "a picture"), _quiet():
         try:
-            with Pictures.open(io.BytesIO(data), formats=_PICTURE_FORMATS) as picture:
+            with pictures.open(io.BytesIO(data), formats=(kind,)) as picture:
                 _within(media, "max_pixels", limits.max_pixels, picture.width * picture.height, "pixels")
                 picture.load()
                 return _upright(_rgb(picture))
-        except Pictures.DecompressionBombError as error:  # Pillow's own limit, when ours is set above it
+        except pictures.DecompressionBombError as error:
+            pixels = re.search("[0-9]+", str(error))
+            _within(media, "max_pixels", limits.max_pixels, int(pixels[0]) if pixels else 0, "pixels")
+            # Pillow's own limit, when ours is set above it.
             raise MediaLimitError(f"{_name(media)}: {error}") from None
 
 
@@ -214,11 +227,11 @@ def mesh(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> trimesh.Trim
     Materials and textures are left out, references to other files are not followed, the parts of a scene are put
     together where it places them, vertices at one place are merged. Raises the errors of this module.
     """
+    trimesh = need("trimesh", "3d")
+    data = _bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
     if kind is None:
         raise CorruptMediaError(f"{_name(media)}: it is {media.mime}, not one of {', '.join(_MESH_TYPES.values())}")
-    trimesh = need("trimesh", "3d")
-    data = _bytes(media, limits)
     with _decoding(media, "a mesh"), _quiet("trimesh"):
         declared = declared_counts(data, media.mime)
         _within(media, "max_mesh_vertices", limits.max_mesh_vertices, declared.vertices, "vertices")
@@ -302,21 +315,27 @@ def _decoding(media: Media, what: str) -> Iterator[None]:
     except MemoryError:
         raise MediaLimitError(f"{_name(media)}: decoding it as {what} needs more memory than there is") from None
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0][:300] or type(error).__name__
-        raise CorruptMediaError(f"{_name(media)}: it cannot be decoded as {what} ({reason})") from error
+        raise CorruptMediaError(f"{_name(media)}: it cannot be decoded as {what} ({_reason(error)})") from error
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what a library says, without memory addresses: the same file gives the same reason."""
+    words = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
+    return words[:300] or type(error).__name__
 
 
 @contextlib.contextmanager
 def _quiet(logger: str = "PIL") -> Iterator[None]:
     """No warnings and no log lines of a library: what matters of them is raised. Never held across a ``yield``."""
     log = logging.getLogger(logger)
-    before, log.disabled = log.disabled, True
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        log.disabled = before
+        log.setLevel(before)
 
 
 # Pictures
@@ -364,7 +383,10 @@ def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Itera
     import soundfile
 
     with soundfile.SoundFile(io.BytesIO(data)) as file:
-        declared = file.frames if file.frames < _UNKNOWN_LENGTH else 0
+        declared = file.frames
+        if declared >= _UNKNOWN_LENGTH:
+            yield from _sound_track_blocks(media, data, limits)
+            return
         _check_audio_size(media, limits, declared, file.channels, file.samplerate)
         count = 0
         block = max(1, _AUDIO_BLOCK // file.channels)
@@ -541,9 +563,9 @@ def _check_finite(media: Media, vertices: Any) -> None:
 
 def _pdf(media: Media, pdfium: Any, limits: DecodeLimits) -> Any:
     """An opened PDF (untyped: the package is optional); the caller closes it."""
+    data = _bytes(media, limits)
     if media.mime != "application/pdf":
         raise CorruptMediaError(f"{_name(media)}: it is {media.mime}, not a PDF")
-    data = _bytes(media, limits)
     with _decoding(media, "a PDF"), _quiet():
         document = pdfium.PdfDocument(data)
         try:

@@ -33,7 +33,7 @@ from mmeval.taskrun import TaskRun, scoring_plan, task_run
 log = logging.getLogger(__name__)
 
 DEFAULT_RUN_ID = "default"
-SYNC_SECONDS = 5.0
+SYNC_SECONDS = 10.0
 
 
 def run(selection: Selection, options: RunOptions, *, progress: Progress) -> RunOutcome:

@@ -1,0 +1,202 @@
+"""How fast and how small a run is, as ratios to a bare aiohttp loop measured in the same minutes.
+
+    python tests/bench/ratio.py            # about ten minutes; the table of docs/performance.md
+    python tests/bench/ratio.py --quick    # fewer samples: a look, not a figure
+
+Both programs are whole processes (start, imports, everything) against the mock server at 50 ms, run in turns; a ratio
+is the median of the paired runs. mmeval journals every answer and scores it with two metrics. Memory is the
+proportional set size (shared pages counted once) of all processes together. Exit code 1 when a figure misses its goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BARE = ROOT / "tests" / "bench" / "bare.py"
+SERVER = ROOT / "tests" / "support" / "mock_openai_server.py"
+LATENCY = 0.05
+
+TASK = """\
+task: bench
+loader: interleaved
+dataset_path: data
+metadata: {version: 1.0}
+generation_kwargs: {temperature: 1.0, max_gen_toks: 64}
+metric_list:
+  - metric: strict_structure
+  - metric: lenient_structure
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One process tree: seconds of wall time and of CPU, peak memory in MiB (0: not sampled)."""
+
+    wall: float
+    cpu: float
+    peak: float = 0.0
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    value: float
+    goal: float
+    at_least: bool
+    unit: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.goal if self.at_least else self.value <= self.goal
+
+    def row(self) -> str:
+        sign = "≥" if self.at_least else "≤"
+        return f"| {self.name} | {self.value:.2f}{self.unit} | {sign} {self.goal:g}{self.unit} | {'yes' if self.met else 'NO'} |"
+
+
+def measure(command: Sequence[str], *, memory: bool = False) -> Measured:
+    """Run a command to its end. Raises RuntimeError with its stderr when it fails."""
+    env = {**os.environ, "OPENAI_API_KEY": "bench", "HF_HUB_OFFLINE": "1"}
+    with tempfile.TemporaryFile() as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
+        peak = _Peak(process.pid) if memory else None
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            raise RuntimeError(f"{' '.join(command[:4])} ... ended with {process.returncode}: {errors.read().decode()}")
+    return Measured(wall, usage.ru_utime + usage.ru_stime, peak.stop() if peak else 0.0)
+
+
+class _Peak:
+    """Samples the proportional set size of a process and its children."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._top, self._done = pid, 0, threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def stop(self) -> float:
+        self._done.set()
+        self._thread.join()
+        return self._top / 1024
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.05):
+            self._top = max(self._top, sum(map(_pss, _family(self._pid))))
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return
+    for child in children:
+        yield from _family(int(child))
+
+
+def _pss(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+@contextmanager
+def mock_server() -> Iterator[str]:
+    command = [sys.executable, str(SERVER), "--latency", str(LATENCY)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.terminate()
+
+
+class Bench:
+    def __init__(self, folder: Path, url: str, *, count: int, pairs: int) -> None:
+        self.folder, self.url, self.count, self.pairs = folder, url, count, pairs
+        self._runs = 0
+        (folder / "data").mkdir()
+        (folder / "bench.yaml").write_text(TASK)
+        rows = ({"id": str(i), "input": f"question {i}: draw it", "reference": "<<image1>>"} for i in range(2 * count))
+        with (folder / "data" / "test.jsonl").open("w") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+
+    def bare(self, connections: int, count: int) -> list[str]:
+        rows = str(self.folder / "data" / "test.jsonl")
+        return [sys.executable, str(BARE), self.url, str(connections), rows, str(count)]
+
+    def ours(self, connections: int, count: int) -> list[str]:
+        self._runs += 1
+        return [
+            *(sys.executable, "-m", "mmeval", "--tasks", str(self.folder / "bench.yaml"), "--model", "openai"),
+            *("--model_args", f"base_url={self.url},model=m", "--max_connections", str(connections)),
+            *("--limit", str(count), "--output_path", str(self.folder / f"run{self._runs}")),
+        ]
+
+    def paired(self, connections: int, count: int) -> list[tuple[Measured, Measured]]:
+        """(bare, ours), in turns, so that a slow minute of the machine hits both."""
+        pairs = []
+        for _ in range(self.pairs):
+            bare, ours = measure(self.bare(connections, count)), measure(self.ours(connections, count))
+            print(f"  {connections} connections, {count}: bare {bare.wall:.2f} s, mmeval {ours.wall:.2f} s", file=sys.stderr)
+            pairs.append((bare, ours))
+        return pairs
+
+    def figures(self) -> Iterator[Figure]:
+        for connections, goal in ((64, 0.95), (256, 0.8)):
+            pairs = self.paired(connections, self.count)
+            ratio = statistics.median(bare.wall / ours.wall for bare, ours in pairs)
+            yield Figure(f"rate against the bare loop, {connections} connections", ratio, goal, True)
+            cpu = statistics.median(1000 * ours.cpu / self.count for _, ours in pairs)
+            yield Figure(f"CPU a sample, {connections} connections", cpu, 0.4, False, " ms")
+        small, large = (measure(self.ours(64, n), memory=True).peak for n in (self.count, 2 * self.count))
+        yield Figure(f"peak memory, {self.count:,} samples", small, 100, False, " MiB")
+        yield Figure("growth a sample", max(0.0, large - small) * 1024 / self.count, 0.5, False, " KiB")
+        first = statistics.median(ours.wall / bare.wall for bare, ours in self.paired(64, 10))
+        yield Figure("first 10 samples against the bare loop", first, 2.5, False, "x")
+        yield Figure("--help against python -c pass (CPU)", self.help_ratio(), 5, False, "x")
+
+    def help_ratio(self) -> float:
+        def cpu(*arguments: str) -> float:
+            return measure([sys.executable, *arguments]).cpu
+
+        return statistics.median(cpu("-m", "mmeval", "--help") / cpu("-c", "pass") for _ in range(5 * self.pairs))
+
+
+def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="1,000 samples and one pair: a look, not a figure")
+    parser.add_argument("--pairs", type=int, default=5, help="paired runs a figure (5)")
+    parser.add_argument("--count", type=int, default=10_000, help="samples a run (10,000)")
+    args = parser.parse_args(argv)
+    count, pairs = (1_000, 1) if args.quick else (args.count, args.pairs)
+    report("| figure | measured | goal | met |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder, mock_server() as url:
+        figures = []
+        for figure in Bench(Path(folder), url, count=count, pairs=pairs).figures():
+            report(figure.row())
+            figures.append(figure)
+    return 0 if all(figure.met for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

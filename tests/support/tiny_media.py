@@ -1,0 +1,142 @@
+"""Tiny media of every kind, made when a test asks: real files of a few hundred bytes."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import wave
+import zlib
+from typing import Any
+
+PLAIN_OBJ = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+PLAIN_OFF = b"OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
+PLAIN_STL = b"""solid a
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0
+endloop
+endfacet
+endsolid a
+"""
+_PLY_HEAD = b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+_PLY_POINTS = b"0 0 0\n1 0 0\n0 1 0\n"
+PLAIN_PLY = (
+    _PLY_HEAD + b"element face 1\nproperty list uchar int vertex_indices\nend_header\n" + _PLY_POINTS + b"3 0 1 2\n"
+)
+CLOUD_PLY = _PLY_HEAD + b"end_header\n" + _PLY_POINTS
+_TRIANGLE = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0)
+
+
+def picture(form: str = "PNG", *, size: tuple[int, int] = (8, 4), mode: str = "RGB", **options: Any) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new(mode, size, options.pop("colour", 0)).save(file, form, **options)
+    return file.getvalue()
+
+
+def declared_png(width: int, height: int) -> bytes:
+    """A PNG of a few bytes that declares any size."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(b"")) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def wav(frames: int = 800, *, rate: int = 8000, channels: int = 1) -> bytes:
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(channels)
+        out.setsampwidth(2)
+        out.setframerate(rate)
+        out.writeframes(struct.pack("<h", 16384) * frames * channels)
+    return file.getvalue()
+
+
+def sound(form: str, subtype: str | None = None, *, frames: int = 9600, rate: int = 48000, value: float = 0.5) -> bytes:
+    import numpy as np
+    import soundfile
+
+    file = io.BytesIO()
+    soundfile.write(file, np.full((frames, 1), value, np.float32), rate, format=form, subtype=subtype)
+    return file.getvalue()
+
+
+def clip(form: str = "mp4", codec: str = "mpeg4", *, frames: int = 20, with_sound: bool = False) -> bytes:
+    """Grey pictures at 10 frames a second, each lighter than the one before; silence beside them."""
+    import av
+    import numpy as np
+
+    file = io.BytesIO()
+    with av.open(file, "w", format=form) as out:
+        stream = out.add_stream(codec, rate=10)
+        stream.width, stream.height, stream.pix_fmt = 32, 16, "yuv420p"
+        track = out.add_stream("aac", rate=16000) if with_sound else None
+        for number in range(frames):
+            pixels = np.full((16, 32, 3), number * 240 // frames, np.uint8)
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+            frame.pts = number
+            out.mux(stream.encode(frame))
+        out.mux(stream.encode())
+        if track is not None:
+            silence = av.AudioFrame.from_ndarray(np.zeros((2, 1024), np.float32), format="fltp", layout="stereo")
+            silence.sample_rate = 16000
+            out.mux(track.encode(silence))
+            out.mux(track.encode())
+    return file.getvalue()
+
+
+def glb(**changes: Any) -> bytes:
+    """One triangle; ``changes`` replace entries of its JSON, ``blob`` its bytes."""
+    blob = changes.pop("blob", _TRIANGLE)
+    tree = {
+        "asset": {"version": "2.0"},
+        "buffers": [{"byteLength": 36}],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "nodes": [{"mesh": 0}],
+        "scenes": [{"nodes": [0]}],
+        "scene": 0,
+        **changes,
+    }
+    words = json.dumps(tree).encode()
+    words += b" " * (-len(words) % 4)
+    body = struct.pack("<II", len(words), 0x4E4F534A) + words + struct.pack("<II", len(blob), 0x004E4942) + blob
+    return b"glTF" + struct.pack("<II", 2, 12 + len(body)) + body
+
+
+def binary_stl(triangles: int = 1) -> bytes:
+    one = struct.pack("<12fH", 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0)
+    return b"made here".ljust(80, b"\0") + struct.pack("<I", triangles) + one * triangles
+
+
+def pdf(text: str = "Hello", *, size: tuple[int, int] = (200, 100), pages: int = 1) -> bytes:
+    words = f"BT /F1 12 Tf 10 50 Td ({text}) Tj ET"
+    font = "<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
+    box = f"/MediaBox[0 0 {size[0]} {size[1]}]"
+    bodies = (
+        "<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Count {pages}/Kids[{'3 0 R ' * pages}]>>",
+        f"<</Type/Page/Parent 2 0 R{box}/Contents 4 0 R/Resources{font}>>",
+        f"<</Length {len(words)}>>stream\n{words}\nendstream\n",
+    )
+    objects = "".join(f"{number} 0 obj{body}endobj\n" for number, body in enumerate(bodies, 1))
+    return f"%PDF-1.4\n{objects}trailer<</Root 1 0 R>>\n%%EOF".encode()
+
+
+def zipped(*names: str, first: int = 0) -> bytes:
+    """A zip with empty entries of these names, behind an entry of ``first`` incompressible bytes."""
+    import zipfile
+
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("first", b"x" * first)
+        for name in names:
+            out.writestr(name, b"")
+    return file.getvalue()
