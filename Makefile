@@ -11,6 +11,7 @@ TESTS ?=
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints-ci.txt
 PACKAGING := setup.cfg setup.py pyproject.toml $(CONSTRAINTS)
+INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
 
 .PHONY: demo test check static format lint types fast clean
@@ -36,7 +37,7 @@ lint: $(VENV)/dev.stamp
 types: $(VENV)/dev.stamp
 	@rm -rf .typing && mkdir -p .typing/mmeval
 	@ln -s $(CURDIR)/mmeval/* $(CURDIR)/tasks $(CURDIR)/metrics $(CURDIR)/model_backends .typing/mmeval/
-	$(BIN)/mypy -p mmeval
+	$(BIN)/mypy -p mmeval -p tests -p scripts
 
 fast: $(VENV)/dev.stamp
 	$(PYTEST) -m "not slow" $(TESTS)
@@ -45,11 +46,11 @@ clean:
 	rm -rf .venv .typing build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/dev.stamp: $(PACKAGING) | $(BIN)/python
-	$(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e ".[dev]"
+	$(INSTALL) ".[dev]"
 	@touch $(VENV)/demo.stamp $@
 
 $(VENV)/demo.stamp: $(PACKAGING) | $(BIN)/python
-	$(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e ".[api]"
+	$(INSTALL) ".[api]"
 	@touch $@
 
 # Debian keeps the part of venv that brings pip in a package of its own; pip can put itself there just as well.

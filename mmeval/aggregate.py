@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from mmeval import plugins
@@ -104,11 +104,13 @@ class Scores:
         return chosen
 
     def levels(self, key: str) -> list[Any]:
-        """The distinct values of a label, sorted as text; the members of lists count one by one."""
+        """The distinct values of a label, sorted as text; the members of lists count one by one. Structures are no
+        values and are left out."""
         found: set[Any] = set()
         for labels in self._labels:
             label = labels.get(key)
-            found.update(label if isinstance(label, (list, tuple)) else () if label is None else (label,))
+            values = label if isinstance(label, (list, tuple)) else (label,)
+            found.update(value for value in values if isinstance(value, (str, int, float)))
         return sorted(found, key=str)
 
 
@@ -173,15 +175,19 @@ def summarise(
         unsupported=scores.count("unsupported"),
         stderr=estimate.stderr,
         ci95=None if estimate.value is None or half is None else (estimate.value - half, estimate.value + half),
-        bounds=_bounds(scores, aggregator, options or {}),
+        bounds=_bounds(scores, estimate, aggregator, options or {}),
         higher_is_better=scores.higher_is_better,
     )
 
 
-def _bounds(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any]) -> tuple[float, float] | None:
+def _bounds(
+    scores: Scores, estimate: Estimate, aggregator: Aggregator, options: Mapping[str, Any]
+) -> tuple[float, float] | None:
     """The value if every failed or unscored trial had the lowest, or the highest, value of the metric's range."""
     if not all(map(math.isfinite, scores.range)):
         return None
+    if not scores.count("failed") + scores.count("unscored"):
+        return None if estimate.value is None else (estimate.value, estimate.value)
     ends = [aggregator(_filled(scores, end), **options).value for end in scores.range]
     if ends[0] is None or ends[1] is None:
         return None
@@ -189,8 +195,6 @@ def _bounds(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any]) 
 
 
 def _filled(scores: Scores, value: float) -> Scores:
-    if not scores.count("failed") + scores.count("unscored"):
-        return scores
     filled = Scores(range=scores.range, higher_is_better=scores.higher_is_better)
     for row in scores:
         given: Score | TrialStatus = Score(row.value)
@@ -216,7 +220,9 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
     value = math.fsum(w * (m.value or 0.0) for w, m in zip(weights, present, strict=True)) / total if total else None
     stderr = None
     if total and all(m.stderr is not None for m in present):
-        stderr = math.sqrt(math.fsum((w * (m.stderr or 0.0)) ** 2 for w, m in zip(weights, present, strict=True))) / total
+        stderr = (
+            math.sqrt(math.fsum((w * (m.stderr or 0.0)) ** 2 for w, m in zip(weights, present, strict=True))) / total
+        )
     half = 0.0 if stderr is None else 1.959963984540054 * stderr
     return Result(
         task=task,
@@ -235,9 +241,7 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
     )
 
 
-def _combined_bounds(
-    members: Iterable[Result], weights: Iterable[float], total: float
-) -> tuple[float, float] | None:
+def _combined_bounds(members: Iterable[Result], weights: Iterable[float], total: float) -> tuple[float, float] | None:
     pairs = list(zip(weights, (m.bounds for m in members), strict=True))
     if not total or any(bounds is None for _, bounds in pairs):
         return None

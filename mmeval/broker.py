@@ -17,7 +17,7 @@ from mmeval.backend import AnyBackend, BatchBackend, ModelBackend, ProgramBacken
 from mmeval.batching import Batcher
 from mmeval.cache import ResponseCache
 from mmeval.content import Interleaved, Part, split_reasoning
-from mmeval.digest import call_seed
+from mmeval.digest import call_seed, digest
 from mmeval.errors import MissingError, MmevalError, ReplayMismatchError
 from mmeval.journal import Journal
 from mmeval.limiter import Limiter
@@ -46,13 +46,15 @@ class KeyRefusedError(MissingError):
 
 @dataclass(slots=True)
 class Scope:
-    """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content."""
+    """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content; ``within`` is
+    the key of the call that an agent answers by these, so that they are shared and replayed together with it."""
 
     task: str
     sample: Sample
     repeat: int = 0
     part: str = ""
     share: bool = True
+    within: str = ""
     exchanges: list[Exchange] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
     """The JSON of each exchange's response, as journalled."""
@@ -62,8 +64,13 @@ class Scope:
 
     @property
     def name(self) -> str:
-        whole = f"{self.task}/{self.sample.id}/{self.repeat}"
-        return f"{whole}/{self.part}" if self.part else whole
+        if self.within:
+            return self.within
+        return f"{self.trial}/{self.part}" if self.part else self.trial
+
+    @property
+    def trial(self) -> str:
+        return f"{self.task}/{self.sample.id}/{self.repeat}"
 
     def occurrence(self, request_digest: str) -> int:
         """How many earlier calls of this program asked exactly the same."""
@@ -90,6 +97,7 @@ class RoleRuntime:
         self.backend = backend
         self.capabilities = backend.capabilities
         self.identity = dict(backend.identity)
+        self.mark = digest(self.identity)[:8]
         self.samples = backend if isinstance(backend, SampleBackend) else None
         self.programs = backend if isinstance(backend, ProgramBackend) else None
         self.model = backend if isinstance(backend, ModelBackend) else None
@@ -97,9 +105,15 @@ class RoleRuntime:
         self.retries = retries
         self.batcher = Batcher(backend, live, max_batch_size) if isinstance(backend, BatchBackend) else None
         self._failed_in_a_row = 0
+        self._gone: MmevalError | None = None
 
     async def ask(self, request: Request, trial: str) -> tuple[Response, int]:
-        """The answer and how many tries failed before it. Retries errors of the way, within the limits."""
+        """The answer and how many tries failed before it. Retries errors of the way, within the limits.
+
+        Raises KeyRefusedError and BackendDownError, from then on at every call: nobody waits for what is gone.
+        """
+        if self._gone is not None:
+            raise self._gone
         tries = refusals = 0
         while True:
             response = await self._once(request, trial)
@@ -109,7 +123,10 @@ class RoleRuntime:
                 self.limiter.succeeded()
                 return response, tries + refusals
             if error.kind == "auth":
-                raise KeyRefusedError(f"{error.message}. What was answered is kept: fix the key, then run the same command")
+                self._gone = KeyRefusedError(
+                    f"{error.message}. What was answered is kept: fix the key, then run the same command"
+                )
+                raise self._gone
             if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
                 refusals += 1
                 self.limiter.slow_down(error.retry_after)
@@ -146,10 +163,11 @@ class RoleRuntime:
         gone: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
         self._failed_in_a_row = self._failed_in_a_row + 1 if response.error.kind in gone else 0
         if self._failed_in_a_row >= FAILURES_IN_A_ROW:
-            raise BackendDownError(
+            self._gone = BackendDownError(
                 f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}. "
                 "What was answered is kept: bring the backend up, then run the same command"
             )
+            raise self._gone
         return response
 
 
@@ -235,9 +253,13 @@ class Broker:
                 )
             scope.replayed += 1
             return key, entry.response, entry.line
-        flight = self._flights.get(key)
-        if flight is not None:
-            return key, *await asyncio.shield(flight)
+        while (flight := self._flights.get(key)) is not None:
+            try:
+                return key, *await asyncio.shield(flight)
+            except asyncio.CancelledError:
+                if not flight.cancelled():
+                    raise
+                # Not this trial was given up, but the one that asked for both: now this one asks.
         return key, *await self._fly(key, call, scope, path, occurrence)
 
     def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
@@ -246,7 +268,8 @@ class Broker:
         if shared and runtime is not None and runtime.samples is None:
             again = f"/{occurrence}" if occurrence else ""
             return f"{call.role}/{call.request.digest}/{scope.repeat}{again}"
-        return f"{scope.name}#{path}"
+        # Whoever plays the role now never inherits what another one has said.
+        return f"{scope.name}#{path}" if runtime is None else f"{scope.name}#{path}@{runtime.mark}"
 
     async def _fly(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> tuple[Response, bytes]:
         """Ask, once, however many trials wait for the same answer."""
@@ -286,10 +309,10 @@ class Broker:
         if runtime.samples is not None:
             return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
         if runtime.programs is not None:
-            inner = Scope(scope.task, scope.sample, scope.repeat, f"{scope.part}{key}", share=False)
+            inner = Scope(scope.task, scope.sample, scope.repeat, share=False, within=key)
             return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
         if self._cache is None:
-            return await runtime.ask(request, scope.name)
+            return await runtime.ask(request, scope.trial)
         return await self._through_cache(self._cache, runtime, request, scope)
 
     @staticmethod
@@ -300,7 +323,7 @@ class Broker:
         kept = cache.get(key)
         if kept is not None:
             return kept, 0
-        response, failures = await runtime.ask(request, scope.name)
+        response, failures = await runtime.ask(request, scope.trial)
         cache.put(key, response)
         return response, failures
 
@@ -327,4 +350,3 @@ def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interle
     for part in output.parts:
         parts.extend(split_reasoning(part.raw, opening, closing) if part.kind == "text" else (part,))
     return Interleaved(tuple(parts))
-

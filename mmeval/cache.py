@@ -32,21 +32,25 @@ class ResponseCache:
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, response TEXT NOT NULL)")
         except (OSError, sqlite3.Error) as error:
-            raise StorageError(f"--use_cache {folder}: cannot be opened ({error}); name a folder that is writable") from None
+            raise StorageError(
+                f"--use_cache {folder}: cannot be opened ({error}); name a folder that is writable"
+            ) from None
 
     @staticmethod
     def key(identity: Mapping[str, Any], request_digest: str, seed: int) -> str:
         return digest([identity, request_digest, seed])
 
     def get(self, key: str) -> Response | None:
-        """A kept answer, its media read into memory; None when there is none or when a medium has gone."""
-        row = self._db.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
+        """A kept answer, its media read into memory; None when there is none, or when it or a medium is damaged."""
+        try:
+            row = self._db.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            raise StorageError(f"--use_cache: cannot be read ({error}); name another folder, or leave it out") from None
         if row is None:
             return None
-        response = Response.from_json(json.loads(row[0]), self._media.root)
         try:
-            return _loaded(response)
-        except (CorruptMediaError, MissingDataError):
+            return _loaded(Response.from_json(json.loads(row[0]), self._media.root))
+        except (CorruptMediaError, MissingDataError, ValueError, KeyError):
             return None
 
     def put(self, key: str, response: Response) -> None:

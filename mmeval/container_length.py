@@ -7,6 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 _MAX_BOXES = 100_000
+_ISO_BOXES = frozenset(
+    (b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"mfra", b"sidx", b"free", b"skip", b"wide", b"meta", b"udta")
+)
+_AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
+"""Known names only: what else follows a whole file is a left-over of its writer."""
 _STREAMED_SIZES = (0, 0xFFFFFFFF, 0x7FFFFFFF, 0xFFFFFFFF - 36, 0x7FFFFFFF + 36, 0x7FFFFFFF - 36)
 """What writers that cannot seek back put where a size belongs: the chunk goes on to the end of the file."""
 
@@ -24,8 +29,10 @@ def _riff(data: bytes) -> int:
         if at + 8 > len(data):
             break
         name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], order)
-        if name in (b"data", b"movi") and size in _STREAMED_SIZES:
+        if name in (b"data", b"LIST") and size in _STREAMED_SIZES:
             return 0
+        if data[8:12] == b"AVI " and name not in _AVI_CHUNKS:
+            break
         if name == b"data":
             return at + 8 + size
         at += 8 + size + size % 2
@@ -42,7 +49,9 @@ def _iso(data: bytes) -> int:
     for _ in range(_MAX_BOXES):
         if at + 8 > len(data):
             break
-        size = int.from_bytes(data[at : at + 4], "big")
+        size, name = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        if name not in _ISO_BOXES:
+            break
         if size == 1:
             size = int.from_bytes(data[at + 8 : at + 16], "big")
         if size < 8:  # 0: to the end of the file; less than a header: damaged, which the decoder will say

@@ -58,12 +58,6 @@ class Part:
             label=row.get("label", ""),
         )
 
-    def identity(self) -> list[str]:
-        """What the part adds to a request's digest: its kind and its content, never a name or a path."""
-        if self.media is not None:
-            return [self.kind, self.media.sha256]
-        return [self.kind, self.raw if self.text is None else self.text]
-
 
 def text_part(text: str) -> Part:
     return Part("text", text=text, raw=text)
@@ -94,6 +88,8 @@ class Interleaved:
         appended, in the mapping's order. A placeholder without a number is the n-th of its kind.
         ``Interleaved.from_text(t).raw == t`` for every text.
         """
+        if not media and "<" not in text and "#" not in text:
+            return cls((text_part(text),) if text else ())
         given = {canonical_label(name): item for name, item in (media or {}).items()}
         tags = list(find(text, spellings))
         names = _names(tags)
@@ -107,6 +103,8 @@ class Interleaved:
     ) -> Interleaved:
         """A reply whose media came beside its text, unlabelled: the n-th distinct placeholder of a kind gets the n-th
         medium of that kind, and media without a placeholder follow the text in their order."""
+        if not media and "<" not in text and "#" not in text:
+            return cls((text_part(text),) if text else ())
         tags = list(find(text, spellings))
         waiting: dict[str, list[int]] = {kind: [] for kind in MEDIA_KINDS}
         for position, item in enumerate(media):

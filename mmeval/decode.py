@@ -88,7 +88,7 @@ class DecodeLimits:
     max_pixels: int = 80_000_000
     """Of one picture or page."""
     max_audio_seconds: float = 3600.0
-    max_audio_samples: int = 400_000_000
+    max_audio_samples: int = 200_000_000
     """Over all channels; four bytes each once decoded."""
     max_video_frames: int = 100_000
     """Decoded, whether they are asked for or only passed on the way."""
@@ -176,7 +176,7 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
         samples = numpy.concatenate([block.samples for block in found]) if len(found) > 1 else found[0].samples
         if not numpy.isfinite(samples).all():
             raise CorruptMediaError(f"{_name(media)}: some of its samples are not numbers (NaN or infinite)")
-        return Audio(numpy.clip(samples, -1.0, 1.0), found[0].rate)
+        return Audio(numpy.clip(samples, -1.0, 1.0, out=samples), found[0].rate)
 
 
 def video(

@@ -12,11 +12,13 @@ from mmeval.broker import Broker, Scope
 from mmeval.content import Interleaved
 from mmeval.errors import ContentError, MissingDataError, MmevalError
 from mmeval.jobs import Job
+from mmeval.journal import forget_store
 from mmeval.judging import Judging
-from mmeval.program import Ask, Call, CallFailed, Program, Role
+from mmeval.program import Ask, CallFailed, Program, Role
 from mmeval.records import ErrorInfo, Trial
 from mmeval.report.progress import Progress
 from mmeval.scoring import Scorer, trial_line
+from mmeval.standing import Standing, standing
 from mmeval.taskrun import TaskRun
 
 log = logging.getLogger(__name__)
@@ -65,10 +67,9 @@ class Generation:
         if self._scorer is not None:
             await self._scorer.drain()
 
-    def kept_before(self, jobs: Iterator[Job]) -> tuple[int, int]:
-        """How many trials begin with a journalled answer, and how many do not."""
-        begun = [self._begun(job) for job in jobs]
-        return sum(begun), len(begun) - sum(begun)
+    def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:
+        """How many trials the journal answers, and how many are still to be asked or cannot be."""
+        return Counter(self._standing(job) for job in jobs)
 
     async def _lane(self, jobs: Iterator[Job]) -> None:
         for job in jobs:
@@ -111,7 +112,7 @@ class Generation:
             return
         else:
             self.tally.new += 1
-        self._progress.advance(ok=error is None)
+        self._progress.advance(ok=error is None or error.kind == "unsupported")
 
     async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope) -> None:
         digest = trial.digest
@@ -128,21 +129,14 @@ class Generation:
             error=trial.error,
         )
         await self._scorer.add(job.position, line)
-        await self._judging.add(run, job.index, trial)
+        await self._judging.add(run, job.index, trial, digest)
 
-    def _begun(self, job: Job) -> bool:
-        """Whether the first step of a trial is answered by the journal."""
+    def _standing(self, job: Job) -> Standing:
         try:
             program = _program(job)
-            first = next(program)
         except Exception:
-            return False  # it will fail again when it is its turn, and be recorded there
-        program.close()
-        scope = Scope(job.task.name, job.sample, job.repeat)
-        if isinstance(first, Call):
-            return self._broker.key_of(first, scope, "0", shared=True) in self._broker.journal
-        keys = (self._broker.key_of(call, scope, f"0.{i}", shared=True) for i, call in enumerate(first))
-        return all(key in self._broker.journal for key in keys)
+            return "open"  # it fails again when it is its turn, and is recorded there
+        return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
 
 
 def _program(job: Job) -> Program[Interleaved]:
@@ -165,7 +159,8 @@ def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope) -> None:
     if trial.error is not None:
         row["error"] = trial.error.to_json()
     elif trial.output is not None and not _is_only_answer(trial):
-        row["output"] = trial.output.to_json()
+        row["output"] = written = trial.output.to_json()
+        forget_store(written, run.plan.media_root)
     run.records.keep_trial(job.index, job.repeat, trial.digest, row)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from mmeval.dataset import Dataset
 from mmeval.errors import UsageError
 from mmeval.lines import to_line
+from mmeval.media import MediaStore
 from mmeval.options import RunOptions
 from mmeval.records import Sample
 from mmeval.task import Task
@@ -40,8 +41,8 @@ class Chosen:
 class Plan:
     """The jobs of a run. Iterating reads the data sets, one sample at a time; ``chosen`` fills up meanwhile."""
 
-    def __init__(self, tasks: tuple[Task, ...], options: RunOptions) -> None:
-        self.tasks, self._options = tasks, options
+    def __init__(self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore) -> None:
+        self.tasks, self._options, self._media = tasks, options, media
         self.chosen = [Chosen(task.repeats, set()) for task in tasks]
         self._datasets: dict[int, Dataset] = {}
         unknown = set(options.samples) - {task.name for task in tasks}
@@ -52,6 +53,7 @@ class Plan:
         for position, task in enumerate(self.tasks):
             for index, sample in self._samples(position, task):
                 self.chosen[position].indices.add(index)
+                _keep_loose_media(sample, self._media)
                 line = to_line(sample.to_json())
                 for repeat in range(task.repeats):
                     yield Job(position, task, index, sample, line, repeat)
@@ -72,7 +74,13 @@ class Plan:
         """A task's data set, opened once."""
         if position not in self._datasets:
             self._datasets[position] = self.tasks[position].dataset()
+            self._check_named(self.tasks[position].name, len(self._datasets[position]))
         return self._datasets[position]
+
+    def _check_named(self, task: str, size: int) -> None:
+        for index in self._options.samples.get(task, ()):
+            if not 0 <= index < size:
+                raise UsageError(f"--samples: {task} has {size} samples, so there is no index {index}")
 
     def _limit(self, size: int) -> int:
         limit = self._options.limit
@@ -95,5 +103,12 @@ class Plan:
                 continue
             left -= 1
             yield index, sample
-        if named is not None and (missing := [index for index in named if index >= len(dataset)]):
-            raise UsageError(f"--samples: {task.name} has {len(dataset)} samples, so there is no index {missing[0]}")
+
+
+def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
+    """Media that a loader holds in memory (a parquet column) have no file of their own: the run keeps them, so that
+    the sample can be read again."""
+    for content in (*(message.content for message in sample.input), *sample.references):
+        for part in content.parts:
+            if part.media is not None and part.media.path is None:
+                store.put(part.media)

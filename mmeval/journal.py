@@ -3,26 +3,28 @@
 One append-only JSONL segment for each writer, merged on reading. A line is one call: its key, the request's digest, the
 response. An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media go to the
 content-addressed store, then its line is written, then the receipt is removed. A process that is killed anywhere in
-between has lost nothing: the next one finishes what the receipt began. A torn last line is ignored, and a damaged one is
-skipped aloud: the call that it answered is asked again.
+between has lost nothing: the next one finishes what the receipt began. A torn last line is ignored, and a damaged one
+is skipped aloud: the call that it answered is asked again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import hashlib
 import math
 import os
 import secrets
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from mmeval.content import Interleaved
-from mmeval.errors import StorageError
+from mmeval.errors import CorruptMediaError, StorageError
 from mmeval.lines import from_line, to_line
 from mmeval.media import Media, MediaStore
 from mmeval.records import Response
@@ -51,11 +53,15 @@ class Journal:
         self._segments: list[BinaryIO] = []
         self._fd = -1
         self._size = 0
-        for path in sorted(folder.glob("*.jsonl")):
-            self._read_segment(path)
-        if writable:
-            self._open_segment()
-            self._finish_receipts()
+        try:
+            for path in sorted(folder.glob("*.jsonl")):
+                self._read_segment(path)
+            if writable:
+                self._open_segment()
+                self._finish_receipts()
+        except BaseException:
+            self.close()
+            raise
 
     def __len__(self) -> int:
         """How many calls have an answer."""
@@ -88,7 +94,7 @@ class Journal:
         receipt = self._write_receipt(key, request_digest, response, by) if _unsaved_media(response) else None
         if receipt is not None:
             response = self._store_media(response)
-        line = to_line(response.to_json() if receipt is None else _portable(response))
+        line = to_line(_portable(response, self.media.root))
         self._write_line(key, request_digest, line, failed=response.error is not None, by=by, attempt=attempt)
         if receipt is not None:
             receipt.unlink(missing_ok=True)
@@ -147,7 +153,8 @@ class Journal:
 
     def _write_receipt(self, key: str, digest: str, response: Response, by: str) -> Path:
         media = _unsaved_media(response)
-        head = {"k": key, "d": digest, "by": by, "r": _portable(response), "sizes": [m.size for m in media]}
+        row = _portable(response, self.media.root)
+        head = {"k": key, "d": digest, "by": by, "r": row, "media": [m.to_json() for m in media]}
         path = self._inbox / f"{_hash(key).hex()}.receipt"
         temporary = path.with_suffix(f".{secrets.token_hex(4)}.part")
         try:
@@ -158,7 +165,8 @@ class Journal:
                     file.write(medium.read())
             temporary.replace(path)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
             raise StorageError(
                 f"{path}: cannot keep an answer's media ({error.strerror}). Everything before it is kept: "
                 "free space or fix the folder, then run the same command"
@@ -167,15 +175,21 @@ class Journal:
 
     def _finish_receipts(self) -> None:
         for path in sorted(self._inbox.glob("*.receipt")):
-            with path.open("rb") as file:
-                head = from_line(file.readline())
-                for size in head["sizes"]:
-                    self.media.put(Media.from_bytes(file.read(size)))
-            if head["k"] not in self:
-                self._write_line(head["k"], head["d"], to_line(head["r"]), failed=False, by=head["by"], attempt=0)
+            try:
+                self._finish_receipt(path)
+            except (ValueError, KeyError, TypeError, CorruptMediaError) as error:
+                self.damaged.append(f"{path}: {error}")
             path.unlink()
         for path in self._inbox.glob("*.part"):
             path.unlink()
+
+    def _finish_receipt(self, path: Path) -> None:
+        with path.open("rb") as file:
+            head = from_line(file.readline())
+            for row in head["media"]:
+                self.media.put(_received(file.read(row["size"]), row))
+        if head["k"] not in self:
+            self._write_line(head["k"], head["d"], to_line(head["r"]), failed=False, by=head["by"], attempt=0)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -186,12 +200,13 @@ class Journal:
         for line_number, offset, line in _lines(file):
             try:
                 row = from_line(line)
-                key = row["k"]
-            except (ValueError, KeyError, TypeError) as error:
+                key = _hash(row["k"])
+                answered = "r" in row and bool(row["d"])
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 self.damaged.append(f"{path}:{line_number}: {error}")
                 continue
-            if "r" in row:
-                self._index[_hash(key)] = number << _OFFSET_BITS | offset
+            if answered:
+                self._index[key] = number << _OFFSET_BITS | offset
                 self._oldest = min(self._oldest, row.get("t", math.inf))
 
     def _row_at(self, place: int) -> Mapping[str, Any]:
@@ -221,10 +236,24 @@ def _unsaved_media(response: Response) -> list[Media]:
     return [p.media for p in response.output.parts if p.media is not None and p.media.data is not None]
 
 
-def _portable(response: Response) -> dict[str, Any]:
+def _received(data: bytes, row: Mapping[str, Any]) -> Media:
+    """A receipt's medium under the type that its line names. Raises CorruptMediaError when the receipt is damaged."""
+    media = Media(data=data, sha256=hashlib.sha256(data).hexdigest(), mime=row["mime"], name=row.get("name", ""))
+    if media.sha256 != row["sha256"]:
+        raise CorruptMediaError("a medium in it is damaged")
+    return media
+
+
+def _portable(response: Response, store: Path) -> dict[str, Any]:
     """A response whose stored media are named by content alone, so that a run folder can be moved."""
     row = response.to_json()
-    for part in row.get("output", ()):
-        if "media" in part:
-            part["media"].pop("path", None)
+    if "output" in row:
+        forget_store(row["output"], store)
     return row
+
+
+def forget_store(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
+    """Take the paths of stored media out of the JSON of parts; media that lie elsewhere keep theirs."""
+    for part in parts:
+        if "media" in part and part["media"].get("path", "").startswith(f"{store}{os.sep}"):
+            del part["media"]["path"]

@@ -20,13 +20,16 @@ class Judging:
         self._broker = broker
         self._room = asyncio.Semaphore(limit)
         self._under_way: set[asyncio.Task[None]] = set()
+        self._failure: Exception | None = None
 
-    async def add(self, run: TaskRun, index: int, trial: Trial) -> None:
-        """Queue the judged metrics of a trial that has an answer to judge."""
+    async def add(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
+        """Queue the judged metrics of a trial that has an answer to judge. Raises what concerns the whole run."""
+        if self._failure is not None:
+            raise self._failure
         if not run.judged or trial.error is not None or run.scored_as_missing(trial):
             return
         await self._room.acquire()
-        task = asyncio.get_running_loop().create_task(self._judge(run, index, trial))
+        task = asyncio.get_running_loop().create_task(self._judge(run, index, trial, trial_digest))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -34,20 +37,25 @@ class Judging:
         """Until every queued trial is judged. Raises what concerns the whole run."""
         while self._under_way:
             await asyncio.gather(*self._under_way)
+        if self._failure is not None:
+            raise self._failure
 
-    async def _judge(self, run: TaskRun, index: int, trial: Trial) -> None:
+    async def _judge(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
         try:
             found: dict[str, Score] = {}
             for bound in run.judged:
                 found.update(await self._verdict(run, bound, trial))
-            row = {"i": index, "n": trial.repeat, "d": trial.digest}
+            row = {"i": index, "n": trial.repeat, "d": trial_digest}
             run.deliver(score_row(row, trial, run.plan, found))
+        except Exception as error:
+            self._failure = self._failure or error
         finally:
             self._room.release()
 
     async def _verdict(self, run: TaskRun, bound: BoundMetric, trial: Trial) -> dict[str, Score]:
         """One judged metric; its failure costs only its own score."""
-        scope = Scope(run.task.name, trial.sample, trial.repeat, f"score/{bound.name}-{bound.key}", share=False)
+        part = f"score/{bound.name}-{run.judging_key(bound)}"
+        scope = Scope(run.task.name, trial.sample, trial.repeat, part, share=False)
         try:
             return dict(await self._broker.run(bound.program(trial, run.role), scope))
         except CallFailed as failed:

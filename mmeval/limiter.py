@@ -37,7 +37,11 @@ class Limiter:
                 continue
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
-            await waiter
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                self._wake()  # the room that it may have been given goes to the next one
+                raise
         self.in_flight += 1
 
     def release(self) -> None:

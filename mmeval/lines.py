@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,19 @@ _TAIL = 1 << 16
 
 def to_line(value: Any) -> bytes:
     """One line of JSON, without its line break. Integers beyond 64 bits and the lone surrogates of a broken tokenizer
-    are written too, as JSON allows; NaN becomes null."""
+    are written too, as JSON allows; NaN becomes null. Raises TypeError for what JSON cannot hold."""
     try:
         return orjson.dumps(value)
     except TypeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(_without_nan(value), separators=(",", ":"), allow_nan=False).encode()
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    return [_without_nan(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def from_line(line: bytes) -> Any:
@@ -40,7 +49,9 @@ def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
         file = path.open("ab", buffering=buffering)
         _cut_torn_tail(path)
     except OSError as error:
-        raise StorageError(f"{path}: cannot be written ({error.strerror}); free space or choose another folder") from None
+        raise StorageError(
+            f"{path}: cannot be written ({error.strerror}); free space or choose another folder"
+        ) from None
     return file  # type: ignore[return-value]  # unbuffered files are raw, which has all that is used here
 
 
@@ -81,5 +92,8 @@ def write_atomic(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StorageError(f"{path}: cannot be written ({error.strerror}); free space or choose another folder") from None
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise StorageError(
+            f"{path}: cannot be written ({error.strerror}); free space or choose another folder"
+        ) from None

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmeval import plugins
@@ -87,7 +87,10 @@ class BoundMetric:
         """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
         try:
             return self.normalise(self.metric.function(trial, **self.params))
-        except Exception as error:  # a metric may fail in any way; the run goes on and the reason is recorded
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # a metric may fail in any way; the run goes on, the reason is recorded
             return self.unscored(f"{type(error).__name__}: {error}")
 
     def program(self, trial: Trial, role: Callable[[str], Role]) -> Program[Scores]:
@@ -114,9 +117,11 @@ class BoundMetric:
 
 def _as_score(value: Any) -> Score:
     score = value if isinstance(value, Score) else Score(value=float(value))
-    if score.status == "scored" and (score.value is None or not math.isfinite(score.value)):
-        return Score.unscored(f"the metric gave {score.value}", **score.evidence)
-    return score
+    if score.status != "scored":
+        return score
+    if score.value is None or not math.isfinite(score.value):
+        return replace(score, value=None, status="unscored", reason=f"the metric gave {score.value}")
+    return score if type(score.value) is float else replace(score, value=float(score.value))
 
 
 def metric(

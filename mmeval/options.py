@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,6 @@ class RunOptions:
     reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
     predict_only: bool = False
     score_workers: int = 1
-    skip_metric: tuple[str, ...] = ()
     strict: bool = False
     max_unscored: float = 0.0
     command: str = ""
@@ -74,6 +73,8 @@ class RunOutcome:
     started: str
     seconds: float
     exit_code: int
+    chosen: Mapping[str, Callable[[int, int], bool]] = field(default_factory=dict)
+    """By task, whether a sample's index in a repeat belongs to the run: its folder may hold more."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)
     """Where the score rows of each task lie."""
     complaints: tuple[str, ...] = ()

@@ -84,7 +84,9 @@ class Role:
     name: str
     params: GenerationParams = field(default_factory=GenerationParams)
 
-    def ask(self, *parts: Part | Media | str | Interleaved, system: str = "", wants: Sequence[PartKind] = ("text",)) -> Call:
+    def ask(
+        self, *parts: Part | Media | str | Interleaved, system: str = "", wants: Sequence[PartKind] = ("text",)
+    ) -> Call:
         """A call with one user message made of the parts, in order."""
         messages = (message("user", *parts),)
         return self.send((message("system", system), *messages) if system else messages, wants=wants)
@@ -145,7 +147,10 @@ def text_then_media(
     asked = [(*ask.messages, Message("assistant", text), user(instruction.format(kind=kind))) for kind in kinds]
     replies = yield from ask_all([ask.call(messages, (kind,)) for messages, kind in zip(asked, kinds, strict=True)])
     made = [medium for reply in replies for medium in reply.require().media()]
-    return Interleaved.from_reply(text.raw, made) if made else text
+    if not made:
+        return text
+    hidden = tuple(part for part in text.parts if part.kind == "reasoning")
+    return Interleaved((*hidden, *Interleaved.from_reply(text.text, (*text.media(), *made)).parts))
 
 
 def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:

@@ -149,9 +149,8 @@ class Request:
 
     @cached_property
     def digest(self) -> str:
-        messages = [[m.role, [part.identity() for part in m.content.parts]] for m in self.messages]
-        packed = canonical_json([messages, self.params.to_json(), self.wants])
-        return hashlib.sha256(packed).hexdigest()[:DIGEST_CHARS]
+        how = _how_digest(self.params, self.wants)
+        return content_digest(how, [(m.role, m.content) for m in self.messages])
 
     def with_seed(self, seed: int) -> Request:
         request = Request(self.messages, self.params, self.wants, seed)
@@ -169,6 +168,35 @@ class Request:
             "wants": list(self.wants),
             "seed": self.seed,
         }
+
+
+def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
+    """The digest of some contents, each under a word that says what it is: order, kinds, words and media bytes.
+
+    Every field is written with its length before it, so that no two contents read alike.
+    """
+    fields: list[str] = []
+    for word, content in contents:
+        fields += (word, str(len(content.parts)))
+        for part in content.parts:
+            fields += (part.kind, part.raw, part.text or "", "" if part.media is None else part.media.sha256)
+    sized = "".join([f"{len(item)}:{item}" for item in fields]).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(b"%d:%b%b" % (len(head), head, sized)).hexdigest()[:DIGEST_CHARS]
+
+
+_last_how: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = None
+
+
+def _how_digest(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
+    """Parameters and wanted kinds as bytes; those of the request before when they are the same objects, as a task's
+    are from sample to sample."""
+    global _last_how  # noqa: PLW0603  a cache of one
+    last = _last_how
+    if last is not None and last[0] is params and last[1] == wants:
+        return last[2]
+    packed = canonical_json([params.to_json(), wants])
+    _last_how = (params, wants, packed)
+    return packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,10 +289,9 @@ class Sample:
     @cached_property
     def digest(self) -> str:
         """Covers everything in the sample, the bytes of its media included: scores are tied to it."""
-        content = [[m.role, [part.identity() for part in m.content.parts]] for m in self.input]
-        references = [[[*part.identity(), part.raw] for part in answer.parts] for answer in self.references]
-        packed = canonical_json([self.id, content, references, self.metadata])
-        return hashlib.sha256(packed).hexdigest()[:DIGEST_CHARS]
+        asked = [(m.role, m.content) for m in self.input]
+        references = [("reference", answer) for answer in self.references]
+        return content_digest(canonical_json([self.id, self.metadata]), [*asked, *references])
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -309,8 +336,9 @@ class Trial:
 
     @property
     def digest(self) -> str:
-        """Names what a score of this trial depends on: the sample, and every request whose answer it holds."""
-        parts = [self.sample.digest, str(self.repeat), *(e.request_digest for e in self.exchanges)]
+        """Names what a score of this trial depends on: the sample, and every request with whether it was answered."""
+        asked = (e.request_digest if e.response.error is None else f"{e.request_digest}!" for e in self.exchanges)
+        parts = [self.sample.digest, str(self.repeat), *asked]
         return hashlib.sha256("/".join(parts).encode()).hexdigest()[:DIGEST_CHARS]
 
 

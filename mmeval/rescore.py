@@ -35,7 +35,7 @@ from mmeval.runfolder import RunFolder
 from mmeval.scoring import Scorer, trial_line
 from mmeval.storedtrials import stored_exchanges, stored_trial
 from mmeval.summary import group_results
-from mmeval.task import Group, GroupMetric, Selection, Task, TaskOverrides
+from mmeval.task import Group, GroupMetric, Selection, TaskOverrides
 from mmeval.taskfile import parse_task
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
 from mmeval.taskyaml import Document
@@ -165,7 +165,7 @@ class _Rescoring:
             error=trial.error,
         )
         await scorer.add(position, line)
-        await judging.add(run, row["i"], trial)
+        await judging.add(run, row["i"], trial, row["d"])
 
     def _outcome(self, since: str) -> RunOutcome:
         everything: Callable[[int, int], bool] = lambda _index, _repeat: True  # noqa: E731

@@ -7,11 +7,13 @@ import importlib
 import logging
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-from mmeval.backend import AnyBackend, create_backend
+from mmeval.backend import AnyBackend, ProgramBackend, create_backend
 from mmeval.broker import Broker, RoleRuntime
 from mmeval.cache import ResponseCache
 from mmeval.digest import digest
@@ -26,6 +28,7 @@ from mmeval.records import Result
 from mmeval.report.progress import Progress, opening
 from mmeval.runfolder import RunFolder, file_name, provenance, set_aside
 from mmeval.scoring import Scorer
+from mmeval.standing import Standing
 from mmeval.summary import group_results, task_results
 from mmeval.task import Selection, Task
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
@@ -65,7 +68,9 @@ def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
                 continue
             message = f"{task.name}: the metric {metric.bound.name} is unavailable: {metric.unavailable}"
             if strict:
-                raise MissingError(f"{message}. Without --strict the run goes on, and mmeval score adds the metric later")
+                raise MissingError(
+                    f"{message}. Without --strict the run goes on, and mmeval score adds the metric later"
+                )
             log.warning(message)
 
 
@@ -77,6 +82,7 @@ class _Session:
         self._path = run_path(options)
         self._started = time.time()
         self._runs: list[TaskRun] = []
+        self._resumed = False
 
     def run(self) -> RunOutcome:
         options = self._options
@@ -98,7 +104,7 @@ class _Session:
             for task, plan in zip(self._selection, plans, strict=True):
                 self._runs.append(task_run(self._path, task, plan, backends.named, scoring=not options.predict_only))
                 stack.callback(self._runs[-1].close)
-            jobs = Plan(self._selection.tasks, options)
+            jobs = Plan(self._selection.tasks, options, journal.media)
             tally = self._generate(jobs, self._broker(journal, backends), scorer)
             return self._outcome(jobs, tally, journal.since)
 
@@ -109,11 +115,12 @@ class _Session:
             log.warning("%s is damaged and was left out; what it answered is asked again", place)
         tags = options.reasoning_tags
         identity = {
-            "model": dict(backends.named[MODEL].identity),
+            **backends.identities(self._selection),
             "seed": options.seed,
             "reasoning_tags": None if tags is None else list(tags),
         }
         folder.claim(identity, len(journal))
+        self._resumed = bool(folder.record)
         folder.describe(
             identity=identity,
             provenance={**provenance(), **{name: dict(b.provenance) for name, b in backends.named.items()}},
@@ -142,11 +149,14 @@ class _Session:
         lanes = self._options.max_connections + SPARE_LANES
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
-            resumed = len(broker.journal) > 0
-            kept, new = generation.kept_before(iter(plan)) if resumed else (0, plan.total())
-            exact = resumed or not any(task.filter for task in plan.tasks)
-            self._progress.note(opening(kept=kept, new=new, since=broker.journal.since, exact=exact))
-            self._progress.start(kept + new, kept)
+            before: Counter[Standing] = Counter(open=plan.total())
+            if self._resumed:
+                before = generation.kept_before(iter(plan))
+            exact = self._resumed or not any(task.filter for task in plan.tasks)
+            self._progress.note(
+                opening(kept=before["kept"], new=before["open"], since=broker.journal.since, exact=exact)
+            )
+            self._progress.start(before.total(), before["kept"])
             try:
                 runner.run(self._until_done(generation, iter(plan), broker))
             finally:
@@ -188,6 +198,7 @@ class _Session:
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
             seconds=time.time() - self._started,
             exit_code=exit_code(counts, self._options.max_unscored),
+            chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
             score_sets=score_folders(self._runs),
             complaints=(*_lost(tally), *unscored_complaints(results, self._path)),
         )
@@ -204,6 +215,16 @@ class Backends:
             if key not in made:
                 made[key] = create_backend(spec.name, spec.args)
             self.named[role] = made[key]
+
+    def identities(self, selection: Selection) -> dict[str, Any]:
+        """Who makes the answers: the model, and for an agent every role that it may ask, which are all but judges."""
+        model = self.named[MODEL]
+        found: dict[str, Any] = {"model": dict(model.identity)}
+        if isinstance(model, ProgramBackend):
+            judges = {role for task in selection for metric in task.metrics for role in metric.bound.metric.roles}
+            helpers = {role for role in self.named if role not in judges} - {MODEL}
+            found["roles"] = {role: dict(self.named[role].identity) for role in sorted(helpers)}
+        return found
 
     def runtimes(
         self, live: Callable[[], int], *, limit: int, retries: int, max_batch_size: int = 0
@@ -271,4 +292,3 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return factory
-

@@ -1,17 +1,18 @@
 """A run's folder: who may write in it, what made it, and what was asked and answered there.
 
-    run.json               what the run is: identity, provenance, resolved task files, every command that extended it
-    run.lock               held by the process that works here
-    journal/               answers (see mmeval.journal)
-    media/                 produced media, by content
-    samples/<task>.jsonl   the samples as they were asked: labels and references, so that the folder explains itself
-    trials/<task>.jsonl    which journalled answers make up each trial
-    scores/<task>/<set>/   score rows (see mmeval.scoreset)
+run.json               what the run is: identity, provenance, resolved task files, every command that extended it
+run.lock               held by the process that works here
+journal/               answers (see mmeval.journal)
+media/                 produced media, by content
+samples/<task>.jsonl   the samples as they were asked: labels and references, so that the folder explains itself
+trials/<task>.jsonl    which journalled answers make up each trial
+scores/<task>/<set>/   score rows (see mmeval.scoreset)
 """
 
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import platform
@@ -45,7 +46,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._record: dict[str, Any] = {}
-        self._lock = self._take_lock()
+        self._lock = _locked(path)
         try:
             self._record = self.read_record(path)
         except UsageError:
@@ -66,7 +67,9 @@ class RunFolder:
         except ValueError as error:
             raise UsageError(f"{file}: is damaged ({error}); restore it, or start over with --fresh") from None
         if record.get("format", 0) > FORMAT_VERSION:
-            raise UsageError(f"{file}: was written by a newer mmeval ({record.get('mmeval')}); upgrade mmeval to use it")
+            raise UsageError(
+                f"{file}: was written by a newer mmeval ({record.get('mmeval')}); upgrade mmeval to use it"
+            )
         return record
 
     @property
@@ -111,24 +114,25 @@ class RunFolder:
     def close(self) -> None:
         os.close(self._lock)
 
-    def _take_lock(self) -> int:
-        file = self.path / "run.lock"
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise StorageError(f"{file}: cannot be written ({error.strerror}); choose another --output_path") from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            owner = os.pread(lock, 200, 0).decode(errors="replace").strip()
-            os.close(lock)
-            raise RunLockedError(
-                f"{self.path}: another process is working here ({owner}). Wait for it, or name another --run_id"
-            ) from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n".encode(), 0)
-        return lock
+
+def _locked(folder: Path) -> int:
+    file = folder / "run.lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StorageError(f"{file}: cannot be written ({error.strerror}); choose another --output_path") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        owner = os.pread(lock, 200, 0).decode(errors="replace").strip()
+        os.close(lock)
+        raise RunLockedError(
+            f"{folder}: another process is working here ({owner}). Wait for it, or name another --run_id"
+        ) from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n".encode(), 0)
+    return lock
 
 
 def provenance() -> dict[str, Any]:
@@ -137,14 +141,22 @@ def provenance() -> dict[str, Any]:
 
 
 def set_aside(path: Path) -> Path | None:
-    """For ``--fresh``: move an earlier run out of the way, whole; nothing that was paid for is deleted."""
+    """For ``--fresh``: move an earlier run out of the way, whole; nothing that was paid for is deleted.
+
+    Raises RunLockedError when another process works there.
+    """
     if not path.exists():
         return None
-    target = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}")
+    lock = _locked(path)
+    moment = f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}"
+    names = itertools.chain([moment], (f"{moment}-{number}" for number in itertools.count(2)))
+    target = next(target for name in names if not (target := path.with_name(name)).exists())
     try:
         path.rename(target)
     except OSError as error:
         raise StorageError(f"{path}: cannot be moved aside ({error.strerror})") from None
+    finally:
+        os.close(lock)
     return target
 
 
@@ -157,12 +169,14 @@ class TaskRecords:
         self._sample_file, self._trial_file = folder / "samples" / name, folder / "trials" / name
         self._samples: BinaryIO | None = None
         self._trials: BinaryIO | None = None
+        self._written: set[int] = set()
         self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}
         self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self._trial_file)}
 
     def keep_sample(self, index: int, sample: Sample, line: bytes) -> None:
-        if self._known_samples and self._known_samples.get(index) == sample.digest:
+        if index in self._written or (self._known_samples and self._known_samples.get(index) == sample.digest):
             return
+        self._written.add(index)
         if self._samples is None:
             self._samples = open_append(self._sample_file)
         self._samples.write(b'{"i":%d,"d":"%s","sample":%s}\n' % (index, sample.digest.encode(), line))
@@ -186,16 +200,21 @@ class TaskRecords:
         self._samples = self._trials = None
 
     def trials(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Every trial (its latest form) with its sample's row, in the order of the data set."""
+        """Every trial (its latest form) with its sample's row, in the order of the data set.
+
+        A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
+        """
         self.flush()
         samples = {row["i"]: offset for offset, row in read_rows(self._sample_file)}
         latest = {trial_key(row["i"], row["n"]): offset for offset, row in read_rows(self._trial_file)}
-        if not latest:
+        if not latest or not samples:
             return
         with self._sample_file.open("rb") as sample_file, self._trial_file.open("rb") as trial_file:
             for _, offset in sorted(latest.items()):
                 trial_file.seek(offset)
                 trial = from_line(trial_file.readline())
+                if trial["i"] not in samples:
+                    continue
                 sample_file.seek(samples[trial["i"]])
                 yield trial, from_line(sample_file.readline())["sample"]
 

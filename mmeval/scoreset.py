@@ -43,7 +43,9 @@ class ScoreSet:
             write_atomic(self.folder / "plan.json", json.dumps(self._plan, indent=1, ensure_ascii=False).encode())
             self._file = open_append(self._rows, buffering=0)
         try:
-            self._file.write(lines)
+            left = memoryview(lines)
+            while left:
+                left = left[self._file.write(left) :]
         except OSError as error:
             raise StorageError(
                 f"{self._rows}: cannot be written ({error.strerror}). The answers are kept: free space, then run the "
@@ -51,7 +53,7 @@ class ScoreSet:
             ) from None
 
     def finish(self) -> None:
-        """Sort the rows into ``scores.jsonl``, one line a trial, whatever order and how many processes they came from."""
+        """Sort the rows into ``scores.jsonl``, one line a trial, whatever order they came in."""
         self.close()
         if not self._rows.is_file():
             return
@@ -103,7 +105,8 @@ def _line_at(file: BinaryIO, offset: int) -> bytes:
 
 
 def _merged(lines: list[bytes]) -> bytes:
-    """The rows of one trial as one: scores of the same answer are put together, an older answer's are dropped."""
+    """The rows of one trial as one: scores of the same answer are put together, an older answer's are dropped, and
+    what was scored stays so when a later attempt leaves it unscored."""
     if len(lines) == 1:
         return lines[0]
     rows = [from_line(line) for line in lines]
@@ -111,5 +114,7 @@ def _merged(lines: list[bytes]) -> bytes:
     scores: dict[str, Any] = {}
     for row in rows:
         if row["d"] == last["d"]:
-            scores.update(row["scores"])
+            known = {name for name, score in scores.items() if score["status"] == "scored"}
+            new = row["scores"].items()
+            scores.update((name, score) for name, score in new if score["status"] == "scored" or name not in known)
     return to_line({**last, "scores": dict(sorted(scores.items()))}) + b"\n"

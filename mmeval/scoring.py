@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +27,10 @@ from mmeval.lines import from_line, to_line
 from mmeval.metric import BoundMetric, load_metric
 from mmeval.records import ErrorInfo, Exchange, Response, Sample, Score, Trial
 
-BATCH = 32
+BATCH = 128
 IDLE_FLUSH = 0.05
 """Seconds after which a batch goes although it is not full, so that the first scores come with the first answers."""
-BATCHES_IN_FLIGHT = 16
+BATCHES_IN_FLIGHT = 8
 METRIC_SECONDS = 300.0
 """A metric that needs longer for one trial leaves it unscored."""
 
@@ -107,8 +107,22 @@ def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: M
     if plan.labels:
         record["labels"] = {key: trial.sample.metadata.get(key) for key in plan.labels}
     if plan.cluster_key:
-        record["cluster"] = str(trial.sample.metadata.get(plan.cluster_key, trial.sample.id))
-    return to_line(record) + b"\n"
+        cluster = trial.sample.metadata.get(plan.cluster_key)
+        record["cluster"] = trial.sample.id if cluster is None else str(cluster)
+    try:
+        return to_line(record) + b"\n"
+    except TypeError:
+        record["scores"] = {name: _writable(scores[name]).to_json() for name in sorted(scores)}
+        return to_line(record) + b"\n"
+
+
+def _writable(score: Score) -> Score:
+    """A score whose evidence JSON can hold; a metric that gives something else leaves the trial unscored."""
+    try:
+        to_line(score.to_json())
+    except TypeError as error:
+        return Score.unscored(f"the metric's evidence cannot be written: {error}")
+    return score
 
 
 def score_trial(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric]) -> dict[str, Score]:
@@ -185,7 +199,7 @@ class Scorer:
 
     def __init__(self, plans: Sequence[ScoringPlan], workers: int, deliver: Callable[[int, bytes], None]) -> None:
         self._plans, self._workers, self._deliver = plans, workers, deliver
-        self._pool: Executor | None = None
+        self._pool: ProcessPoolExecutor | None = None
         self._local = Worker(plans)
         self._waiting: list[tuple[int, bytes]] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -198,11 +212,11 @@ class Scorer:
         """Start the processes: before the event loop, its threads and the run folder's lock, none of which a forked
         process may inherit."""
         if self._workers:
-            self._pool = self._new_pool(self._workers)
+            forkable = sys.platform == "linux" and threading.active_count() == 1
+            self._pool = self._new_pool(self._workers, forkable=forkable)
             self._pool.submit(_ready)
 
-    def _new_pool(self, workers: int) -> ProcessPoolExecutor:
-        forkable = sys.platform == "linux" and threading.active_count() == 1
+    def _new_pool(self, workers: int, *, forkable: bool = False) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("fork" if forkable else "spawn")
         return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(self._plans,))
 
@@ -227,8 +241,13 @@ class Scorer:
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        if self._pool is None:
+            return
+        # Nobody waits for a metric that is still at work when the run was stopped: it scores again next time.
+        unfinished = list((self._pool._processes or {}).values()) if self._tasks else []
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in unfinished:
+            process.terminate()
 
     def _flush_idle(self) -> None:
         self._timer = None
@@ -271,20 +290,22 @@ class Scorer:
         except BrokenProcessPool:
             if self._pool is pool:
                 self._pool = self._new_pool(self._workers)
-            return [await self._row_alone(item) for item in batch]
+            async with self._alone:
+                return await self._rows_apart(batch)
 
-    async def _row_alone(self, item: tuple[int, bytes]) -> bytes:
-        """Score one trial of a batch whose process died, in a process of its own: the one that kills it again is to
-        blame and is unscored."""
-        async with self._alone:
-            pool = self._new_pool(1)
-            try:
-                rows = await asyncio.get_running_loop().run_in_executor(pool, _score_in_worker, [item])
-                return rows[0]
-            except BrokenProcessPool:
-                return self._blamed(item)
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+    async def _rows_apart(self, batch: list[tuple[int, bytes]]) -> list[bytes]:
+        """Score a batch whose process died in a process of its own, and in halves when that dies too: the one trial
+        that kills even its own process is to blame and is unscored."""
+        pool = self._new_pool(1)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, _score_in_worker, batch)
+        except BrokenProcessPool:
+            if len(batch) == 1:
+                return [self._blamed(batch[0])]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        middle = len(batch) // 2
+        return [*await self._rows_apart(batch[:middle]), *await self._rows_apart(batch[middle:])]
 
     def _blamed(self, item: tuple[int, bytes]) -> bytes:
         position, line = item

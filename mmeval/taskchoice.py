@@ -98,6 +98,8 @@ class Chosen:
         hint = "See what there is with: mmeval ls tasks"
         if name.endswith((".yaml", ".yml")):
             return UsageError(f"{name}: there is no such task file")
+        if not self._index.names():
+            hint = "No task is installed at all; in a checkout of mmeval run: pip install -e ."
         broken = [str(problem) for problem in self._index.problems()]
         if broken:
             hint += ". These files cannot be read:\n" + "\n".join(broken)

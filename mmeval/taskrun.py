@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend import AnyBackend
+from mmeval.digest import digest
 from mmeval.metric import BoundMetric
 from mmeval.program import Role
 from mmeval.records import GenerationParams, Trial
@@ -31,6 +32,10 @@ class TaskRun:
     def role(self, name: str) -> Role:
         """A role as the task's programs see it, with the generation parameters that the task file gives it."""
         return Role(name, self.task.roles.get(name, GenerationParams()))
+
+    def judging_key(self, bound: BoundMetric) -> str:
+        """Names what a judged metric asks: its definition and the parameters of its roles."""
+        return digest([bound.key, {name: self.role(name).params.to_json() for name in bound.metric.roles}])[:12]
 
     def deliver(self, rows: bytes) -> None:
         assert self.scores is not None
@@ -74,6 +79,7 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
 
 def score_definition(task: Task, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
     """What the numbers of a task depend on besides the answers: it names the score set."""
+    asked = sorted({role for m in task.metrics for role in m.bound.metric.roles})
     metrics = [
         {
             "metric": m.bound.name,
@@ -88,6 +94,7 @@ def score_definition(task: Task, backends: Mapping[str, AnyBackend]) -> dict[str
     return {
         "task_version": task.version,
         "metrics": metrics,
+        "role_params": {role: task.roles[role].to_json() for role in asked if role in task.roles},
         "outputs": sorted(name for m in task.metrics for name in m.bound.metric.outputs),
         "missing_output": task.missing_output,
         "labels": [*task.breakdown, task.cluster_key],

@@ -8,12 +8,11 @@ import os
 import shlex
 import signal
 import sys
-from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mmeval.cli.flags import FLAGS
 from mmeval.cli.parser import add_flags, add_refused
@@ -21,11 +20,6 @@ from mmeval.cli.settings import Setting, config_file, resolve, unknown_variables
 from mmeval.cli.streams import print_text
 from mmeval.errors import UsageError
 from mmeval.report import log
-
-if TYPE_CHECKING:
-    from mmeval.options import RunOptions
-    from mmeval.report.trials import Wanted
-    from mmeval.task import Selection
 
 LISTS = {
     "list": ("groups", "tags", "tasks"),
@@ -108,18 +102,9 @@ def _run(settings: Mapping[str, Setting]) -> int:
         outcome = run_tasks(selection, plan.options, progress=bar)
     finally:
         bar.close()
-    wanted = chosen_trials(selection, plan.options) if plan.log_samples else None
+    wanted = outcome.chosen if plan.log_samples else None
     print_text(publish(outcome, plan.report, moment=moment, wanted=wanted))
     return outcome.exit_code
-
-
-def chosen_trials(selection: Selection, options: RunOptions) -> dict[str, Wanted]:
-    """Which trials of each task belong to a run; its folder may hold those of other limits."""
-    from mmeval.jobs import Plan as Jobs
-
-    jobs = Jobs(selection.tasks, options)
-    deque(jobs, maxlen=0)  # reading the samples fills in which are chosen
-    return {task.name: chosen for task, chosen in zip(selection.tasks, jobs.chosen, strict=True)}
 
 
 @contextmanager

@@ -75,6 +75,8 @@ def opening(*, kept: int, new: int, since: str, exact: bool = True) -> str:
 
     ``exact`` is False when a filter has yet to say how many samples it keeps.
     """
+    if not kept and not new:
+        return "nothing to ask"
     if not kept:
         return f"asking {'' if exact else 'up to '}{_answers(new)}"
     when = f" from {since}" if since else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from mmeval.lines import from_line
 from mmeval.media import Media
 from mmeval.model_backends.openai.failures import bad_reply, error_in_body
 from mmeval.records import Usage
@@ -25,7 +25,7 @@ def json_object(body: bytes) -> dict[str, Any]:
     Raises CallError ``bad_reply`` when it is none, or the error that it reports instead of an answer.
     """
     try:
-        data = json.loads(body.decode())
+        data = from_line(body)
     except (ValueError, RecursionError):
         shown = body[:_SHOWN_CHARS].decode("utf-8", "replace")
         raise bad_reply(f"the server's answer is not JSON: {shown!r} (is base_url right?)") from None

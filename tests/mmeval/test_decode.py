@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image
 
 from mmeval import decode
@@ -20,12 +21,12 @@ def medium(data: bytes, name: str = "") -> Media:
     return Media.from_bytes(data, name)
 
 
-def every_frame(media: Media, **options: DecodeLimits) -> int:
-    return len(list(decode.video(media, **options)))
+def every_frame(media: Media, *, limits: DecodeLimits = decode.DEFAULT_LIMITS) -> int:
+    return len(list(decode.video(media, limits=limits)))
 
 
-def every_page(media: Media, **options: DecodeLimits) -> int:
-    return len(list(decode.pages(media, **options)))
+def every_page(media: Media, *, limits: DecodeLimits = decode.DEFAULT_LIMITS) -> int:
+    return len(list(decode.pages(media, limits=limits)))
 
 
 DECODERS: dict[str, Callable[..., object]] = {
@@ -100,7 +101,7 @@ def test_a_wrong_file_name_does_not_matter() -> None:
 )
 def test_sound_of_every_common_format_is_decoded(form: str, subtype: str | None) -> None:
     sound = decode.audio(medium(tiny.sound(form, subtype)))
-    assert (sound.samples.dtype, sound.samples.shape, sound.rate) == (np.float32, (9600, 1), 48000)
+    assert (str(sound.samples.dtype), sound.samples.shape, sound.rate) == ("float32", (9600, 1), 48000)
 
 
 def test_channels_and_values_are_kept() -> None:
@@ -223,13 +224,14 @@ def test_a_playlist_is_never_followed(tmp_path: Path) -> None:
 )
 def test_a_mesh_of_every_format_is_decoded(data: bytes) -> None:
     mesh = decode.mesh(medium(data))
+    assert isinstance(mesh, trimesh.Trimesh)
     assert (mesh.vertices.shape, mesh.faces.shape) == ((3, 3), (1, 3))
 
 
 def test_points_without_faces_are_a_cloud() -> None:
     cloud = decode.mesh(medium(tiny.CLOUD_PLY))
+    assert isinstance(cloud, trimesh.PointCloud)
     assert cloud.vertices.shape == (3, 3)
-    assert not hasattr(cloud, "faces")
 
 
 def test_the_parts_of_a_scene_stand_where_it_places_them() -> None:
@@ -252,7 +254,7 @@ def test_vertices_at_one_place_are_merged() -> None:
     ids=["obj", "ply", "glb"],
 )
 def test_materials_in_other_files_are_left_alone(data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
-    assert len(decode.mesh(medium(data, "a.obj" if data.startswith(b"mtllib") else "")).faces) == 1
+    assert isinstance(decode.mesh(medium(data)), trimesh.Trimesh)
     assert capfd.readouterr() == ("", "")
 
 
@@ -361,7 +363,7 @@ def test_a_file_cut_short_is_corrupt_and_no_library_chatters(
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_noise_behind_a_sound_header_ends_quickly_in_a_typed_error_or_a_result(name: str) -> None:
+def test_noise_behind_a_whole_header_ends_quickly_in_a_typed_error_or_a_result(name: str) -> None:
     what, whole = WHOLE[name]
     noise = np.random.default_rng(7).bytes(len(whole))
     start = time.monotonic()
@@ -388,8 +390,8 @@ def test_content_of_another_kind_is_named(what: str) -> None:
 def test_a_file_above_the_byte_limit_is_not_read(tmp_path: Path) -> None:
     big = tmp_path / "big.png"
     with big.open("wb") as file:
-        file.truncate(2**40)  # a terabyte of nothing
-    with pytest.raises(MediaLimitError, match=r"big\.png: 1099511627776 bytes found, above the limit max_bytes"):
+        file.truncate(2**31)  # of nothing: it takes no room on the disk
+    with pytest.raises(MediaLimitError, match=r"big\.png: 2147483648 bytes found, above the limit max_bytes"):
         decode.image(Media.from_path(big))
 
 

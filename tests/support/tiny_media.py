@@ -74,7 +74,7 @@ def clip(form: str = "mp4", codec: str = "mpeg4", *, frames: int = 20, with_soun
 
     file = io.BytesIO()
     with av.open(file, "w", format=form) as out:
-        stream = out.add_stream(codec, rate=10)
+        stream: Any = out.add_stream(codec, rate=10)  # its class depends on the codec's name
         stream.width, stream.height, stream.pix_fmt = 32, 16, "yuv420p"
         track = out.add_stream("aac", rate=16000) if with_sound else None
         for number in range(frames):
@@ -93,8 +93,8 @@ def clip(form: str = "mp4", codec: str = "mpeg4", *, frames: int = 20, with_soun
 
 def glb(**changes: Any) -> bytes:
     """One triangle; ``changes`` replace entries of its JSON, ``blob`` its bytes."""
-    blob = changes.pop("blob", _TRIANGLE)
-    tree = {
+    blob: bytes = changes.pop("blob", _TRIANGLE)
+    tree: dict[str, Any] = {
         "asset": {"version": "2.0"},
         "buffers": [{"byteLength": 36}],
         "bufferViews": [{"buffer": 0, "byteLength": 36}],

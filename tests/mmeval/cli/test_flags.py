@@ -104,7 +104,7 @@ def test_each_flag_can_be_given_in_a_file(name: str, tmp_path: Path) -> None:
 def test_every_field_of_a_run_has_a_flag_or_is_set_by_a_verb() -> None:
     targets = {flag.to for flag in FLAGS}
 
-    by_verbs = {"score_only", "command", "skip_metric"}
+    by_verbs = {"command"}
     assert {f"options.{f.name}" for f in fields(RunOptions) if f.name not in by_verbs} <= targets
     assert {f"overrides.{f.name}" for f in fields(TaskOverrides)} <= targets
 

@@ -1,6 +1,7 @@
 """A model that paints and a judge that reads: both deterministic, so that a test can say what must come out."""
 
 import hashlib
+import json
 import struct
 import zlib
 from collections.abc import Mapping
@@ -27,7 +28,11 @@ def png(colour: bytes) -> bytes:
 
 
 class Painter:
-    """Answers with words and a picture that depend on the request and its seed. ``log`` gets a line a request."""
+    """Answers with words and a picture that depend on the request and its seed.
+
+    ``log`` names a file that gets a JSON line a request: its digest and seed, the words and the number of pictures in
+    its prompt, and the words of the answer.
+    """
 
     capabilities = Capabilities.of(("text", "image"), ("text", "image"))
     provenance: Mapping[str, Any] = {}
@@ -37,16 +42,27 @@ class Painter:
         self._log = Path(log) if log else None
 
     async def generate(self, request: Request) -> Response:
-        if self._log is not None:
-            with self._log.open("a") as file:
-                pictures = sum(len(m.content.media("image")) for m in request.messages)
-                file.write(f"{request.digest} {request.seed} {pictures}\n")
         drawn = hashlib.sha256(f"{request.digest}{request.seed}".encode()).digest()
         words = " ".join(f"w{byte % 7}" for byte in drawn[: 1 + drawn[0] % 9])
+        self._note(request, words)
         return Response(output=Interleaved.from_reply(f"{words} <<image1>>", [Media.from_bytes(png(drawn))]))
 
     async def close(self) -> None:
         pass
+
+    def _note(self, request: Request, words: str) -> None:
+        if self._log is None:
+            return
+        contents = [message.content for message in request.messages]
+        note = {
+            "digest": request.digest,
+            "seed": request.seed,
+            "pictures": sum(len(content.media("image")) for content in contents),
+            "prompt": " ".join(content.words for content in contents),
+            "answer": words,
+        }
+        with self._log.open("a") as file:
+            file.write(json.dumps(note) + "\n")
 
 
 class StrictReader:

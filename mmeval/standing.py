@@ -1,0 +1,56 @@
+"""How far a trial has come before this process: the first line of a run says what is kept and what is still to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from mmeval.broker import Broker, Scope
+from mmeval.program import Call, CallFailed, Program, Reply
+from mmeval.records import Response
+
+Standing = Literal["kept", "open", "unaskable"]
+"""``kept``: every call is answered; ``open``: something is left to ask; ``unaskable``: the model cannot be asked."""
+
+
+def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
+    """Run a program on the answers that the journal has; nothing is asked."""
+    replies = _known_replies(program, scope, broker)
+    try:
+        for known in replies:
+            if not known:
+                return "open"
+    except CallFailed as failed:
+        return "unaskable" if failed.error.kind == "unsupported" else "open"
+    except Exception:
+        return "open"  # it fails again when it is its turn, and is recorded there
+    finally:
+        program.close()
+    return "kept"
+
+
+def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Iterator[bool]:
+    """Step by step, whether everything that the program asks there is known. Raises what the program raises."""
+    step = 0
+    sent: Any = None
+    while True:
+        try:
+            asked = program.send(sent)
+        except StopIteration:
+            return
+        calls = [(str(step), asked)] if isinstance(asked, Call) else [(f"{step}.{i}", c) for i, c in enumerate(asked)]
+        replies = [_known(call, scope, path, broker, shared=step == 0) for path, call in calls]
+        found = [reply for reply in replies if reply is not None]
+        yield len(found) == len(replies)
+        sent = found[0] if isinstance(asked, Call) else found
+        step += 1
+
+
+def _known(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> Reply | None:
+    occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
+    entry = broker.journal.get(broker.key_of(call, scope, path, shared=shared, occurrence=occurrence))
+    if entry is not None:
+        return Reply(entry.response, path)
+    runtime = broker.roles.get(call.role)
+    gaps = runtime.capabilities.missing(call.request) if runtime is not None else ["has no backend"]
+    return Reply(Response.failed("unsupported", "; ".join(gaps)), path) if gaps else None

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mmeval.content import Interleaved, Part, media_part, text_part
+from mmeval.errors import StorageError
+from mmeval.journal import Journal
+from mmeval.media import Media, MediaStore
+from mmeval.records import Response, Usage
+from tests.support.toy import picture, reply
+
+DYING = """
+import os, sys
+from pathlib import Path
+from mmeval.journal import Journal
+from mmeval.media import MediaStore
+from tests.support.dying import die_after
+from tests.support.toy import picture, reply
+journal = Journal(Path("journal"), MediaStore(Path("media")))
+journal.append("earlier", "d0", reply("before"))
+die_after(Journal, sys.argv[1], 1)
+journal.append("k", "d", reply("see <image1>", picture(7)))
+"""
+"""An answer with a medium, in a process that is killed after one step of keeping it."""
+
+
+@contextmanager
+def opened(folder: Path, *, writable: bool = True) -> Iterator[Journal]:
+    journal = Journal(folder / "journal", MediaStore(folder / "media"), writable=writable)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+def written(folder: Path, **answers: Response) -> Path:
+    """A closed journal with these answers; the path of its segment."""
+    with opened(folder) as journal:
+        for key, response in answers.items():
+            journal.append(key, f"digest of {key}", response)
+    return max((folder / "journal").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+
+
+def text_of(folder: Path, key: str) -> str | None:
+    with opened(folder) as journal:
+        entry = journal.get(key)
+        return None if entry is None else entry.response.text
+
+
+def in_process(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    root = str(Path(__file__).parents[2])
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {root!r})\n{program}", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_an_answer_comes_back_with_everything_in_it(tmp_path: Path) -> None:
+    parts = (
+        Part("reasoning", text="hm", raw="<think>hm</think>"),
+        text_part("a pictu\u0000re: "),
+        media_part(picture(3)),
+    )
+    kept = Response(
+        Interleaved(parts), finish_reason="length", usage=Usage(5, 9), latency=0.25, served="m-2", warnings=("w",)
+    )
+    written(tmp_path, k=kept)
+
+    with opened(tmp_path) as journal:
+        entry = journal.get("k")
+
+        assert entry is not None
+        assert (entry.request_digest, entry.response) == ("digest of k", kept)
+        assert entry.response.output is not None
+        assert entry.response.output.media()[0].read() == picture(3).data
+
+
+@pytest.mark.parametrize("text", ["\ud800 alone", "line\nbreak\u2028and more", "\x00", '"}\\'], ids=ascii)
+def test_awkward_characters_survive_in_keys_and_answers(tmp_path: Path, text: str) -> None:
+    written(tmp_path, **{text: reply(text)})
+
+    assert text_of(tmp_path, text) == text
+
+
+def test_an_answer_is_readable_at_once_and_says_from_when_it_is_later(tmp_path: Path) -> None:
+    with opened(tmp_path) as journal:
+        journal.append("k", "d", reply("now"))
+        found = journal.get("k")
+        assert found is not None
+        assert found.response.text == "now"
+        assert ("k" in journal, len(journal), journal.since) == (True, 1, "")
+    with opened(tmp_path) as journal:
+        assert journal.since.startswith("20")
+
+
+def test_a_failure_is_recorded_but_never_answers(tmp_path: Path) -> None:
+    segment = written(tmp_path, k=Response.failed("server", "gone"))
+
+    assert '"failed":{' in segment.read_text()
+    assert text_of(tmp_path, "k") is None
+
+
+def test_the_answer_after_a_failure_counts(tmp_path: Path) -> None:
+    written(tmp_path, k=Response.failed("server", "gone"))
+    written(tmp_path, k=reply("back"))
+
+    assert text_of(tmp_path, "k") == "back"
+
+
+def test_segments_of_several_writers_are_read_together(tmp_path: Path) -> None:
+    with opened(tmp_path) as one, opened(tmp_path) as other:
+        one.append("a", "d", reply("first"))
+        other.append("b", "d", reply("second"))
+
+    assert (text_of(tmp_path, "a"), text_of(tmp_path, "b")) == ("first", "second")
+
+
+def test_a_torn_last_line_is_ignored(tmp_path: Path) -> None:
+    segment = written(tmp_path, a=reply("whole"), b=reply("torn"))
+    segment.write_bytes(segment.read_bytes()[:-10])
+
+    with opened(tmp_path) as journal:
+        assert ("a" in journal, "b" in journal, journal.damaged) == (True, False, [])
+
+
+@pytest.mark.parametrize(
+    "damage", [b"{not json", b"\xff\xfe", b"[1]", b'{"k": 7, "d": "d", "r": {}}', b'{"r": {}}'], ids=repr
+)
+def test_a_damaged_line_is_reported_by_its_number_and_left_out(tmp_path: Path, damage: bytes) -> None:
+    segment = written(tmp_path, a=reply("one"), b=reply("two"), c=reply("three"))
+    lines = segment.read_bytes().splitlines()
+    segment.write_bytes(b"\n".join([lines[0], damage, lines[2]]) + b"\n")
+
+    with opened(tmp_path) as journal:
+        assert ("a" in journal, "b" in journal, "c" in journal) == (True, False, True)
+        assert [place.split(": ")[0] for place in journal.damaged] == [f"{segment}:2"]
+
+
+@pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "_write_line"])
+def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path, step: str) -> None:
+    assert in_process(tmp_path, DYING, step).returncode == -9
+
+    with opened(tmp_path) as journal:
+        entry = journal.get("k")
+        assert entry is not None
+        assert entry.response.output is not None
+        assert (entry.request_digest, entry.response.output.media()[0].read()) == ("d", picture(7).data)
+        assert ("earlier" in journal, list((tmp_path / "journal" / "inbox").iterdir())) == (True, [])
+
+
+def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path) -> None:
+    # A table and plain words look the same; only the name says which, and the record says it from then on.
+    table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")
+    with opened(tmp_path) as journal:
+        journal._write_receipt("k", "d", Response(Interleaved((media_part(table),))), by="")
+    with opened(tmp_path) as journal:
+        entry = journal.get("k")
+        assert entry is not None
+        assert entry.response.output is not None
+        medium = entry.response.output.media()[0]
+        assert (medium.mime, medium.read(), medium.name) == ("text/csv", table.data, "t.csv")
+
+
+@pytest.mark.parametrize("cut", [0, 5, -3], ids=["empty", "line torn", "medium torn"])
+def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut: int) -> None:
+    with opened(tmp_path) as journal:
+        path = journal._write_receipt("k", "d", reply("<image1>", picture()), by="")
+        path.write_bytes(path.read_bytes()[:cut])
+
+    with opened(tmp_path) as journal:
+        assert ("k" in journal, path.exists()) == (False, False)
+        assert journal.damaged[0].startswith(str(path))
+
+
+def test_a_moved_run_folder_finds_its_media(tmp_path: Path) -> None:
+    # The second answer repeats a stored picture, as an agent does that passes on what it was given.
+    with opened(tmp_path / "old") as journal:
+        stored = journal.append("a", "d", reply("<image1>", picture(5))).response
+        journal.append("b", "d", stored)
+    (tmp_path / "old").rename(tmp_path / "new")
+
+    with opened(tmp_path / "new") as journal:
+        for key in ("a", "b"):
+            entry = journal.get(key)
+            assert entry is not None
+            assert entry.response.output is not None
+            assert entry.response.output.media()[0].read() == picture(5).data
+
+
+def test_media_that_lie_elsewhere_stay_there(tmp_path: Path) -> None:
+    given = tmp_path / "given.png"
+    given.write_bytes(picture().read())
+    segment = written(tmp_path, k=reply("<image1>", Media.from_path(given)))
+
+    row = json.loads(segment.read_bytes())
+    assert row["r"]["output"][0]["media"]["path"] == str(given)
+    assert not (tmp_path / "media").exists()
+
+
+@contextmanager
+def file_limit(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(
+    "big", [lambda: reply("x" * 9000), lambda: reply("<image1>", Media.from_bytes(bytes(9000)))], ids=["text", "media"]
+)
+def test_a_full_disk_is_one_clear_error_and_what_came_before_stays(tmp_path: Path, big: Callable[[], Response]) -> None:
+    with opened(tmp_path) as journal:
+        journal.append("a", "d", reply("before"))
+        with file_limit(4000), pytest.raises(StorageError, match=r"File too large.*Everything before it is kept: free"):
+            journal.append("b", "d", big())
+        journal.append("c", "d", reply("after"))
+
+    with opened(tmp_path) as journal:
+        assert ("a" in journal, "b" in journal, "c" in journal, journal.damaged) == (True, False, True, [])
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_text("a file where the folder should be")
+
+    with (
+        pytest.raises(StorageError, match=r"journal.*cannot be written \(.*\); choose another --output_path"),
+        opened(tmp_path),
+    ):
+        pass
+
+
+def test_a_journal_that_is_only_read_writes_nothing(tmp_path: Path) -> None:
+    written(tmp_path, k=reply("kept"))
+    before = sorted((tmp_path / "journal").iterdir())
+
+    with opened(tmp_path, writable=False) as journal:
+        assert "k" in journal
+    assert sorted((tmp_path / "journal").iterdir()) == before

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from mmeval import limiter as limiter_module
+from mmeval.limiter import Limiter
+from tests.support.in_loop import in_loop
+
+
+async def workers(limiter: Limiter, count: int) -> list[asyncio.Task[None]]:
+    """Calls that want in, after everyone has had a turn."""
+    tasks = [asyncio.create_task(limiter.acquire()) for _ in range(count)]
+    await turns()
+    return tasks
+
+
+async def turns() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def dropped(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@in_loop
+async def test_the_whole_limit_is_open_at_once_and_not_one_more() -> None:
+    limiter = Limiter(4)
+
+    waiting = await workers(limiter, 6)
+
+    assert [task.done() for task in waiting] == [True] * 4 + [False] * 2
+    await dropped(waiting)
+
+
+@in_loop
+async def test_a_released_place_goes_to_the_first_that_waits() -> None:
+    limiter = Limiter(1)
+    first, second, third = await workers(limiter, 3)
+
+    limiter.release()
+    await turns()
+
+    assert (second.done(), third.done(), limiter.in_flight) == (True, False, 1)
+    await dropped([first, second, third])
+
+
+@in_loop
+async def test_a_place_given_to_a_call_that_is_cancelled_goes_to_the_next() -> None:
+    limiter = Limiter(1)
+    _, second, third = await workers(limiter, 3)
+
+    limiter.release()
+    second.cancel()  # in the same instant: it was woken, but has not run
+    await turns()
+
+    assert (third.done(), limiter.in_flight) == (True, 1)
+
+
+@in_loop
+async def test_one_burst_of_refusals_halves_the_limit_once() -> None:
+    limiter = Limiter(8)
+
+    for _ in range(5):
+        limiter.slow_down(0.0)
+
+    assert limiter.allowed == 4
+
+
+@in_loop
+async def test_the_limit_never_falls_below_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    limiter = Limiter(2)
+    for _ in range(4):
+        limiter._lowered_at = 0.0
+        limiter.slow_down(0.0)
+
+    assert limiter.allowed == 1
+    await asyncio.wait_for(limiter.acquire(), 1)
+
+
+@in_loop
+async def test_the_limit_climbs_by_one_for_each_round_of_answers_up_to_where_it_began() -> None:
+    limiter = Limiter(8)
+    limiter.slow_down(0.0)
+
+    for _ in range(4):
+        limiter.succeeded()
+    assert 4.8 < limiter.allowed <= 5
+    for _ in range(100):
+        limiter.succeeded()
+    assert limiter.allowed == 8
+
+
+@in_loop
+async def test_everybody_pauses_as_long_as_the_server_asks() -> None:
+    limiter = Limiter(4)
+    limiter.slow_down(0.1)
+    began = time.monotonic()
+
+    await asyncio.gather(limiter.acquire(), limiter.acquire())
+
+    assert 0.1 <= time.monotonic() - began < 0.5
+
+
+@in_loop
+async def test_those_who_wait_for_a_place_pause_too() -> None:
+    limiter = Limiter(1)
+    _, second = await workers(limiter, 2)
+    limiter.slow_down(0.05)
+
+    limiter.release()
+    await turns()
+    assert not second.done()
+    await asyncio.wait_for(second, 1)
+
+
+@in_loop
+async def test_a_server_that_asks_for_ages_is_asked_again_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limiter_module, "MAX_PAUSE", 0.02)
+    limiter = Limiter(1)
+    limiter.slow_down(1e9)
+
+    await asyncio.wait_for(limiter.acquire(), 1)

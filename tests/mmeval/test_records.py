@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmeval.content import Interleaved, Part, media_part, text_part
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media import Media
+from mmeval.records import (
+    ERROR_KINDS,
+    SCORE_STATUSES,
+    Exchange,
+    GenerationParams,
+    Message,
+    Request,
+    Response,
+    Result,
+    Sample,
+    Score,
+    Trial,
+    Usage,
+    answered,
+    message,
+    user,
+)
+from tests.support import tiny_media as tiny
+from tests.support.content_cases import answers
+
+ROOT = Path("media")
+PICTURE = tiny.picture()
+OTHER = tiny.picture(colour=(0, 0, 1))
+ASKED = Request((user("What is this?", Media.from_bytes(PICTURE)),), GenerationParams(max_tokens=8), ("text",))
+
+words = st.text(max_size=6)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+labelled = st.dictionaries(words, words | numbers | st.none() | st.lists(st.integers(), max_size=3), max_size=3)
+messages = st.builds(Message, st.sampled_from(("system", "user", "assistant")), answers)
+samples = st.builds(
+    Sample, words, st.lists(messages, max_size=3).map(tuple), st.lists(answers, max_size=2).map(tuple), labelled
+)
+usages = st.builds(Usage, st.integers(0, 10**6), st.integers(0, 10**6))
+latencies = st.integers(0, 10**7).map(lambda tenths: tenths / 10_000)
+sound_responses = st.builds(
+    Response,
+    output=answers,
+    finish_reason=st.sampled_from(("stop", "length", "content_filter")),
+    usage=usages,
+    latency=latencies,
+    served=words,
+    warnings=st.lists(words, max_size=2).map(tuple),
+)
+failed_responses = st.builds(Response.failed, st.sampled_from(ERROR_KINDS), words, latency=latencies)
+scores = st.builds(Score, st.none() | numbers, st.sampled_from(SCORE_STATUSES), words, labelled)
+pairs = st.none() | st.tuples(numbers, numbers)
+results = st.builds(
+    Result, words, words, st.none() | numbers, st.integers(), st.integers(), ci95=pairs, bounds=pairs, slice=words
+)
+
+
+def through_json(record: Any) -> dict[str, Any]:
+    """A record's line as a newer version might have written it: with a field that we do not know."""
+    row = json.loads(json.dumps(record.to_json()))
+    return {**row, "from_the_future": {"a": 1}}
+
+
+@given(messages)
+def test_a_message_survives_json(record: Message) -> None:
+    assert Message.from_json(through_json(record), ROOT) == record
+
+
+@given(samples)
+def test_a_sample_survives_json_with_its_digest(record: Sample) -> None:
+    again = Sample.from_json(through_json(record), ROOT)
+    assert again == record
+    assert again.digest == record.digest
+
+
+@given(sound_responses | failed_responses)
+def test_a_response_survives_json(record: Response) -> None:
+    assert Response.from_json(through_json(record), ROOT) == record
+
+
+@given(scores)
+def test_a_score_survives_json(record: Score) -> None:
+    assert Score.from_json(through_json(record)) == record
+
+
+@given(results)
+def test_a_result_survives_json(record: Result) -> None:
+    assert Result.from_json(through_json(record)) == record
+
+
+def test_usage_of_a_newer_version_may_count_more() -> None:
+    row = {"output": [], "usage": [1, 2, 3]}
+    assert Response.from_json(row, ROOT).usage == Usage(1, 2)
+
+
+def test_records_are_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ASKED.seed = 1  # type: ignore[misc]  # what is tested
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Request((user("What is that?", Media.from_bytes(PICTURE)),), ASKED.params, ASKED.wants),
+        Request((user("What is this?", Media.from_bytes(OTHER)),), ASKED.params, ASKED.wants),
+        Request((user(Media.from_bytes(PICTURE), "What is this?"),), ASKED.params, ASKED.wants),
+        Request((user("What is this?"),), ASKED.params, ASKED.wants),
+        Request((message("system", "What is this?", Media.from_bytes(PICTURE)),), ASKED.params, ASKED.wants),
+        Request((*ASKED.messages, user()), ASKED.params, ASKED.wants),
+        Request(ASKED.messages, GenerationParams(max_tokens=9), ASKED.wants),
+        Request(ASKED.messages, GenerationParams(max_tokens=8, options={"image.size": "a"}), ASKED.wants),
+        Request(ASKED.messages, ASKED.params, ("text", "image")),
+        Request((user("What is ", "this?", Media.from_bytes(PICTURE)),), ASKED.params, ASKED.wants),
+    ],
+    ids=["word", "byte", "order", "medium", "role", "message", "parameter", "option", "wanted kind", "parts"],
+)
+def test_whatever_is_asked_differently_has_another_digest(changed: Request) -> None:
+    assert changed.digest != ASKED.digest
+
+
+def test_neither_seed_nor_file_name_nor_place_changes_a_digest(tmp_path: Path) -> None:
+    (tmp_path / "b.png").write_bytes(PICTURE)
+    moved = Media.from_path(tmp_path / "b.png")
+    again = Request((user("What is this?", moved),), ASKED.params, ASKED.wants, seed=7)
+    assert again.digest == ASKED.digest
+    assert ASKED.with_seed(3).digest == ASKED.digest
+    assert ASKED.with_seed(3).seed == 3
+
+
+def test_two_requests_never_read_alike_where_words_contain_what_separates_fields() -> None:
+    texts = ["a", "a1:b", "1:a", "", "a\x00b", "4:text"]
+    digests = {Request((user(one, other),)).digest for one in texts for other in texts}
+    assert len(digests) == len(texts) ** 2
+
+
+def test_a_request_reads_the_kinds_that_have_content() -> None:
+    parts = (text_part("x"), media_part(Media.from_bytes(tiny.wav(4))), Part("image", raw="<image1>"))
+    assert Request((user(*parts),)).kinds() == {"text", "audio"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Sample("b", (user("q"),), (Interleaved.from_text("a"),), {"k": 1}),
+        Sample("a", (user("Q"),), (Interleaved.from_text("a"),), {"k": 1}),
+        Sample("a", (user("q"),), (Interleaved.from_text("b"),), {"k": 1}),
+        Sample("a", (user("q"),), (Interleaved.from_text("a"),), {"k": 2}),
+        Sample("a", (user("q"), user("a")), (), {"k": 1}),
+    ],
+    ids=["id", "input", "reference", "metadata", "reference among the input"],
+)
+def test_everything_in_a_sample_counts_in_its_digest(changed: Sample) -> None:
+    assert changed.digest != Sample("a", (user("q"),), (Interleaved.from_text("a"),), {"k": 1}).digest
+
+
+def test_a_trial_is_named_by_sample_repeat_and_requests() -> None:
+    sample = Sample("a", (user("q"),))
+    exchange = Exchange("0", "model", ASKED.digest, answered([text_part("x")]))
+    digests = {Trial(sample).digest, Trial(sample, 1).digest, Trial(sample, 0, (exchange,)).digest}
+    assert len(digests) == 3
+
+
+def test_known_names_of_generation_parameters_are_understood() -> None:
+    params = GenerationParams.from_mapping(
+        {"max_gen_toks": "16", "until": "END", "do_sample": False, "top_p": 1, "image.size": "1024x1024"}
+    )
+    assert params == GenerationParams(
+        max_tokens=16, temperature=0.0, top_p=1.0, stop=("END",), options={"image.size": "1024x1024"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "words"),
+    [
+        ({"temprature": 1}, UnknownNameError, 'did you mean "temperature"'),
+        ({"max_tokens": "many"}, UsageError, "max_tokens='many'"),
+        ({"stop": 5}, UsageError, "stop=5"),
+    ],
+)
+def test_a_wrong_generation_parameter_is_refused_by_name(
+    values: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        GenerationParams.from_mapping(values)
+
+
+def test_neither_unscored_nor_unavailable_is_zero() -> None:
+    assert Score.unscored("lost", call="0").to_json() == {
+        "value": None,
+        "status": "unscored",
+        "reason": "lost",
+        "evidence": {"call": "0"},
+    }
+    assert Score.unavailable("no judge").value is None
+
+
+def test_a_failed_response_has_no_text() -> None:
+    failed = Response.failed("timeout", "60 s", retry_after=1.0)
+    assert (failed.text, failed.output, failed.error and failed.error.kind) == ("", None, "timeout")

@@ -1,0 +1,147 @@
+"""``python -m mmeval`` as people run it: a process of its own, in an environment that a test writes down."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.support.mock_openai_server import MockServer
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "sk-test-0123456789abcdef"
+DEADLINE = 60.0
+"""Seconds; a process that needs longer hangs."""
+
+_INHERITED = ("PATH", "LANG", "VIRTUAL_ENV", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH")
+_NOISE = re.compile(r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:")
+_LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] (.*)")
+
+
+class Ended(NamedTuple):
+    """A process that has ended: its exit status (negative: the signal that killed it) and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of stderr."""
+        return self.err.splitlines()
+
+    @property
+    def error(self) -> str:
+        """The one line on stderr that says why the process ended.
+
+        Fails when there are several of them or none, and for the noise of a defect: a traceback, a task that nobody
+        awaited, a connection that nobody closed.
+        """
+        assert not _NOISE.search(self.err), self.err
+        found = [line for line in self.lines if line.startswith("error: ")]
+        assert len(found) == 1, self.err
+        return found[0].removeprefix("error: ")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the log warns of, in order, without time and place."""
+        assert not _NOISE.search(self.err), self.err
+        found = (_LOG_LINE.fullmatch(line) for line in self.lines)
+        return [match[2] for match in found if match and match[1] == "WARNING"]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Nothing of the user's settings, a key that works, no network; ``more`` is set on top."""
+    kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return {**kept, "OPENAI_API_KEY": KEY, "HF_HUB_OFFLINE": "1", "NO_COLOR": "1", **more}
+
+
+def mmeval(*arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any) -> Ended:
+    """Run one command to its end. ``popen`` goes to ``subprocess.run``."""
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": DEADLINE, "stdin": subprocess.DEVNULL}
+    done = subprocess.run(command(*arguments), env=env or environment(), **{**options, **popen})
+    return Ended(done.returncode, done.stdout or "", done.stderr or "")
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "mmeval", *map(str, arguments)]
+
+
+class Running:
+    """A command at work; its output is read when it has ended."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def ended(self) -> Ended:
+        out, err = self.process.communicate(timeout=DEADLINE)
+        return Ended(self.process.returncode, out, err)
+
+
+@contextlib.contextmanager
+def started(*arguments: str | Path, env: Mapping[str, str] | None = None, **popen: Any) -> Iterator[Running]:
+    """A command in the background; it does not outlive the block."""
+    with subprocess.Popen(
+        command(*arguments),
+        env=env or environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **popen,
+    ) as process:
+        try:
+            yield Running(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    """Fails when a condition does not come true in time."""
+    until = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.001)
+
+
+def at_work(server: MockServer, answers: int) -> None:
+    """Wait until the server has given so many answers and, a moment after the last one, is about to give more."""
+    state = server.state
+    wait_for(
+        lambda: state.counts["answered"] >= answers and state.in_flight > 0 and time.monotonic() - state.last > 0.01,
+        f"{answers} answers and more to come",
+    )
+
+
+def openai(server: MockServer, **more: str) -> list[str]:
+    """The flags that name a mock server's model; ``more`` are further arguments of the backend."""
+    arguments = {"base_url": server.url, "model": "m", **more}
+    return ["--model", "openai", "--model_args", ",".join(f"{name}={value}" for name, value in arguments.items())]
+
+
+def run_folder(output: Path, model: str = "m", run_id: str = "default") -> Path:
+    return output / model / run_id
+
+
+def results(output: Path) -> dict[str, Any]:
+    """The newest results file below a folder."""
+    newest = max(output.rglob("results_*.json"), key=lambda path: path.name)
+    document: dict[str, Any] = json.loads(newest.read_text("utf-8"))
+    return document
+
+
+def score_files(output: Path) -> dict[str, bytes]:
+    """The finished score rows of every run below a folder, by task and score set."""
+    return {"/".join(path.parts[-3:]): path.read_bytes() for path in sorted(output.rglob("scores.jsonl"))}

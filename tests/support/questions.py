@@ -1,0 +1,33 @@
+"""Tasks of plain questions for tests from outside: which numbers are asked, how often, with which keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+_TASK = """\
+task: {name}
+loader: interleaved
+dataset_path: {name}_data
+output_modalities: [text]
+metric_list:
+  - metric: exact_match
+metadata: {{version: 1.0}}
+"""
+
+
+def write_questions(folder: Path, name: str, numbers: Iterable[int], more: str = "") -> Path:
+    """A task that asks ``question N`` for each number; ``more`` are further lines of its file. Returns the folder."""
+    rows = ({"id": str(n), "input": f"question {n}", "reference": f"answer {n}"} for n in numbers)
+    return write_task(folder, name, rows, more=more)
+
+
+def write_task(folder: Path, name: str, rows: Iterable[Mapping[str, Any]], more: str = "") -> Path:
+    """A task of given rows."""
+    data = folder / f"{name}_data"
+    data.mkdir(parents=True, exist_ok=True)
+    (data / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / f"{name}.yaml").write_text(_TASK.format(name=name) + more)
+    return folder

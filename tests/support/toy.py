@@ -1,0 +1,297 @@
+"""Toys for tests of the engine: samples, tasks, backends, metrics and programs that are small, real and offline.
+
+``registered`` makes the toys known as plugins, as an installed distribution would: the metrics ``toy_yes``,
+``toy_pair`` and ``toy_verdict``, the backends ``toy``, ``toy_local`` and ``toy_agent``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import signal
+import struct
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.aggregate import mean
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, text_part
+from mmeval.errors import UsageError
+from mmeval.media import Media
+from mmeval.metric import load_metric, metric
+from mmeval.program import Ask, Call, Program, Role, ask_one, join, single
+from mmeval.records import GenerationParams, Message, Request, Response, Sample, Score, Trial, user
+from mmeval.task import Task, TaskMetric
+from tests.support.task_folder import installed
+
+_PLUGINS = """
+[mmeval.metrics]
+toy_yes = tests.support.toy:toy_yes
+toy_pair = tests.support.toy:toy_pair
+toy_verdict = tests.support.toy:toy_verdict
+
+[mmeval.protocols]
+toy_turns = tests.support.toy:three_turns
+
+[mmeval.model_backends]
+toy = tests.support.toy:Toy
+toy_local = tests.support.toy:ToyLocal
+toy_agent = tests.support.toy:ToyAgent
+"""
+
+
+@contextmanager
+def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The toys as plugins, until the block ends."""
+    with installed(site, monkeypatch, {"toys": {}}, more=_PLUGINS):
+        yield
+
+
+def picture(colour: int = 0) -> Media:
+    """A PNG of one pixel, just made."""
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(b"\0" + colour.to_bytes(3, "big"))),
+        (b"IEND", b""),
+    )
+    data = b"\x89PNG\r\n\x1a\n"
+    for kind, body in chunks:
+        data += struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    return Media.from_bytes(data)
+
+
+def reply(text: str, *media: Media) -> Response:
+    return Response(output=Interleaved.from_reply(text, media))
+
+
+def request(text: str = "question 0", *media: Media, **params: Any) -> Request:
+    return Request((user(text, *media),), GenerationParams(**params))
+
+
+def sample(id: str = "s0", text: str = "question 0", answer: str = "answer 0", **metadata: Any) -> Sample:
+    return Sample(id, (user(text),), (Interleaved.from_text(answer),), metadata)
+
+
+def samples(count: int) -> list[Sample]:
+    """``question 0`` with the reference ``answer 0``, and so on."""
+    return [sample(f"s{i}", f"question {i}", f"answer {i}") for i in range(count)]
+
+
+class Rows:
+    """A data set in memory."""
+
+    fingerprint = "rows"
+
+    def __init__(self, rows: Sequence[Sample]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self._rows)
+
+
+def task(
+    name: str = "toy",
+    rows: Sequence[Sample] | int = 3,
+    *,
+    metrics: Sequence[str] = ("exact_match",),
+    switches: Mapping[str, Any] | None = None,
+    protocol: Callable[[Ask], Program[Interleaved]] = single,
+    params: GenerationParams | None = None,
+    **more: Any,
+) -> Task:
+    """A task whose samples are their own prompts. ``switches`` are those of every metric."""
+    dataset = Rows(samples(rows) if isinstance(rows, int) else rows)
+    return Task(
+        name=name,
+        alias=name,
+        version="1",
+        file=Path(f"{name}.yaml"),
+        config={"task": name},
+        dataset=lambda: dataset,
+        prompt=lambda row: row.input,
+        protocol=protocol,
+        protocol_name="single",
+        wanted=lambda row: ("text",),
+        params=params or GenerationParams(),
+        metrics=tuple(TaskMetric(load_metric(metric).bind(switches), mean) for metric in metrics),
+        **more,
+    )
+
+
+# --- programs ----------------------------------------------------------------------------------------------------
+
+
+def three_turns(ask: Ask) -> Program[Interleaved]:
+    """Three turns; each prompt carries the answers before it."""
+    answers: list[Interleaved] = []
+    for turn in range(3):
+        earlier = [Message("assistant", answer) for answer in answers]
+        answer = yield from ask_one(ask.call((*ask.messages, *earlier, user(f"turn {turn}"))))
+        answers.append(answer.require())
+    return join(answers)
+
+
+def asks(*texts: str, role: str = "model", **params: Any) -> Program[list[str]]:
+    """One call after the other; returns the texts of the replies, or the kinds of their errors."""
+    said = []
+    for text in texts:
+        got = yield from ask_one(Call(role, request(text, **params)))
+        said.append(got.response.error.kind if got.response.error is not None else got.text)
+    return said
+
+
+# --- backends ----------------------------------------------------------------------------------------------------
+
+
+class Toy:
+    """Answers ``question 7`` with ``answer 7``, and what ``answers`` says to whatever else it is asked.
+
+    ``asked`` holds the requests it got; ``log`` is a file that gets a line for each. While the file ``broken`` exists,
+    requests that contain its first line fail with the kind of error in its second.
+    """
+
+    provenance: Mapping[str, Any] = {"library": "1"}
+
+    def __init__(
+        self,
+        *,
+        model: str = "toy-1",
+        log: str = "",
+        broken: str = "",
+        delay: float = 0.0,
+        answers: Callable[[Request], Response] | None = None,
+        takes: str = "text+image",
+    ) -> None:
+        self.identity = {"backend": "toy", "model": model}
+        self.capabilities = Capabilities.of(takes.split("+"), ("text", "image"))
+        self.asked: list[Request] = []
+        self.closed = 0
+        self._model, self._log, self._broken, self._delay = model, log, broken, delay
+        self._answers = answers or self._usual
+
+    async def generate(self, request: Request) -> Response:
+        self.asked.append(request)
+        if self._log:
+            with Path(self._log).open("a") as file:
+                file.write(f"{asked_text(request)}|{request.seed}\n")
+        await asyncio.sleep(self._delay)
+        if self._broken and Path(self._broken).exists():
+            mark, kind = Path(self._broken).read_text().split("\n")[:2]
+            if mark in asked_text(request):
+                return Response.failed(kind, "broken")  # type: ignore[arg-type]  # the test names a real kind
+        return self._answers(request)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+    def _usual(self, request: Request) -> Response:
+        text = asked_text(request)
+        if "met?" in text:
+            return reply("yes" if self._model != "toy-strict" else "no")
+        return reply(text.replace("question", "answer"))
+
+
+def asked_text(request: Request) -> str:
+    """The words of the last message."""
+    return request.messages[-1].content.text
+
+
+class ToyLocal:
+    """A local model: answers in batches, whose sizes are in ``batches``. It fails on a batch with ``bad`` in it, and
+    runs out of memory when more than ``memory`` requests come at once."""
+
+    capabilities = Capabilities.of(("text",), ("text",))
+    provenance: Mapping[str, Any] = {}
+
+    def __init__(self, max_batch_size: int = 4, memory: int = 100, seconds: float = 0.0) -> None:
+        self.identity = {"backend": "toy_local"}
+        self.max_batch_size = max_batch_size
+        self.batches: list[list[str]] = []
+        self._memory, self._seconds = memory, seconds
+
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        texts = [asked_text(request) for request in requests]
+        self.batches.append(texts)
+        time.sleep(self._seconds)
+        if len(requests) > self._memory:
+            raise RuntimeError("CUDA out of memory")
+        for position, text in reversed(list(enumerate(texts))):
+            if "bad" in text:
+                raise ValueError("bad row")
+            yield position, reply(text.replace("question", "answer"))
+
+    async def close(self) -> None:
+        pass
+
+
+class ToyAgent:
+    """Asks the role ``helper`` for a draft and then to better it; a picture of its own stands beside the answer."""
+
+    capabilities = Capabilities.of(("text",), ("text", "image"))
+    provenance: Mapping[str, Any] = {}
+
+    def __init__(self, version: str = "1") -> None:
+        self.identity = {"backend": "toy_agent", "version": version}
+
+    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]:
+        helper = role("helper")
+        draft = yield from ask_one(helper.ask(f"draft: {asked_text(request)}"))
+        final = yield from ask_one(helper.ask(f"better: {draft.require().text}"))
+        return Response(output=final.require())
+
+    async def close(self) -> None:
+        pass
+
+
+# --- metrics -----------------------------------------------------------------------------------------------------
+
+
+@metric(range=(0, 1), version="1", source="made for tests", profiles={"official": {"word": "oui"}})
+def toy_yes(trial: Trial, *, word: str = "yes") -> Score:
+    """1 when the answer holds the word, else 0. Some answers make it misbehave, each in the way that they name."""
+    assert trial.output is not None
+    text = trial.output.text
+    if "raise" in text:
+        raise ValueError("no such luck")
+    if "die" in text:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "hang" in text:
+        time.sleep(30)
+    if "exit" in text:
+        raise SystemExit("enough")
+    if "odd" in text:
+        return Score(0.5, evidence={"set": {1, 2}})
+    return Score(math.nan if "nan" in text else float(word in text), evidence={"word": word})
+
+
+@metric(range=(0, 1), version="1", source="made for tests", outputs=("toy_first", "toy_second"))
+def toy_pair(trial: Trial) -> Mapping[str, float]:
+    """Two numbers at once."""
+    assert trial.output is not None
+    return {"toy_first": 1.0, "toy_second": float(len(trial.output.text) % 2)}
+
+
+@metric(range=(0, 1), version="1", source="made for tests")
+def toy_verdict(trial: Trial, judge: Role, *, question: str = "met?") -> Program[Score]:
+    """1 when the judge says yes to the answer, 0 when it says no; unscored without a verdict."""
+    assert trial.output is not None
+    said = yield from ask_one(judge.ask(trial.output, text_part(f" {question}")))
+    words = said.require().text
+    if words not in ("yes", "no"):
+        return Score.unscored(f"the judge said {words!r}")
+    return Score(float(words == "yes"))
+
+
+def refuse(_request: Request) -> Response:
+    """An answer function for calls that must never be made."""
+    raise UsageError("this must not be asked")

@@ -1,0 +1,115 @@
+"""What is imported when: a command pays for what it uses, and the core knows no benchmark."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {"numpy", "PIL", "torch", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"}
+RUN = ("--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--limit", "2", "--output_path", "runs")
+BENCHMARK = re.compile(r"(?<![a-z0-9])(unim|unima|mmmg|isg|mme[-_ ]?unify|ueval)(?![a-z0-9])", re.IGNORECASE)
+
+
+RECORDER = """
+import os, sys
+
+class Recorder:
+    def find_spec(self, name, path=None, target=None):
+        with open(os.environ["IMPORTS_LOG"], "a") as log:
+            log.write(name + "\\n")
+
+sys.meta_path.insert(0, Recorder())
+"""
+"""Notes every import, by statement or by importlib, in a command and in its worker processes."""
+
+
+def imported(words: Sequence[str], cwd: Path) -> set[str]:
+    """Every module that a Python command imports after its start."""
+    log, start = cwd / "imports.log", cwd / "start"
+    start.mkdir(exist_ok=True)
+    (start / "sitecustomize.py").write_text(RECORDER)
+    log.write_text("")
+    environ = os.environ | {"IMPORTS_LOG": str(log), "PYTHONPATH": str(start)}
+    done = subprocess.run([sys.executable, *words], cwd=cwd, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(log.read_text().split())
+
+
+def third_party(words: Sequence[str], cwd: Path) -> set[str]:
+    """The top-level packages among them that are neither ours nor Python's; what is not installed does not count."""
+    packages = {name.partition(".")[0] for name in imported(words, cwd)} - {*sys.stdlib_module_names, "mmeval"}
+    return {name for name in packages if importlib.util.find_spec(name) is not None}
+
+
+def of_ours(modules: set[str], package: str) -> set[str]:
+    return {name for name in modules if name.startswith(f"{package}.")}
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        (["-c", "import mmeval"], set()),
+        (["-m", "mmeval", "--version"], set()),
+        (["-m", "mmeval", "--help"], set()),
+        (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml"}),
+    ],
+    ids=["import mmeval", "--version", "--help", "ls tasks"],
+)
+def test_a_light_command_imports_only_what_is_allowed(words: list[str], allowed: set[str], tmp_path: Path) -> None:
+    assert third_party(words, tmp_path) <= allowed
+
+
+def test_listing_tasks_loads_no_plugin(tmp_path: Path) -> None:
+    modules = imported(["-m", "mmeval", "ls", "tasks"], tmp_path)
+
+    assert "mmeval.taskindex" in modules
+    for group in ("metrics", "model_backends", "loaders"):
+        assert of_ours(modules, f"mmeval.{group}") == set()
+
+
+def test_an_import_by_any_means_is_noticed(tmp_path: Path) -> None:
+    by_hand = "import importlib; importlib.import_module('soundfile')"
+
+    assert "soundfile" in third_party(["-c", by_hand], tmp_path)
+
+
+def test_a_run_of_the_reference_imports_no_heavy_package(tmp_path: Path) -> None:
+    assert third_party(["-m", "mmeval", *RUN], tmp_path) & HEAVY == set()
+
+
+def test_a_run_loads_the_plugins_that_it_names_and_no_other(tmp_path: Path) -> None:
+    modules = imported(["-m", "mmeval", *RUN], tmp_path)
+
+    assert of_ours(modules, "mmeval.model_backends") == {"mmeval.model_backends.reference"}
+    assert "mmeval.metrics.structure.strict_structure" in modules
+    assert of_ours(modules, "mmeval.metrics.text") == set()
+    assert of_ours(modules, "mmeval.tasks.mmmg") == set()
+
+
+def mentions() -> Iterator[str]:
+    """Each place inside the core whose file name or text names a benchmark."""
+    for file in sorted((ROOT / "mmeval").rglob("*")):
+        if file.is_dir() or "__pycache__" in file.parts:
+            continue
+        where = file.relative_to(ROOT)
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        yield from (f"{where}:{at}: {line.strip()}" for at, line in enumerate(lines, 1) if BENCHMARK.search(line))
+        if BENCHMARK.search(file.name):
+            yield str(where)
+
+
+def test_the_core_names_no_benchmark() -> None:
+    assert list(mentions()) == []
+
+
+@pytest.mark.parametrize("text", ["the UniM folder", "mmmg_audio", "ISG-Bench", "mme_unify", "MME-Unify", "ueval"])
+def test_a_benchmark_is_recognised_however_it_is_spelt(text: str) -> None:
+    assert BENCHMARK.search(text)
