@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from mmeval.backend import BatchBackend
-from mmeval.records import Request, Response
+from mmeval.records import ErrorKind, Request, Response
 
 SHORT_WAIT = 0.02
 """Seconds that a call waits for company when some trials are busy elsewhere."""
@@ -86,9 +86,11 @@ class Batcher:
             self._consider(loop)
 
 
-def answer_batch(
-    backend: BatchBackend, requests: Sequence[Request], deliver: Callable[[int, Response], None]
-) -> None:
+Deliver = Callable[[int, Response], None]
+"""Takes the response of a row of a batch, by its position."""
+
+
+def answer_batch(backend: BatchBackend, requests: Sequence[Request], deliver: Deliver) -> None:
     """Answer every request once. After an error in a batch its open rows are asked again: in halves when memory ran
     out, else one by one, so that one bad row never takes its neighbours with it."""
     open_rows = dict(enumerate(requests))
@@ -104,15 +106,18 @@ def answer_batch(
         return
     positions = sorted(open_rows)
     if len(requests) == 1:
-        kind = "out_of_memory" if _out_of_memory(error) else "internal"
+        kind: ErrorKind = "out_of_memory" if _out_of_memory(error) else "internal"
         deliver(positions[0], Response.failed(kind, f"{type(error).__name__}: {error}"))
         return
     step = max(1, len(requests) // 2) if _out_of_memory(error) else 1
     for start in range(0, len(positions), step):
         part = positions[start : start + step]
-        answer_batch(
-            backend, [requests[p] for p in part], lambda i, response, part=part: deliver(part[i], response)
-        )
+        answer_batch(backend, [requests[p] for p in part], _at(part, deliver))
+
+
+def _at(positions: Sequence[int], deliver: Deliver) -> Deliver:
+    """Deliver the rows of a smaller batch under their positions in the whole."""
+    return lambda row, response: deliver(positions[row], response)
 
 
 def _out_of_memory(error: Exception) -> bool:

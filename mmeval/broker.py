@@ -197,7 +197,8 @@ class Broker:
         return await self._drive(program, scope, "", share=scope.share)
 
     async def _drive(self, program: Program[T], scope: Scope, prefix: str, *, share: bool) -> T:
-        step, sent = 0, None
+        step = 0
+        sent: Reply | list[Reply] | None = None
         while True:
             try:
                 asked = program.send(sent)
@@ -227,14 +228,15 @@ class Broker:
 
     async def _call(self, call: Call, scope: Scope, path: str, shared: bool) -> Reply:
         occurrence = self._occurrence(call, scope)
-        return self._note(call, scope, path, *await self._answer(call, scope, path, shared, occurrence))
+        return self._note(call, scope, path, await self._answer(call, scope, path, shared, occurrence))
 
     @staticmethod
     def _occurrence(call: Call, scope: Scope) -> int:
         return scope.occurrence(f"{call.role}/{call.request.digest}")
 
     @staticmethod
-    def _note(call: Call, scope: Scope, path: str, key: str, response: Response, line: bytes) -> Reply:
+    def _note(call: Call, scope: Scope, path: str, answer: tuple[str, Response, bytes]) -> Reply:
+        key, response, line = answer
         scope.exchanges.append(Exchange(path, call.role, call.request.digest, response))
         scope.lines.append(line)
         scope.keys.append(key)

@@ -17,7 +17,7 @@ from mmeval.dataset import Dataset, DataSource, Loader
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError, did_you_mean
 from mmeval.media import path_inside
 from mmeval.metric import BoundMetric, Metric, load_metric
-from mmeval.program import Ask, Program
+from mmeval.program import Program
 from mmeval.prompt import (
     FunctionPrompt,
     InstructedPrompt,
@@ -27,6 +27,7 @@ from mmeval.prompt import (
     check_template,
     plain_prompt,
 )
+from mmeval.protocols import Ask
 from mmeval.records import GenerationParams, Sample
 from mmeval.task import Task, TaskMetric, TaskOverrides
 from mmeval.taskfile import TaskFile

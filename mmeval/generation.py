@@ -14,7 +14,8 @@ from mmeval.errors import ContentError, MissingDataError, MmevalError
 from mmeval.jobs import Job
 from mmeval.journal import forget_store
 from mmeval.judging import Judging
-from mmeval.program import Ask, CallFailed, Program, Role
+from mmeval.program import CallFailed, Program, Role
+from mmeval.protocols import Ask
 from mmeval.records import ErrorInfo, Trial
 from mmeval.report.progress import Progress
 from mmeval.scoring import Scorer, trial_line
@@ -36,6 +37,8 @@ class Tally:
     new: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    """The first failure of each kind, in its own words."""
 
 
 class Generation:
@@ -107,6 +110,7 @@ class Generation:
             self.tally.unsupported[error.message] += 1
         elif error is not None:
             self.tally.failed[error.kind] += 1
+            self.tally.examples.setdefault(error.kind, error.message)
         elif scope.replayed == len(scope.exchanges):
             self.tally.kept += 1
             return

@@ -52,7 +52,7 @@ def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
         raise StorageError(
             f"{path}: cannot be written ({error.strerror}); free space or choose another folder"
         ) from None
-    return file  # type: ignore[return-value]  # unbuffered files are raw, which has all that is used here
+    return file
 
 
 def _cut_torn_tail(path: Path) -> None:

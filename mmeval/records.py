@@ -279,7 +279,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Sample:
-    """One item of a task. ``metadata`` holds labels, rubrics and whatever a metric reads; it never reaches the model."""
+    """One item of a task. ``metadata`` holds labels, rubrics and whatever a metric reads; no model ever sees it."""
 
     id: str
     input: tuple[Message, ...]
@@ -384,7 +384,7 @@ class Score:
 class Result:
     """One number of a report: a metric over the trials of a task, or of one slice of it.
 
-    ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval; ``bounds`` are the values it would have if
+    ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval; ``bounds`` are those it would have if
     everything failed or unscored were worst, or best (None when the metric has no finite range). Where ``value`` is
     None nothing could be scored.
     """

@@ -1,4 +1,4 @@
-"""Scoring a run folder again: other metrics, switches or judges on the answers that are there; the model is not asked."""
+"""Scoring a run folder again: other metrics, switches or judges on the answers that it has; no model is asked."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from mmeval.taskyaml import Document
 
 @dataclass(frozen=True)
 class RescoreOptions:
-    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and which metrics are left out."""
+    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics."""
 
     folder: Path
-    overrides: TaskOverrides = TaskOverrides()
+    overrides: TaskOverrides = field(default_factory=TaskOverrides)
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     score_workers: int = 1
     max_connections: int = 64

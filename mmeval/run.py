@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 DEFAULT_RUN_ID = "default"
 SYNC_SECONDS = 10.0
+MAX_REASONS = 10
+"""So many kinds of reason are told one by one."""
 
 
 def run(selection: Selection, options: RunOptions, *, progress: Progress) -> RunOutcome:
@@ -86,8 +88,6 @@ class _Session:
 
     def run(self) -> RunOutcome:
         options = self._options
-        if options.fresh and (kept := set_aside(self._path)) is not None:
-            self._progress.note(f"starting over; the earlier run is kept in {kept}")
         plans = [scoring_plan(task, self._path / "media") for task in self._selection]
         with ExitStack() as stack:
             scorer: Scorer | None = None
@@ -95,16 +95,20 @@ class _Session:
                 scorer = Scorer(plans, options.score_workers, lambda position, rows: self._runs[position].deliver(rows))
                 stack.callback(scorer.close)
                 scorer.start()
+            backends = Backends({MODEL: options.model, **options.roles})
+            media = MediaStore(self._path / "media")
+            jobs = Plan(self._selection.tasks, options, media)
+            jobs.total()  # opens the data: what is missing is found before the folder is touched
+            if options.fresh and (kept := set_aside(self._path)) is not None:
+                self._progress.note(f"starting over; the earlier run is kept in {kept}")
             folder = RunFolder(self._path)
             stack.callback(folder.close)
-            journal = Journal(folder.journal, MediaStore(folder.media))
+            journal = Journal(folder.journal, media)
             stack.callback(journal.close)
-            backends = Backends({MODEL: options.model, **options.roles})
             self._describe(folder, backends, journal)
             for task, plan in zip(self._selection, plans, strict=True):
                 self._runs.append(task_run(self._path, task, plan, backends.named, scoring=not options.predict_only))
                 stack.callback(self._runs[-1].close)
-            jobs = Plan(self._selection.tasks, options, journal.media)
             tally = self._generate(jobs, self._broker(journal, backends), scorer)
             return self._outcome(jobs, tally, journal.since)
 
@@ -280,9 +284,18 @@ def unscored_complaints(results: Sequence[Result], folder: Path) -> Iterator[str
 def _lost(tally: Tally) -> Iterator[str]:
     if tally.failed:
         kinds = ", ".join(f"{kind} {count}" for kind, count in tally.failed.most_common())
-        yield f"{tally.failed.total()} trials failed ({kinds}); the same command asks them again"
-    for reason, count in tally.unsupported.most_common(5):
-        yield f"{count} trials were not asked: the model {reason}"
+        yield f"{_trials(tally.failed.total())} failed ({kinds}); the same command asks them again"
+        for kind, message in tally.examples.items():
+            yield f"the first {kind} failure: {message}"
+    reasons = tally.unsupported.most_common()
+    for reason, count in reasons[:MAX_REASONS]:
+        yield f"{_trials(count)} not asked: the model {reason}"
+    if rest := sum(count for _, count in reasons[MAX_REASONS:]):
+        yield f"{_trials(rest)} not asked for {len(reasons) - MAX_REASONS} other reasons; --log_samples lists them"
+
+
+def _trials(count: int) -> str:
+    return f"{count} trial" if count == 1 else f"{count} trials"
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

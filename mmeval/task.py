@@ -11,7 +11,8 @@ from mmeval.aggregate import Aggregator
 from mmeval.content import Interleaved, PartKind
 from mmeval.dataset import Dataset
 from mmeval.metric import BoundMetric
-from mmeval.program import Ask, Program
+from mmeval.program import Program
+from mmeval.protocols import Ask
 from mmeval.records import GenerationParams, Message, Sample
 
 

@@ -38,7 +38,7 @@ def imported(words: Sequence[str], cwd: Path) -> set[str]:
     (start / "sitecustomize.py").write_text(RECORDER)
     log.write_text("")
     environ = os.environ | {"IMPORTS_LOG": str(log), "PYTHONPATH": str(start)}
-    done = subprocess.run([sys.executable, *words], cwd=cwd, env=environ, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, *words], cwd=cwd, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return set(log.read_text().split())
 

@@ -48,9 +48,7 @@ def asked(server: MockServer) -> int:
 # --- the same command again --------------------------------------------------------------------------------------------
 
 
-def test_shipped_tasks_end_with_zero_and_say_what_the_model_cannot_be_asked(
-    server: MockServer, tmp_path: Path
-) -> None:
+def test_shipped_tasks_end_with_zero_and_say_what_the_model_cannot_be_asked(server: MockServer, tmp_path: Path) -> None:
     done = mmeval(*SHIPPED, *openai(server, outputs=EVERY_KIND), "--output_path", tmp_path)
     assert done.code == 0, done.err
     counts = results(tmp_path)["mmeval"]["counts"]
@@ -65,9 +63,7 @@ def test_what_a_model_cannot_be_asked_is_neither_zero_nor_failed(server: MockSer
     assert asked(server) == 0
     [row] = results(tmp_path)["mmeval"]["results"][:1]
     assert (row["value"], row["n"], row["unsupported"]) == (None, 24, 24)
-    assert done.warnings == [
-        "24 trials were not asked: the model gives no audio; gives one kind a call, text+audio wanted"
-    ]
+    assert done.warnings == ["24 trials not asked: the model gives no audio; gives one kind a call, text+audio wanted"]
 
 
 @pytest.mark.parametrize("outputs", ["text", EVERY_KIND], ids=["most is unsupported", "most is asked"])

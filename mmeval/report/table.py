@@ -111,7 +111,7 @@ def _rows(alias: str, version: str, depth: int, results: Sequence[Result], note:
 
 
 def _slice_by_slice(results: Sequence[Result]) -> list[Result]:
-    """The whole first, then each slice with all of its metrics. Only the first breakdown of a task is shown: the others,
+    """The whole first, then each slice with all its metrics. Only the first breakdown of a task is shown: the others,
     often dozens of lines, are in the results file."""
     keys = [result.slice.partition("=")[0] for result in results if result.slice]
     results = [result for result in results if not result.slice or result.slice.partition("=")[0] == keys[0]]

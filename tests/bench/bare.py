@@ -1,4 +1,7 @@
-"""The yardstick: the shortest aiohttp loop that asks the same questions. ``python bare.py URL CONNECTIONS ROWS.jsonl N``."""
+"""The yardstick: the shortest aiohttp loop that asks the same.
+
+python bare.py URL CONNECTIONS ROWS.jsonl N
+"""
 
 import asyncio
 import json

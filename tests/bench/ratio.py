@@ -68,8 +68,8 @@ class Figure:
         return self.value >= self.goal if self.at_least else self.value <= self.goal
 
     def row(self) -> str:
-        sign = "≥" if self.at_least else "≤"
-        return f"| {self.name} | {self.value:.2f}{self.unit} | {sign} {self.goal:g}{self.unit} | {'yes' if self.met else 'NO'} |"
+        sign, met = "≥" if self.at_least else "≤", "yes" if self.met else "NO"
+        return f"| {self.name} | {self.value:.2f}{self.unit} | {sign} {self.goal:g}{self.unit} | {met} |"
 
 
 def measure(command: Sequence[str], *, memory: bool = False) -> Measured:
@@ -164,7 +164,10 @@ class Bench:
         for _ in range(self.pairs):
             bare = self._asking(self.bare(connections, count))
             ours = self._asking(self.ours(connections, count))
-            seen = f"bare {count / bare.active:.0f}/s ({bare.wall:.2f} s), mmeval {count / ours.active:.0f}/s ({ours.wall:.2f} s)"
+            seen = (
+                f"bare {count / bare.active:.0f}/s ({bare.wall:.2f} s), "
+                f"mmeval {count / ours.active:.0f}/s ({ours.wall:.2f} s)"
+            )
             print(f"  {connections} connections, {count} samples: {seen}", file=sys.stderr)
             pairs.append((bare, ours))
         return pairs

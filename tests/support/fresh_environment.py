@@ -122,9 +122,7 @@ class FreshEnvironment:
     def run(self, *words: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run a command of this environment (``python``, ``mmeval``) with nothing of ours in its variables."""
         command = [str(self.folder / "bin" / words[0]), *words[1:]]
-        return subprocess.run(
-            command, cwd=cwd, env=clean_environ() | environ, capture_output=True, text=True, check=False
-        )
+        return subprocess.run(command, cwd=cwd, env=clean_environ() | environ, capture_output=True, text=True)
 
 
 def clean_environ() -> dict[str, str]:
@@ -139,6 +137,6 @@ def _top_level(installed: Distribution) -> Iterator[Path]:
 
 
 def _succeed(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=clean_environ())
+    done = subprocess.run(command, capture_output=True, text=True, env=clean_environ())
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout

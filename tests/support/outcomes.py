@@ -10,7 +10,7 @@ from mmeval.dataset import Dataset
 from mmeval.metric import Metric
 from mmeval.metric import metric as describe
 from mmeval.options import RunCounts, RunOutcome
-from mmeval.program import single
+from mmeval.protocols import single
 from mmeval.records import GenerationParams, Result, Sample, Trial, user
 from mmeval.task import Group, Selection, Task, TaskMetric
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mmeval.backend import SampleBackend, create_backend
-from mmeval.program import Ask, Call, Reply, Role
+from mmeval.program import Call, Reply, Role
+from mmeval.protocols import Ask
 from mmeval.records import Sample, Trial
 from mmeval.task import Task, TaskOverrides
 from mmeval.taskindex import select

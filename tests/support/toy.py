@@ -26,7 +26,8 @@ from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.metric import load_metric, metric
-from mmeval.program import Ask, Call, Program, Role, ask_one, join, single
+from mmeval.program import Call, Program, Role, ask_one
+from mmeval.protocols import Ask, join, single
 from mmeval.records import GenerationParams, Message, Request, Response, Sample, Score, Trial, user
 from mmeval.task import Task, TaskMetric
 from tests.support.task_folder import installed

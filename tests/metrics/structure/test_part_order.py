@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_a_medium_that_came_beside_the_text_counts_in_both_profiles() -> None:
     ids=["label", "one word", "another key", "switch first", "references last"],
 )
 def test_where_the_accepted_orders_come_from(
-    metadata: dict[str, object], target: Sequence[str], switches: dict[str, object], accepted: list[str]
+    metadata: dict[str, object], target: Sequence[str], switches: dict[str, Any], accepted: list[str]
 ) -> None:
     score = score_of(part_order, trial("x <<image1>>", target, metadata=metadata), **switches)
 

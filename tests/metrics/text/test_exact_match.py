@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mmeval.content import Interleaved, Part, text_part
@@ -26,7 +28,7 @@ from tests.support.trials import score_of, trial
     ],
 )
 def test_it_compares_texts_as_the_switches_say(
-    answer: str, target: str | list[str], switches: dict[str, bool], value: int
+    answer: str, target: str | list[str], switches: dict[str, Any], value: int
 ) -> None:
     assert score_of(exact_match, trial(answer, target), **switches).value == value
 

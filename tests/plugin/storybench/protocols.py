@@ -1,7 +1,8 @@
 """An episode of three turns whose prompts carry the earlier answers and pictures."""
 
 from mmeval.content import Interleaved
-from mmeval.program import Ask, Program, ask_one, join
+from mmeval.program import Program, ask_one
+from mmeval.protocols import Ask, join
 from mmeval.records import message
 
 

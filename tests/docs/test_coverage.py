@@ -1,0 +1,173 @@
+"""What exists is documented, and what is documented exists."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmeval import errors, plugins, taskschema
+from mmeval.cli import metric, score, validate
+from mmeval.cli.flags import BY_NAME, FLAGS, REFUSED
+from mmeval.cli.parser import Parser, add_flags
+from mmeval.cli.verbs import VERBS
+from mmeval.metric import load_metric
+from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.placeholders import SPELLINGS
+from mmeval.records import ERROR_KINDS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+NOT_OURS = {"quick", "limti"}
+"""Flags on these pages that mmeval does not have: one of ``tests/bench/ratio.py``, and a mistake that is shown."""
+
+TASK_KEYS = {*taskschema.TaskKeys.model_fields, *taskschema.GroupKeys.model_fields, "include"}
+ENTRY_KEYS = {*taskschema.MetricKeys.model_fields, *taskschema.GroupMetricKeys.model_fields}
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def in_code(text: str) -> set[str]:
+    """What stands between single backticks."""
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+def ours(group: plugins.Group) -> list[str]:
+    return [entry.name for entry in plugins.entries(group) if plugins.distribution_of(entry) == "mmeval"]
+
+
+@pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag.name)
+def test_every_flag_of_run_is_in_the_page_of_the_command_line(flag: object) -> None:
+    name, short = getattr(flag, "name", ""), getattr(flag, "short", "")
+    shown = f"| `--{name}`, `-{short}` |" if short else f"| `--{name}` |"
+
+    assert shown in page("command-line.md")
+
+
+def test_every_refused_flag_is_in_the_page_of_the_command_line() -> None:
+    assert {f"--{name}" for name in REFUSED} - in_code(page("command-line.md")) == set()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_flag_on_a_page_exists(path: Path) -> None:
+    written = set(re.findall(r"(?<![\w-])--([a-z][a-z_-]*)", path.read_text()))
+
+    assert written - known_flags() - NOT_OURS == set()
+
+
+def known_flags() -> set[str]:
+    found = {*BY_NAME, *REFUSED, "help", "version"}
+    for verb in (metric, validate, score):
+        parser = Parser("mmeval", "")
+        verb.configure(parser)
+        found |= {option[2:] for option in parser._option_string_actions if option.startswith("--")}
+    return found
+
+
+@pytest.mark.parametrize("verb", [metric, validate, score], ids=lambda verb: verb.__name__.rpartition(".")[2])
+def test_every_flag_of_a_verb_is_in_its_row(verb: object) -> None:
+    name = getattr(verb, "__name__", "").rpartition(".")[2]
+    parser = Parser("mmeval", "")
+    getattr(verb, "configure")(parser)  # noqa: B009  modules have no type that says so
+    if not parser.knows("--verbosity"):
+        add_flags(parser, [BY_NAME["verbosity"]])
+    row = next(line for line in page("command-line.md").splitlines() if line.startswith(f"| `{name}` | `--"))
+
+    shown = {word for word in in_code(row) if word.startswith("--")}
+    assert shown == {option for option in parser._option_string_actions if option.startswith("--")} - {"--help"}
+
+
+def test_every_verb_is_in_the_page_of_the_command_line() -> None:
+    assert all(f"| `{verb}` |" in page("command-line.md") for verb in VERBS)
+
+
+@pytest.mark.parametrize("name", ["first-run.md", "command-line.md"])
+def test_every_exit_code_is_explained(name: str) -> None:
+    codes = {value for key, value in vars(errors).items() if key.startswith("EXIT_")}
+
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page(name), re.MULTILINE)} == codes
+
+
+@pytest.mark.parametrize("key", sorted(TASK_KEYS | ENTRY_KEYS))
+def test_every_key_of_task_files_is_in_their_page(key: str) -> None:
+    assert any(f"`{key}`" in line for line in page("task-files.md").splitlines() if line.startswith("|"))
+
+
+def test_every_refused_key_is_in_the_page_of_task_files() -> None:
+    assert set(taskschema.REFUSED) - in_code(page("task-files.md")) == set()
+
+
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [
+        ("mmeval.metrics", "metrics.md"),
+        ("mmeval.aggregators", "metrics.md"),
+        ("mmeval.model_backends", "backends.md"),
+        ("mmeval.protocols", "task-files.md"),
+        ("mmeval.loaders", "task-files.md"),
+    ],
+)
+def test_every_plugin_of_ours_is_in_its_page(group: plugins.Group, name: str) -> None:
+    assert ours(group)
+    assert set(ours(group)) - in_code(page(name)) == set()
+
+
+@pytest.mark.parametrize("name", sorted(set(ours("mmeval.metrics")) - {"sts", "les"}))
+def test_every_switch_of_a_metric_is_in_the_page_of_metrics(name: str) -> None:
+    assert set(load_metric(name).switches) - in_code(page("metrics.md")) == set()
+
+
+def test_every_argument_of_the_backend_openai_is_in_its_page() -> None:
+    assert set(inspect.signature(OpenAIBackend).parameters) - in_code(page("backends.md")) == set()
+
+
+def test_every_group_of_plugins_is_in_the_page_of_extending() -> None:
+    assert set(plugins.GROUPS) - in_code(page("extending.md")) == set()
+
+
+def test_every_spelling_of_placeholders_is_in_the_page_of_concepts() -> None:
+    assert set(SPELLINGS) - in_code(page("concepts.md")) == set()
+
+
+def test_every_kind_of_error_is_in_the_page_of_writing_a_backend() -> None:
+    assert set(ERROR_KINDS) - in_code(page("writing-a-backend.md")) == set()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(path: Path) -> None:
+    assert [link for link in links(path) if not leads(path, link)] == []
+
+
+def links(path: Path) -> Iterator[str]:
+    for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if "://" not in link:
+            yield link
+
+
+def leads(path: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = path.parent / name if name else path
+    return target.is_file() and (not anchor or anchor in anchors(target))
+
+
+def anchors(path: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_in_the_index() -> None:
+    listed = {(DOCS / link).resolve() for link in links(DOCS / "index.md")}
+
+    assert {path for path in DOCS.rglob("*.md") if path.name != "index.md"} - listed == set()
+
+
+def test_the_first_result_of_the_read_me_is_that_of_make_demo() -> None:
+    recipe = next(line for line in (ROOT / "Makefile").read_text().splitlines() if "-m mmeval " in line)
+
+    assert f"$ python {recipe.strip().removeprefix('$(BIN)/python ')}\n" in (ROOT / "README.md").read_text()

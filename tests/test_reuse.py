@@ -1,0 +1,244 @@
+"""What may be answered from what was answered before: never another question, never another model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Ended, environment, mmeval, openai, results, run_folder, score_files
+from tests.support.lm_eval_reader import latest, read_samples
+from tests.support.mock_openai_server import MockServer
+from tests.support.questions import write_task
+from tests.support.story_tasks import write_story_tasks
+from tests.support.tiny_media import picture
+
+ROWS = 4
+PROMPT = 'prompt: "Look: {{ input }}"\n'
+
+
+@pytest.fixture
+def server() -> Iterator[MockServer]:
+    with MockServer() as running:
+        yield running
+
+
+@dataclass
+class Asking:
+    """A task with a picture in each question, and the command that runs it."""
+
+    folder: Path
+    server: MockServer
+    model: dict[str, str] = field(default_factory=lambda: {"model": "m", "outputs": "text+image"})
+    flags: list[str] = field(default_factory=lambda: ["--model_tag", "same"])
+    env: dict[str, str] = field(default_factory=dict)
+
+    def write(self) -> None:
+        rows = [
+            {
+                "id": str(i),
+                "input": {"text": f"What is {i} in <<image1>>?", "media": {"image1": f"{i}.png"}},
+                "reference": "a cat",
+            }
+            for i in range(ROWS)
+        ]
+        write_task(self.folder, "look", rows, more=PROMPT)
+        for i in range(ROWS):
+            (self.folder / "look_data" / f"{i}.png").write_bytes(picture(size=(4 + i, 4)))
+
+    def replace(self, old: str, new: str) -> None:
+        file = self.folder / "look.yaml"
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+
+    def run(self, *flags: str | Path) -> Ended:
+        return mmeval(
+            *("--tasks", "look", "--include_path", self.folder, "--output_path", self.folder / "runs"),
+            *openai(self.server, **self.model),
+            *self.flags,
+            *flags,
+            env=environment(**self.env),
+        )
+
+    @property
+    def asked(self) -> int:
+        return int(self.server.stats()["requests"])
+
+
+@pytest.fixture
+def asking(server: MockServer, tmp_path: Path) -> Asking:
+    made = Asking(tmp_path, server)
+    made.write()
+    return made
+
+
+def another_byte(asking: Asking) -> None:
+    medium = asking.folder / "look_data" / "2.png"
+    content = bytearray(medium.read_bytes())
+    content[-20] ^= 1
+    medium.write_bytes(content)
+
+
+def fake_library_version(asking: Asking) -> None:
+    """The next processes believe that aiohttp was upgraded."""
+    site = asking.folder / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(
+        "import importlib.metadata as m\n"
+        "known = m.version\n"
+        "m.version = lambda name: '999.9' if name == 'aiohttp' else known(name)\n"
+    )
+    asking.env["PYTHONPATH"] = str(site)
+
+
+def moved(asking: Asking) -> None:
+    """The data set under another name, its media under other names."""
+    data = asking.folder / "look_data"
+    rows = (data / "test.jsonl").read_text().replace(".png", ".again.png")
+    (data / "test.jsonl").write_text(rows)
+    for medium in data.glob("*.png"):
+        medium.rename(medium.with_suffix(".again.png"))
+    data.rename(asking.folder / "elsewhere")
+    asking.replace("dataset_path: look_data", "dataset_path: elsewhere")
+
+
+Change = Callable[[Asking], object]
+
+ANOTHER_MODEL: dict[str, tuple[Change, str]] = {
+    "model": (lambda a: a.model.update(model="m2"), 'model.model "m" -> "m2"'),
+    "revision": (lambda a: a.model.update(revision="abc"), 'model.revision "" -> "abc"'),
+    "outputs": (lambda a: a.model.update(outputs="text"), "model.outputs"),
+    "endpoint": (lambda a: a.model.update(endpoint="auto"), 'model.endpoint "chat" -> "auto"'),
+    "seed": (lambda a: a.flags.extend(("--seed", "7")), "seed 0 -> 7"),
+}
+ANOTHER_QUESTION: dict[str, tuple[Change, int]] = {
+    "prompt": (lambda a: a.replace("Look: ", "Look well: "), ROWS),
+    "wanted modality": (lambda a: a.replace("[text]", "[text, image]"), ROWS),
+    "generation parameter": (lambda a: a.flags.extend(("--gen_kwargs", "temperature=0.5")), ROWS),
+    "system instruction": (lambda a: a.flags.extend(("--system_instruction", "Be brief.")), ROWS),
+    "one byte of one medium": (another_byte, 1),
+}
+NO_CHANGE: dict[str, Change] = {
+    "library": fake_library_version,
+    "time limit": lambda a: a.model.update(timeout="99"),
+    "connections": lambda a: a.flags.extend(("--max_connections", "2")),
+    "key": lambda a: a.env.update(OPENAI_API_KEY="sk-another-key-0123456789"),
+    "place and names of the data": moved,
+    "label of the task": lambda a: a.replace("task: look\n", "task: look\ntask_alias: Look!\n"),
+}
+MISSES = {name: (change, ROWS) for name, (change, _) in ANOTHER_MODEL.items()} | ANOTHER_QUESTION
+
+
+def params(table: dict[str, tuple[Change, object]]) -> list[object]:
+    return [pytest.param(*row, id=name) for name, row in table.items()]
+
+
+@pytest.mark.parametrize(("change", "named"), params({**ANOTHER_MODEL}))
+def test_another_model_is_refused_in_the_same_folder_and_the_field_is_named(
+    change: Change, named: str, asking: Asking
+) -> None:
+    assert asking.run().code == 0
+    before = score_files(asking.folder)
+    change(asking)
+    refused = asking.run()
+    assert refused.code == 2
+    assert named in refused.error
+    assert all(way in refused.error for way in ("--model_tag", "--run_id", "--fresh"))
+    assert asking.asked == ROWS
+    assert score_files(asking.folder) == before
+
+
+@pytest.mark.parametrize(("change", "new"), params({**ANOTHER_QUESTION}))
+def test_another_question_is_asked_anew_and_never_answered_by_the_old_one(
+    change: Change, new: int, asking: Asking
+) -> None:
+    assert asking.run("--log_samples").code == 0
+    old = answers(asking)
+    change(asking)
+    again = asking.run("--log_samples")
+    assert again.code == 0, again.err
+    assert asking.asked == asking.server.stats()["unique"] == ROWS + new
+    assert sum(a != b for a, b in zip(old, answers(asking), strict=True)) == new
+    assert results(asking.folder)["n-samples"]["look"]["effective"] == ROWS
+
+
+@pytest.mark.parametrize(("change", "new"), params({**MISSES}))
+def test_a_change_misses_the_answers_that_runs_share(change: Change, new: int, asking: Asking) -> None:
+    cache = asking.folder / "cache"
+    assert asking.run("--use_cache", cache, "--run_id", "one").code == 0
+    change(asking)
+    two = asking.run("--use_cache", cache, "--run_id", "two")
+    assert two.code == 0, two.err
+    assert asking.asked == ROWS + new
+
+
+@pytest.mark.parametrize("change", NO_CHANGE.values(), ids=NO_CHANGE)
+def test_what_changes_no_answer_keeps_every_answer(change: Change, asking: Asking) -> None:
+    cache = asking.folder / "cache"
+    assert asking.run("--use_cache", cache).code == 0
+    change(asking)
+    same_folder = asking.run()
+    other_folder = asking.run("--use_cache", cache, "--run_id", "two")
+    assert (same_folder.code, other_folder.code) == (0, 0), same_folder.err + other_folder.err
+    assert same_folder.lines[0].endswith("nothing new to ask")
+    assert asking.asked == ROWS
+
+
+def test_an_upgraded_library_is_recorded(asking: Asking) -> None:
+    asking.run()
+    fake_library_version(asking)
+    asking.run()
+    record = json.loads((run_folder(asking.folder / "runs", "same") / "run.json").read_text())
+    versions = [session["provenance"]["model"]["aiohttp"] for session in record["sessions"]]
+    assert versions[1] == "999.9" != versions[0]
+
+
+@pytest.mark.parametrize("way_out", ["--model_tag", "--run_id"])
+def test_the_ways_out_that_a_refusal_names_keep_both_runs(way_out: str, asking: Asking) -> None:
+    asking.run()
+    asking.model["revision"] = "abc"
+    assert asking.run(way_out, "other").code == 0
+    assert asking.asked == 2 * ROWS
+    assert len(list((asking.folder / "runs").glob("*/*/run.json"))) == 2
+
+
+def test_fresh_starts_over_and_keeps_what_was_there(asking: Asking) -> None:
+    asking.run()
+    asking.model["revision"] = "abc"
+    over = asking.run("--fresh")
+    assert over.code == 0, over.err
+    assert asking.asked == 2 * ROWS
+    assert len(list((asking.folder / "runs").glob("same/*/journal"))) == 2
+
+
+def test_fresh_with_arguments_that_cannot_be_used_leaves_the_run_where_it_is(asking: Asking) -> None:
+    asking.run()
+    asking.model["timeout"] = "never"
+    assert asking.run("--fresh").code == 2
+    del asking.model["timeout"]
+    assert asking.run().lines[0].endswith("nothing new to ask")
+    assert asking.asked == ROWS
+
+
+def test_a_changed_step_of_an_episode_is_refused_by_name(server: MockServer, tmp_path: Path) -> None:
+    tasks = write_story_tasks(tmp_path / "tasks", 1)
+    arguments = ["--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "runs"]
+    model = openai(server, outputs="text+image")
+    assert mmeval(*arguments, *model).code == 0
+    rows = tasks / "data" / "turns.jsonl"
+    rows.write_text(rows.read_text().replace("Go on, with", "Go on now, with"))
+    before = server.stats()["requests"]
+    refused = mmeval(*arguments, *model)
+    assert refused.code == 2
+    assert "step 1 of tale_turns/t0/" in refused.error
+    assert "--fresh" in refused.error
+    assert server.stats()["requests"] == before
+
+
+def answers(asking: Asking) -> list[object]:
+    [file] = latest(asking.folder / "runs")[1].values()
+    return [row["resps"] for row in read_samples(file)]
