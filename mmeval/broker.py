@@ -224,7 +224,7 @@ class Broker:
                 ]
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None
-        return [self._note(call, scope, p, *task.result()) for call, p, task in zip(calls, paths, tasks, strict=True)]
+        return [self._note(call, scope, p, task.result()) for call, p, task in zip(calls, paths, tasks, strict=True)]
 
     async def _call(self, call: Call, scope: Scope, path: str, shared: bool) -> Reply:
         occurrence = self._occurrence(call, scope)

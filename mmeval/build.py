@@ -66,6 +66,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         params=_params(file, given),
         metrics=tuple(_metric(file, position, given, roles) for position in _positions(file, given)),
         repeats=given.repeats or keys.repeats,
+        partial_output=keys.partial_output,
         missing_output=keys.missing_output,
         cluster_key=keys.cluster_key,
         breakdown=tuple(keys.breakdown),

@@ -1,22 +1,22 @@
 """Every exception that mmeval raises on purpose, and the exit code each one means.
 
-    MmevalError                 1   something unexpected; the message still says what to do
-    ├── UsageError              2   a flag, a task file or a run folder that cannot be used as asked
-    │   ├── TaskFileError           a YAML file, with file and line
-    │   ├── UnknownNameError        a task, metric, backend ... that nobody registered; offers near names
-    │   ├── AmbiguousNameError      a name that two installed plugins claim
-    │   ├── IdentityChangedError    the run folder was made by another model or with other settings
-    │   ├── ReplayMismatchError     a journalled step was asked with another request
-    │   └── RunLockedError          another process is writing in this run folder
-    ├── MissingError            4   a key, an extra, data, that has to be supplied first
-    │   ├── MissingExtraError       a package of an optional extra
-    │   └── MissingDataError        a file, a data set, a credential
-    ├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
-    ├── ContentError            1   a medium that cannot be read, or is larger than its limit
-    │   ├── CorruptMediaError
-    │   └── MediaLimitError
-    ├── StorageError            1   the run folder cannot be written: disk full, read-only
-    └── Interrupted           130   the user stopped the run; everything that was answered is kept
+MmevalError                 1   something unexpected; the message still says what to do
+├── UsageError              2   a flag, a task file or a run folder that cannot be used as asked
+│   ├── TaskFileError           a YAML file, with file and line
+│   ├── UnknownNameError        a task, metric, backend ... that nobody registered; offers near names
+│   ├── AmbiguousNameError      a name that two installed plugins claim
+│   ├── IdentityChangedError    the run folder was made by another model or with other settings
+│   ├── ReplayMismatchError     a journalled step was asked with another request
+│   └── RunLockedError          another process is writing in this run folder
+├── MissingError            4   a key, an extra, data, that has to be supplied first
+│   ├── MissingExtraError       a package of an optional extra
+│   └── MissingDataError        a file, a data set, a credential
+├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
+├── ContentError            1   a medium that cannot be read, or is larger than its limit
+│   ├── CorruptMediaError
+│   └── MediaLimitError
+├── StorageError            1   the run folder cannot be written: disk full, read-only
+└── Interrupted           130   the user stopped the run; everything that was answered is kept
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class UnknownNameError(UsageError):
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.what, self.name = what, name
         message = f"unknown {what} {name!r}{did_you_mean(name, known)}"
-        super().__init__(f"{message}. {hint}" if hint else message)
+        stop = "" if message.endswith("?") else "."
+        super().__init__(f"{message}{stop} {hint}" if hint else message)
 
     def __reduce__(self) -> tuple[object, ...]:
         return MmevalError, (str(self),)

@@ -20,11 +20,10 @@ from mmeval.records import ErrorInfo, Trial
 from mmeval.report.progress import Progress
 from mmeval.scoring import Scorer, trial_line
 from mmeval.standing import Standing, standing
-from mmeval.taskrun import TaskRun
+from mmeval.taskrun import MODEL, TaskRun
 
 log = logging.getLogger(__name__)
 
-MODEL = "model"
 SPARE_LANES = 8
 """Trials beyond the connections: their prompts are built while every connection is busy."""
 
@@ -37,6 +36,8 @@ class Tally:
     new: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
+    partial: Counter[str] = field(default_factory=Counter)
+    """Trials asked without some wanted kinds, by those kinds, where the task allows it."""
     examples: dict[str, str] = field(default_factory=dict)
     """The first failure of each kind, in its own words."""
 
@@ -90,7 +91,7 @@ class Generation:
         output: Interleaved | None = None
         error: ErrorInfo | None = None
         try:
-            output = _parsed(await self._broker.run(_program(job), scope), run)
+            output = _parsed(await self._broker.run(_program(job, run), scope), run)
         except CallFailed as failed:
             error = failed.error
         except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
@@ -102,6 +103,8 @@ class Generation:
             error = ErrorInfo("internal", f"{type(defect).__name__}: {defect}")
         trial = Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
         self._count(scope, error)
+        if run.task.partial_output and error is None:
+            self._count_left_out(run, job)
         _record(job, run, trial, scope)
         await self._score(job, run, trial, scope)
 
@@ -117,6 +120,12 @@ class Generation:
         else:
             self.tally.new += 1
         self._progress.advance(ok=error is None or error.kind == "unsupported")
+
+    def _count_left_out(self, run: TaskRun, job: Job) -> None:
+        asked = run.wanted(job.sample)
+        left_out = [kind for kind in run.task.wanted(job.sample) if kind not in asked]
+        if left_out:
+            self.tally.partial[" or ".join(left_out)] += 1
 
     async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope) -> None:
         digest = trial.digest
@@ -137,15 +146,15 @@ class Generation:
 
     def _standing(self, job: Job) -> Standing:
         try:
-            program = _program(job)
+            program = _program(job, self._runs[job.position])
         except Exception:
             return "open"  # it fails again when it is its turn, and is recorded there
         return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
 
 
-def _program(job: Job) -> Program[Interleaved]:
+def _program(job: Job, run: TaskRun) -> Program[Interleaved]:
     task, sample = job.task, job.sample
-    return task.protocol(Ask(sample, task.prompt(sample), task.wanted(sample), task.params, Role(MODEL)))
+    return task.protocol(Ask(sample, task.prompt(sample), run.wanted(sample), task.params, Role(MODEL)))
 
 
 def _parsed(output: Interleaved, run: TaskRun) -> Interleaved:

@@ -26,7 +26,7 @@ class RunOptions:
     model: BackendSpec
     output_path: Path
     run_id: str = ""
-    """Empty: made from what is run, so that the same command finds its own folder again."""
+    """Empty: ``default``, so that the same command finds its own folder again."""
     model_tag: str = ""
     fresh: bool = False
     seed: int = 0

@@ -86,7 +86,10 @@ def _find(group: Group, name: str) -> EntryPoint:
         found = tuple(entry for entry in found if distribution_of(entry) == re.sub(r"[-_.]+", "-", owner).lower())
     if not found:
         what = group.removeprefix("mmeval.").removesuffix("s").replace("_", " ")
-        hint = "" if registered else "No plugin of this kind is installed: run pip install -e . in the checkout."
+        listed = "backends" if group == "mmeval.model_backends" else group.removeprefix("mmeval.")
+        hint = f"'mmeval ls {listed}' lists them"
+        if not registered:
+            hint = "No plugin of this kind is installed: run pip install -e . in the checkout"
         raise UnknownNameError(what, name, registered, hint)
     if len(found) > 1:
         owners = " and ".join(sorted(distribution_of(entry) for entry in found))

@@ -18,7 +18,7 @@ from mmeval.broker import Broker, RoleRuntime
 from mmeval.cache import ResponseCache
 from mmeval.digest import digest
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError
-from mmeval.generation import MODEL, SPARE_LANES, Generation, Tally
+from mmeval.generation import SPARE_LANES, Generation, Tally
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
@@ -31,7 +31,7 @@ from mmeval.scoring import Scorer
 from mmeval.standing import Standing
 from mmeval.summary import group_results, task_results
 from mmeval.task import Selection, Task
-from mmeval.taskrun import TaskRun, scoring_plan, task_run
+from mmeval.taskrun import MODEL, TaskRun, scoring_plan, task_run
 
 log = logging.getLogger(__name__)
 
@@ -287,6 +287,8 @@ def _lost(tally: Tally) -> Iterator[str]:
         yield f"{_trials(tally.failed.total())} failed ({kinds}); the same command asks them again"
         for kind, message in tally.examples.items():
             yield f"the first {kind} failure: {message}"
+    for kinds, count in tally.partial.most_common():
+        yield f"{_trials(count)} asked without {kinds}, which the model does not give, and scored on the rest"
     reasons = tally.unsupported.most_common()
     for reason, count in reasons[:MAX_REASONS]:
         yield f"{_trials(count)} not asked: the model {reason}"

@@ -63,8 +63,8 @@ class RunFolder:
         if not file.is_file():
             return {}
         try:
-            record: dict[str, Any] = json.loads(file.read_bytes())
-        except ValueError as error:
+            record: dict[str, Any] = dict(json.loads(file.read_bytes()).items())
+        except (ValueError, AttributeError) as error:
             raise UsageError(f"{file}: is damaged ({error}); restore it, or start over with --fresh") from None
         if record.get("format", 0) > FORMAT_VERSION:
             raise UsageError(

@@ -68,6 +68,8 @@ class Task:
     params: GenerationParams
     metrics: tuple[TaskMetric, ...]
     repeats: int = 1
+    partial_output: bool = False
+    """Whether a model that gives only some of the wanted kinds is asked for those; else its samples are unsupported."""
     missing_output: float | None = None
     """The score of an answer that came but is empty, where the benchmark defines one; None: such an answer is scored
     by the metric like any other."""

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmeval.backend import AnyBackend
+from mmeval.content import PartKind
 from mmeval.digest import digest
 from mmeval.metric import BoundMetric
 from mmeval.program import Role
-from mmeval.records import GenerationParams, Trial
+from mmeval.records import GenerationParams, Sample, Trial
 from mmeval.runfolder import TaskRecords
 from mmeval.scoreset import ScoreSet
 from mmeval.scoring import ScoringPlan
 from mmeval.task import Task
 
+MODEL = "model"
+"""The role under test."""
+
 
 @dataclass(frozen=True)
 class TaskRun:
-    """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role."""
+    """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role; ``gives`` are the kinds that
+    the model under test can give (None: it is not asked)."""
 
     task: Task
     plan: ScoringPlan
     records: TaskRecords
     scores: ScoreSet | None = None
     judged: tuple[BoundMetric, ...] = ()
-    spellings: tuple[str, ...] = field(default=())
+    spellings: tuple[str, ...] = ()
+    gives: frozenset[PartKind] | None = None
+
+    def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
+        """The kinds to ask for. Where the task allows a partial output, those that the model can give; all of them
+        when it can give none, so that the sample is found unsupported."""
+        kinds = self.task.wanted(sample)
+        if not self.task.partial_output or self.gives is None:
+            return kinds
+        return tuple(kind for kind in kinds if kind in self.gives) or kinds
 
     def role(self, name: str) -> Role:
         """A role as the task's programs see it, with the generation parameters that the task file gives it."""
@@ -54,11 +68,12 @@ class TaskRun:
 def task_run(
     folder: Path, task: Task, plan: ScoringPlan, backends: Mapping[str, AnyBackend], *, scoring: bool = True
 ) -> TaskRun:
-    """A task's place in a run folder. ``backends`` are the roles that judge: a score set is keyed by who they are."""
+    """A task's place in a run folder. ``backends`` are the run's by role: a score set is keyed by who judges."""
     judged = tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable)
     scores = ScoreSet(folder, task.name, score_definition(task, backends)) if scoring and task.metrics else None
     spellings = tuple(task.config.get("placeholders") or ())
-    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings)
+    gives = frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
+    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings, gives)
 
 
 def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:

@@ -185,6 +185,7 @@ class TaskKeys(_Keys):
         Field(min_length=1),
         AfterValidator(_is_unique),
     ] = ["text"]
+    partial_output: bool = False
     placeholders: Annotated[list[Annotated[str, AfterValidator(_is_spelling)]], AfterValidator(_is_unique)] = []
     filter: Annotated[dict[str, Any], AfterValidator(_is_filter)] = {}
     breakdown: Names = []

@@ -226,7 +226,7 @@ def test_fresh_with_arguments_that_cannot_be_used_leaves_the_run_where_it_is(ask
 
 def test_a_changed_step_of_an_episode_is_refused_by_name(server: MockServer, tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", 1)
-    arguments = ["--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "runs"]
+    arguments: list[str | Path] = ["--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "runs"]
     model = openai(server, outputs="text+image")
     assert mmeval(*arguments, *model).code == 0
     rows = tasks / "data" / "turns.jsonl"

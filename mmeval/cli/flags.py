@@ -142,7 +142,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "run_id", "", _WHERE, values.text, "", "options.run_id",
-        "name of the run's folder (made from what is run)", "NAME",
+        "name of the run's folder (default)", "NAME",
     ),
     Flag(
         "model_tag", "", _WHERE, values.text, "", "options.model_tag",
@@ -237,5 +237,5 @@ HARMLESS: dict[str, tuple[str, ...]] = {
 }
 """Values of refused flags that ask for what is done anyway."""
 
-OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL", "MMEVAL_CACHE_DIR")
+OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL",)
 """Variables of mmeval that are no flags."""

@@ -113,7 +113,7 @@ def _refuse_judged(metric: Metric) -> None:
     if metric.judged:
         raise UsageError(
             f"the metric {metric.name!r} asks {' and '.join(metric.roles) or 'a role'}, so it needs a run: name it in "
-            "a task's metric_list and give the role a backend (--judge, --role)"
+            "a task's metric_list and give the role a backend (--role)"
         )
 
 

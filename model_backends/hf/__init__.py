@@ -8,7 +8,9 @@ from mmeval.errors import UsageError
 
 
 class HFBackend:
-    """Says what to use instead. Takes any argument, so that this message is the one that is read.
+    """Local Hugging Face models: not in this version; says what to use instead.
+
+    Takes any argument, so that this message is the one that is read.
 
     Raises UsageError always.
     """

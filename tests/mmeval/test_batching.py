@@ -5,6 +5,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import pytest
+
+from mmeval import batching as batching_module
 from mmeval.batching import SHORT_WAIT, Batcher, answer_batch
 from mmeval.records import Request, Response
 from tests.support.in_loop import in_loop
@@ -24,6 +27,18 @@ async def asked(batcher: Batcher, *texts: str, trial: str = "") -> list[str]:
     """Ask at the same time, each text for a trial of its own unless one is given."""
     calls = [batcher.ask(request(text), trial or f"trial {i}") for i, text in enumerate(texts)]
     return [said(response) for response in await asyncio.gather(*calls)]
+
+
+async def asked_behind(batcher: Batcher, backend: ToyLocal, first: str, *texts: str) -> None:
+    """Ask the texts while the first one is being answered."""
+    backend.gate.clear()
+    tasks = [asyncio.create_task(asked(batcher, first))]
+    await asyncio.sleep(0)
+    tasks.append(asyncio.create_task(asked(batcher, *texts)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    backend.gate.set()
+    await asyncio.gather(*tasks)
 
 
 def said(response: Response) -> str:
@@ -57,24 +72,30 @@ async def test_a_smaller_batch_can_be_asked_for_but_not_a_larger_one() -> None:
         assert [len(batch) for batch in backend.batches] == batches
 
 
+@pytest.fixture
+def _no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes, goes for another reason than that it has waited long enough."""
+    monkeypatch.setattr(batching_module, "SHORT_WAIT", 1000)
+
+
+@pytest.mark.usefixtures("_no_timer")
 @in_loop
 async def test_a_batch_goes_when_every_live_trial_waits() -> None:
     backend = ToyLocal(max_batch_size=64)
     with batching(backend, live=2) as batcher:
-        began = time.monotonic()
         await asked(batcher, "a", "b")
 
     assert [len(batch) for batch in backend.batches] == [2]
-    assert time.monotonic() - began < SHORT_WAIT
 
 
+@pytest.mark.usefixtures("_no_timer")
 @in_loop
 async def test_calls_of_one_trial_count_it_once() -> None:
     # An agent that asks twice at the same time is one trial: the other may still bring company.
     backend = ToyLocal(max_batch_size=64)
     with batching(backend, live=2) as batcher:
         first = asyncio.create_task(asked(batcher, "a", "b", trial="agent"))
-        await asyncio.sleep(SHORT_WAIT / 10)
+        await asyncio.sleep(0.01)
         await asyncio.gather(first, asked(batcher, "c", trial="other"))
 
     assert [sorted(batch) for batch in backend.batches] == [["a", "b", "c"]]
@@ -92,22 +113,18 @@ async def test_a_call_waits_for_company_only_a_short_time() -> None:
 
 @in_loop
 async def test_what_comes_while_a_batch_is_answered_makes_the_next_one() -> None:
-    backend = ToyLocal(max_batch_size=8, seconds=0.05)
+    backend = ToyLocal(max_batch_size=8)
     with batching(backend, live=1) as batcher:
-        first = asyncio.create_task(asked(batcher, "a"))
-        await asyncio.sleep(0.02)
-        await asyncio.gather(first, *(asked(batcher, text) for text in "bcd"))
+        await asked_behind(batcher, backend, "a", "b", "c", "d")
 
     assert [sorted(batch) for batch in backend.batches] == [["a"], ["b", "c", "d"]]
 
 
 @in_loop
 async def test_rows_of_like_length_share_a_batch() -> None:
-    backend = ToyLocal(max_batch_size=2, seconds=0.02)
+    backend = ToyLocal(max_batch_size=2)
     with batching(backend, live=1) as batcher:
-        first = asyncio.create_task(asked(batcher, "first"))
-        await asyncio.sleep(0.01)
-        await asyncio.gather(first, asked(batcher, "long" * 9, "s", "long" * 8, "sh"))
+        await asked_behind(batcher, backend, "first", "long" * 9, "s", "long" * 8, "sh")
 
     assert backend.batches == [["first"], ["s", "sh"], ["long" * 8, "long" * 9]]
 

@@ -148,7 +148,7 @@ def test_bundled_samples_are_asked_of_all_tasks_at_once(folder: Path) -> None:
     ],
 )
 def test_a_metric_that_no_chosen_task_has_is_refused(folder: Path, overrides: TaskOverrides, flag: str) -> None:
-    with pytest.raises(UnknownNameError, match=rf"did you mean \"exact_match\"\?. {flag} takes a metric"):
+    with pytest.raises(UnknownNameError, match=rf"did you mean \"exact_match\"\? {flag} takes a metric"):
         select(["one"], [folder], overrides)
 
 

@@ -11,6 +11,7 @@ import math
 import os
 import signal
 import struct
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -209,21 +210,23 @@ def asked_text(request: Request) -> str:
 
 class ToyLocal:
     """A local model: answers in batches, whose sizes are in ``batches``. It fails on a batch with ``bad`` in it, and
-    runs out of memory when more than ``memory`` requests come at once."""
+    runs out of memory when more than ``memory`` requests come at once. Each batch waits until ``gate`` is open."""
 
     capabilities = Capabilities.of(("text",), ("text",))
     provenance: Mapping[str, Any] = {}
 
-    def __init__(self, max_batch_size: int = 4, memory: int = 100, seconds: float = 0.0) -> None:
+    def __init__(self, max_batch_size: int = 4, memory: int = 100) -> None:
         self.identity = {"backend": "toy_local"}
         self.max_batch_size = max_batch_size
         self.batches: list[list[str]] = []
-        self._memory, self._seconds = memory, seconds
+        self.gate = threading.Event()
+        self.gate.set()
+        self._memory = memory
 
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         texts = [asked_text(request) for request in requests]
         self.batches.append(texts)
-        time.sleep(self._seconds)
+        self.gate.wait(10)
         if len(requests) > self._memory:
             raise RuntimeError("CUDA out of memory")
         for position, text in reversed(list(enumerate(texts))):

@@ -84,7 +84,7 @@ def test_no_examples_in_the_prompt_may_be_asked_for_because_there_are_none() -> 
 
 
 def test_a_variable_that_nothing_reads_is_told() -> None:
-    warnings = unknown_variables({"MMEVAL_LIMITS": "5", "MMEVAL_LIMIT": "5", "MMEVAL_CACHE_DIR": "x", "HOME": "/"})
+    warnings = unknown_variables({"MMEVAL_LIMITS": "5", "MMEVAL_LIMIT": "5", "MMEVAL_LOG_LEVEL": "INFO", "HOME": "/"})
 
     assert len(warnings) == 1
     assert 'MMEVAL_LIMITS has no effect; did you mean "MMEVAL_LIMIT"' in warnings[0]

@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval import broker as broker_module
+from mmeval.backend import AnyBackend
+from mmeval.broker import BackendDownError, Broker, KeyRefusedError, RoleRuntime, Scope
+from mmeval.errors import MissingDataError, ReplayMismatchError
+from mmeval.journal import Journal
+from mmeval.media import MediaStore
+from mmeval.model_backends.reference import ReferenceBackend
+from mmeval.program import Call, Program, ask_all, ask_one
+from mmeval.records import Request, Response
+from tests.support.in_loop import in_loop
+from tests.support.toy import Toy, ToyAgent, asked_text, asks, picture, reply, request, sample
+
+
+@asynccontextmanager
+async def brokered(folder: Path, retries: int = 0, seed: int = 0, **roles: AnyBackend) -> AsyncIterator[Broker]:
+    """A broker over a journal in a folder; the same folder again continues."""
+    journal = Journal(folder / "journal", MediaStore(folder / "media"))
+    broker = Broker(journal, seed=seed, reasoning_tags=("<think>", "</think>"))
+    broker.roles = {
+        name: RoleRuntime(backend, limit=8, retries=retries, live=lambda: 1) for name, backend in roles.items()
+    }
+    try:
+        yield broker
+    finally:
+        await broker.close()
+        journal.close()
+
+
+def scope(task: str = "t", id: str = "s0", repeat: int = 0, **more: Any) -> Scope:
+    return Scope(task, sample(id), repeat, **more)
+
+
+def failing(*kinds: str, after: Callable[[Request], Response] = lambda r: reply("at last"), **more: Any) -> Toy:
+    """Fails with these kinds of error, then answers."""
+    left = list(kinds)
+    return Toy(answers=lambda r: Response.failed(left.pop(0), "no", **more) if left else after(r))  # type: ignore[arg-type]
+
+
+def texts(backend: Toy) -> list[str]:
+    return [asked_text(asked) for asked in backend.asked]
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_module, "BACKOFF_BASE", 0.001)
+
+
+# --- what is shared ----------------------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_the_same_first_question_of_two_tasks_is_asked_once(tmp_path: Path) -> None:
+    model = Toy()
+    async with brokered(tmp_path, model=model) as broker:
+        both = [broker.run(asks("question 1"), scope(task)) for task in ("a", "b")]
+        assert await asyncio.gather(*both) == [["answer 1"], ["answer 1"]]
+        assert await broker.run(asks("question 1"), scope("c")) == ["answer 1"]
+
+    assert texts(model) == ["question 1"]
+
+
+@in_loop
+async def test_a_later_step_belongs_to_its_own_program(tmp_path: Path) -> None:
+    model = Toy()
+    async with brokered(tmp_path, model=model) as broker:
+        for task in ("a", "b"):
+            await broker.run(asks("question 1", "question 2"), scope(task))
+
+    assert texts(model) == ["question 1", "question 2", "question 2"]
+
+
+@in_loop
+async def test_repeats_are_asked_each_with_a_seed_of_its_own(tmp_path: Path) -> None:
+    model = Toy()
+    async with brokered(tmp_path, model=model) as broker:
+        for repeat in range(3):
+            await broker.run(asks("question 1"), scope(repeat=repeat))
+
+    assert len({asked.seed for asked in model.asked}) == 3
+
+
+@in_loop
+async def test_a_step_asked_again_draws_anew(tmp_path: Path) -> None:
+    model = Toy(answers=lambda asked: reply(str(asked.seed)))
+    async with brokered(tmp_path, model=model) as broker:
+        first, again = await broker.run(asks("question 1", "question 1", temperature=1.0), scope())
+
+    assert first != again
+
+
+@in_loop
+async def test_seeds_depend_on_the_run_and_on_what_is_asked_alone(tmp_path: Path) -> None:
+    seeds = []
+    for folder, seed, task in (("x", 0, "a"), ("y", 0, "b"), ("z", 1, "a")):
+        model = Toy()
+        async with brokered(tmp_path / folder, seed=seed, model=model) as broker:
+            await broker.run(asks("question 1"), scope(task))
+        seeds.append(model.asked[0].seed)
+
+    assert seeds[0] == seeds[1] != seeds[2]
+
+
+@in_loop
+async def test_a_backend_that_answers_from_the_sample_is_never_shared(tmp_path: Path) -> None:
+    async with brokered(tmp_path, model=ReferenceBackend()) as broker:
+        said = []
+        for id in ("a", "b"):
+            asked = Scope("t", sample(id, answer=f"truth of {id}"))
+            said.append(await broker.run(asks("question 1"), asked))
+
+    assert said == [["truth of a"], ["truth of b"]]
+
+
+@in_loop
+async def test_a_trial_that_waits_for_one_that_was_given_up_asks_itself(tmp_path: Path) -> None:
+    model = Toy(delay=0.05)
+    async with brokered(tmp_path, model=model) as broker:
+        first = asyncio.create_task(broker.run(asks("question 1"), scope("a")))
+        second = asyncio.create_task(broker.run(asks("question 1"), scope("b")))
+        await asyncio.sleep(0.01)
+        first.cancel()
+
+        assert await second == ["answer 1"]
+    assert len(model.asked) == 2
+
+
+# --- what is replayed --------------------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_after_a_crash_a_program_continues_with_its_first_missing_answer(tmp_path: Path) -> None:
+    stopped = Toy(answers=lambda r: reply("kept") if asked_text(r) != "c" else Response.failed("server", "no"))
+    async with brokered(tmp_path, model=stopped) as broker:
+        assert await broker.run(asks("a", "b", "c"), scope()) == ["kept", "kept", "server"]
+    model = Toy()
+    async with brokered(tmp_path, model=model) as broker:
+        again = scope()
+        assert await broker.run(asks("a", "b", "c"), again) == ["kept", "kept", "c"]
+
+    assert (texts(model), again.replayed, [e.path for e in again.exchanges]) == (["c"], 2, ["0", "1", "2"])
+
+
+@in_loop
+async def test_a_step_that_asks_something_else_than_before_is_named(tmp_path: Path) -> None:
+    async with brokered(tmp_path, model=Toy()) as broker:
+        await broker.run(asks("a", "b"), scope())
+        with pytest.raises(ReplayMismatchError, match=r"step 1 of t/s0/0 now asks something else.*--fresh"):
+            await broker.run(asks("a", "other"), scope())
+
+
+@in_loop
+async def test_another_backend_in_a_role_does_not_inherit_answers(tmp_path: Path) -> None:
+    for judge, said in ((Toy(model="toy-1"), "yes"), (Toy(model="toy-strict"), "no")):
+        async with brokered(tmp_path, judge=judge) as broker:
+            verdict = broker.run(asks("met?", role="judge"), scope(part="score", share=False))
+            assert await verdict == [said]
+
+
+@in_loop
+async def test_an_answer_keeps_its_media_and_its_hidden_reasoning_apart(tmp_path: Path) -> None:
+    model = Toy(answers=lambda r: reply("<think>hm</think>see <image1>", picture(4)))
+    async with brokered(tmp_path, model=model) as broker:
+        asked = scope()
+        await broker.run(asks("draw"), asked)
+        output = asked.exchanges[0].response.output
+
+        assert output is not None
+        assert [part.kind for part in output.parts] == ["reasoning", "text", "image"]
+        assert output.text == "see <image1>"
+        assert output.media()[0].path is not None
+
+
+# --- what fails --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["timeout", "connection", "server", "bad_reply"])
+@in_loop
+async def test_errors_of_the_way_are_tried_again(tmp_path: Path, kind: str) -> None:
+    model = failing(kind, kind)
+    async with brokered(tmp_path, retries=2, model=model) as broker:
+        assert await broker.run(asks("a"), scope()) == ["at last"]
+
+    assert len(model.asked) == 3
+
+
+@in_loop
+async def test_after_so_many_tries_a_call_has_failed(tmp_path: Path) -> None:
+    model = failing("server", "server", "server")
+    async with brokered(tmp_path, retries=1, model=model) as broker:
+        assert await broker.run(asks("a"), scope()) == ["server"]
+
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize("kind", ["bad_request", "too_long", "unsupported", "out_of_memory", "internal"])
+@in_loop
+async def test_errors_of_the_request_are_not_tried_again(tmp_path: Path, kind: str) -> None:
+    model = failing(kind)
+    async with brokered(tmp_path, retries=5, model=model) as broker:
+        assert await broker.run(asks("a"), scope()) == [kind]
+
+    assert len(model.asked) == 1
+
+
+@in_loop
+async def test_a_refusal_for_the_rate_slows_the_role_down_and_is_no_failed_try(tmp_path: Path) -> None:
+    model = failing(*["rate_limit"] * 4, retry_after=0.001)
+    async with brokered(tmp_path, retries=0, model=model) as broker:
+        assert await broker.run(asks("a"), scope()) == ["at last"]
+        assert broker.roles["model"].limiter.allowed < 8
+
+
+@in_loop
+async def test_a_refused_key_stops_everything_with_the_way_out(tmp_path: Path) -> None:
+    model = failing("auth")
+    async with brokered(tmp_path, retries=5, model=model) as broker:
+        for text in ("a", "b"):
+            with pytest.raises(KeyRefusedError, match="fix the key, then run the same command"):
+                await broker.run(asks(text), scope())
+
+    assert texts(model) == ["a"]
+
+
+@in_loop
+async def test_fifty_failures_in_a_row_mean_that_the_backend_is_gone(tmp_path: Path) -> None:
+    model = failing(*["connection"] * 99)
+    async with brokered(tmp_path, model=model) as broker:
+        for i in range(49):
+            assert await broker.run(asks(f"{i}"), scope()) == ["connection"]
+        for text in ("49", "50"):
+            with pytest.raises(BackendDownError, match="50 calls in a row failed"):
+                await broker.run(asks(text), scope())
+
+    assert len(model.asked) == 50
+
+
+@in_loop
+async def test_an_answer_in_between_starts_the_count_again(tmp_path: Path) -> None:
+    model = Toy(answers=lambda r: reply("fine") if asked_text(r) == "30" else Response.failed("server", "no"))
+    async with brokered(tmp_path, model=model) as broker:
+        for i in range(79):
+            await broker.run(asks(f"{i}"), scope())
+
+    assert len(model.asked) == 79
+
+
+@in_loop
+async def test_what_the_backend_cannot_take_is_not_sent(tmp_path: Path) -> None:
+    model = Toy(takes="text")
+    async with brokered(tmp_path, model=model) as broker:
+        asked = scope()
+        await broker.run(ask_one(Call("model", request("look", picture()))), asked)
+
+    error = asked.exchanges[0].response.error
+    assert error is not None
+    assert (error.kind, error.message, model.asked) == ("unsupported", "takes no image", [])
+
+
+@in_loop
+async def test_a_role_that_nobody_plays_is_unsupported(tmp_path: Path) -> None:
+    async with brokered(tmp_path, model=Toy()) as broker:
+        assert await broker.run(asks("a", role="captioner"), scope()) == ["unsupported"]
+
+
+@in_loop
+async def test_a_backend_that_raises_is_an_internal_error_of_that_call(tmp_path: Path) -> None:
+    def clumsy(_: Request) -> Response:
+        raise KeyError("oops")
+
+    async with brokered(tmp_path, model=Toy(answers=clumsy)) as broker:
+        asked = scope()
+        await broker.run(asks("a"), asked)
+
+    error = asked.exchanges[0].response.error
+    assert error is not None
+    assert (error.kind, error.message) == ("internal", "KeyError: 'oops'")
+
+
+# --- many at once, and within each other -------------------------------------------------------------------------
+
+
+@in_loop
+async def test_independent_calls_are_answered_in_their_order(tmp_path: Path) -> None:
+    def program() -> Program[list[str]]:
+        replies = yield from ask_all([Call("model", request(f"question {i}")) for i in (2, 1, 2)])
+        return [f"{reply.path} {reply.text}" for reply in replies]
+
+    model = Toy()
+    async with brokered(tmp_path, model=model) as broker:
+        assert await broker.run(program(), scope()) == ["0.0 answer 2", "0.1 answer 1", "0.2 answer 2"]
+    assert len({asked.seed for asked in model.asked}) == 3
+
+
+@in_loop
+async def test_when_one_of_several_calls_cannot_be_made_the_others_are_not_left_running(tmp_path: Path) -> None:
+    def gone(asked: Request) -> Response:
+        if asked_text(asked) == "bad":
+            raise MissingDataError("the file has gone")
+        return reply("fine")
+
+    def program() -> Program[None]:
+        yield from ask_all([Call("model", request(text)) for text in ("bad", "good")])
+
+    async with brokered(tmp_path, model=Toy(answers=gone)) as broker:
+        with pytest.raises(MissingDataError, match="the file has gone"):
+            await broker.run(program(), scope())
+        assert len(asyncio.all_tasks()) == 1 + 1  # this test, and what limits its time
+
+
+@in_loop
+async def test_an_agent_asks_other_roles_and_its_answer_counts_as_one_exchange(tmp_path: Path) -> None:
+    helper = Toy()
+    async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
+        asked = scope()
+        assert await broker.run(asks("question 1"), asked) == ["better: draft: answer 1"]
+
+    assert texts(helper) == ["draft: question 1", "better: draft: answer 1"]
+    assert [(e.path, e.role) for e in asked.exchanges] == [("0", "model")]
+
+
+@in_loop
+async def test_an_agent_stopped_half_way_continues_even_for_another_task_that_asks_the_same(tmp_path: Path) -> None:
+    stuck = Toy(answers=lambda r: reply("draft") if "draft:" in asked_text(r) else Response.failed("server", "no"))
+    async with brokered(tmp_path, model=ToyAgent(), helper=stuck) as broker:
+        with pytest.raises(Exception, match="server: no"):
+            await broker.run(asks("question 1"), scope("a"))
+    helper = Toy()
+    async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
+        assert await broker.run(asks("question 1"), scope("b")) == ["better: draft"]
+
+    assert texts(helper) == ["better: draft"]
+
+
+@in_loop
+async def test_an_agents_answer_is_replayed_without_its_helpers(tmp_path: Path) -> None:
+    for helper in (Toy(), Toy()):
+        async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
+            await broker.run(asks("question 1"), scope())
+
+    assert helper.asked == []
+
+
+@in_loop
+async def test_roles_that_share_a_backend_close_it_once(tmp_path: Path) -> None:
+    shared = Toy()
+    async with brokered(tmp_path, model=shared) as broker:
+        broker.roles["judge"] = broker.roles["model"]
+
+    assert shared.closed == 1

@@ -1,0 +1,54 @@
+"""Disks that misbehave: one that is full until it grows, and a folder that nobody can write to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+class SmallDisk:
+    """A disk of its own, mounted at ``path``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def remount(self, options: str) -> None:
+        _mount("-o", f"remount,{options}", str(self.path))
+
+
+@contextlib.contextmanager
+def small_disk(path: Path, *, kibibytes: int) -> Iterator[SmallDisk]:
+    """A disk of a given size. Skips the test where nothing may be mounted (a user other than root, most containers)."""
+    path.mkdir()
+    try:
+        _mount("-t", "tmpfs", "-o", f"size={kibibytes}k", "tmpfs", str(path))
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield SmallDisk(path)
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=True, capture_output=True)
+
+
+@contextlib.contextmanager
+def unwritable(path: Path) -> Iterator[Path]:
+    """A folder that the kernel lets nobody write to, root included."""
+    if os.geteuid() != 0:
+        path.mkdir(mode=0o555)
+        try:
+            yield path
+        finally:
+            path.chmod(0o755)
+        return
+    with small_disk(path, kibibytes=64) as disk:
+        disk.remount("ro")
+        yield path
+
+
+def _mount(*arguments: str) -> None:
+    subprocess.run(["mount", *arguments], check=True, capture_output=True)
