@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.content import media_part
+from mmeval.errors import UsageError
+from mmeval.jobs import Plan
+from mmeval.lines import from_line
+from mmeval.media import MediaStore
+from mmeval.options import BackendSpec, RunOptions
+from mmeval.records import Sample, message
+from mmeval.task import Task
+from tests.support.toy import picture, sample, task
+
+
+def plan(*tasks: Task, folder: Path = Path("unused"), **options: Any) -> Plan:
+    made = RunOptions(model=BackendSpec("reference"), output_path=folder, **options)
+    return Plan(tasks, made, MediaStore(folder / "media"))
+
+
+def chosen(of: Plan) -> list[tuple[str, str, int]]:
+    return [(job.task.name, job.sample.id, job.repeat) for job in of]
+
+
+def ids(of: Plan) -> list[str]:
+    return [job.sample.id for job in of]
+
+
+def levels(count: int) -> list[Sample]:
+    return [sample(f"s{i}", level="hard" if i % 2 else "easy") for i in range(count)]
+
+
+def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:
+    made = plan(task("a", 2, repeats=2), task("b", 1))
+
+    assert chosen(made) == [("a", "s0", 0), ("a", "s0", 1), ("a", "s1", 0), ("a", "s1", 1), ("b", "s0", 0)]
+    assert made.total() == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({"limit": 2}, ["s0", "s1"]),
+        ({"limit": 99}, [f"s{i}" for i in range(7)]),
+        ({"limit": 0.4}, ["s0", "s1", "s2"]),
+        ({"limit": 1.0}, ["s0"]),
+        ({"offset": 5}, ["s5", "s6"]),
+        ({"limit": 3, "offset": 5}, ["s5", "s6"]),
+        ({"offset": 9}, []),
+        ({"samples": {"toy": (6, 0)}}, ["s0", "s6"]),
+        ({"samples": {"toy": (6, 2)}, "limit": 1, "offset": 1}, ["s2", "s6"]),
+    ],
+    ids=str,
+)
+def test_limit_offset_and_named_samples_choose(options: dict[str, Any], left: list[str]) -> None:
+    made = plan(task(rows=7), **options)
+
+    assert ids(made) == left
+    assert made.total() == len(left)
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [({}, ["s1", "s3", "s5"]), ({"limit": 2}, ["s1", "s3"]), ({"offset": 1}, ["s3", "s5"])],
+    ids=str,
+)
+def test_a_filter_chooses_before_limit_and_offset(options: dict[str, Any], left: list[str]) -> None:
+    made = plan(task(rows=levels(6), filter={"level": "hard"}), **options)
+
+    assert ids(made) == left
+    assert made.total() >= len(left)
+
+
+@pytest.mark.parametrize("filter", [{"level": ["hard", "harder"]}, {"level": "hard"}], ids=str)
+def test_a_filter_takes_a_value_or_one_of_several(filter: dict[str, Any]) -> None:
+    assert ids(plan(task(rows=levels(2), filter=filter))) == ["s1"]
+
+
+def test_the_plan_knows_which_trials_belong_to_it() -> None:
+    made = plan(task(rows=4, repeats=2), offset=1, limit=2)
+    list(made)
+
+    wanted = made.chosen[0]
+    assert [index for index in range(4) if wanted(index, 1)] == [1, 2]
+    assert not wanted(1, 2)
+
+
+@pytest.mark.parametrize("index", [3, -1])
+def test_an_index_that_does_not_exist_is_refused_before_anything_is_asked(index: int) -> None:
+    made = plan(task(rows=3), samples={"toy": (0, index)})
+
+    with pytest.raises(UsageError, match=f"toy has 3 samples, so there is no index {index}"):
+        next(iter(made))
+
+
+def test_samples_of_a_task_that_is_not_run_are_refused() -> None:
+    with pytest.raises(UsageError, match="--samples names tasks that are not run: other"):
+        plan(task(), samples={"other": (0,)})
+
+
+def test_a_job_carries_its_sample_as_a_line() -> None:
+    (job,) = plan(task(rows=[sample(level="hard")]))
+
+    assert Sample.from_json(from_line(job.sample_line), Path()) == job.sample
+
+
+def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(tmp_path: Path) -> None:
+    loose = Sample("s", (message("user", picture(3)),), (message("user", media_part(picture(4))).content,))
+    (job,) = plan(task(rows=[loose]), folder=tmp_path)
+
+    kept = Sample.from_json(from_line(job.sample_line), tmp_path / "media")
+    media = [*kept.input[0].content.media(), *kept.references[0].media()]
+    assert [medium.read() for medium in media] == [picture(3).data, picture(4).data]

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.records import Result
+from mmeval.scoreset import ScoreSet
+from mmeval.summary import group_results, task_results
+from mmeval.task import Group, GroupMetric, Task
+from tests.support.toy import task
+
+
+def row(index: int, value: float | None = None, **more: Any) -> dict[str, Any]:
+    """A score row; without a value its score is missing."""
+    scores = {} if value is None else {"exact_match": {"value": value, "status": "scored"}}
+    return {"i": index, "n": 0, "s": f"s{index}", "d": "d", "status": "ok", "scores": scores, **more}
+
+
+def results(run: Path, of: Task, *rows: Mapping[str, Any]) -> list[Result]:
+    scores = ScoreSet(run, of.name, {"outputs": ["exact_match"]})
+    for one in rows:
+        scores.add(json.dumps(one).encode() + b"\n")
+    scores.finish()
+    return task_results(of, scores, lambda index, repeat: index < 100)
+
+
+def named(task_name: str, value: float | None, scored: int = 10, metric: str = "m") -> Result:
+    return Result(task_name, metric, value, n=10, scored=scored)
+
+
+def test_a_task_has_one_result_a_metric_over_the_wanted_trials(tmp_path: Path) -> None:
+    (result,) = results(tmp_path, task(), row(0, 1), row(1, 0), row(100, 0))
+
+    assert (result.task, result.metric, result.value, result.n) == ("toy", "exact_match", 0.5, 2)
+
+
+def test_a_breakdown_adds_a_result_for_each_level(tmp_path: Path) -> None:
+    of = task(breakdown=("level", "tag"))
+    found = results(
+        tmp_path,
+        of,
+        row(0, 1, labels={"level": "hard", "tag": ["a", "b"]}),
+        row(1, 0, labels={"level": "easy", "tag": ["b"]}),
+    )
+
+    assert {result.slice: (result.value, result.n) for result in found} == {
+        "": (0.5, 2),
+        "level=easy": (0.0, 1),
+        "level=hard": (1.0, 1),
+        "tag=a": (1.0, 1),
+        "tag=b": (0.5, 2),
+    }
+
+
+def test_what_was_not_asked_not_answered_or_not_scored_is_counted_apart(tmp_path: Path) -> None:
+    (result,) = results(tmp_path, task(), row(0, 1), row(1), row(2, status="failed"), row(3, status="unsupported"))
+
+    counts = (result.scored, result.unscored, result.failed, result.unsupported)
+    assert (counts, result.value) == ((1, 1, 1, 1), 1.0)
+
+
+def test_trials_of_one_cluster_count_as_one_piece_of_evidence(tmp_path: Path) -> None:
+    values = [row(i, i % 2, cluster="book") for i in range(4)]
+
+    assert results(tmp_path, task(), *values)[0].stderr is None
+
+
+def test_a_task_without_rows_has_a_result_without_a_value(tmp_path: Path) -> None:
+    (result,) = results(tmp_path, task())
+
+    assert (result.value, result.n) == (None, 0)
+
+
+def test_a_group_takes_tasks_and_groups_and_only_whole_results() -> None:
+    inner = Group("inner", "Inner", ("b", "c"), (GroupMetric("m"),))
+    outer = Group("outer", "Outer", ("a", "inner"), (GroupMetric("m"),))
+    whole = [named("a", 1.0), named("b", 0.0), named("c", 0.5)]
+    sliced = replace(named("a", 0.0), slice="level=hard")
+
+    found = {result.task: result.value for result in group_results([outer, inner], [*whole, sliced])}
+    assert found == {"outer": 0.625, "inner": 0.25}
+
+
+def test_a_weighted_group_weighs_inner_groups_by_their_trials_too() -> None:
+    inner = Group("inner", "Inner", ("b", "c"))
+    outer = Group("outer", "Outer", ("a", "inner"), (GroupMetric("m", weight_by_size=True),))
+    whole = [named("a", 1.0, scored=10), named("b", 0.0, scored=20), named("c", 0.5, scored=10)]
+
+    (result,) = group_results([outer, inner], whole)
+    assert (result.value, result.scored) == ((10 * 1.0 + 20 * 0.0 + 10 * 0.5) / 40, 40)
+
+
+def test_a_group_without_any_member_that_has_the_metric_has_no_result() -> None:
+    assert group_results([Group("g", "G", ("a",), (GroupMetric("other"),))], [named("a", 1.0)]) == []
