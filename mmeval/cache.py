@@ -16,7 +16,8 @@ from typing import Any
 from mmeval.content import Interleaved
 from mmeval.digest import digest
 from mmeval.errors import CorruptMediaError, MissingDataError, StorageError
-from mmeval.media import Media, MediaStore
+from mmeval.media import Media
+from mmeval.mediastore import MediaStore
 from mmeval.records import Response
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mmeval.dataset import Dataset
 from mmeval.errors import UsageError
 from mmeval.lines import to_line
-from mmeval.media import MediaStore
+from mmeval.mediastore import MediaStore
 from mmeval.options import RunOptions
 from mmeval.records import Sample
 from mmeval.task import Task

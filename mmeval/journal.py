@@ -26,7 +26,8 @@ from typing import Any, BinaryIO
 from mmeval.content import Interleaved
 from mmeval.errors import CorruptMediaError, StorageError
 from mmeval.lines import from_line, to_line
-from mmeval.media import Media, MediaStore
+from mmeval.media import Media
+from mmeval.mediastore import MediaStore
 from mmeval.records import Response
 
 _OFFSET_BITS = 44

@@ -17,7 +17,7 @@ from mmeval.interrupt import interruptible
 from mmeval.journal import Journal
 from mmeval.judging import Judging
 from mmeval.lines import to_line
-from mmeval.media import MediaStore
+from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunCounts, RunOutcome
 from mmeval.records import Sample
 from mmeval.report.progress import Progress

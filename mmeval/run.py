@@ -22,7 +22,7 @@ from mmeval.generation import SPARE_LANES, Generation, Tally
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
-from mmeval.media import MediaStore
+from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunCounts, RunOptions, RunOutcome
 from mmeval.records import Result
 from mmeval.report.progress import Progress, opening

@@ -15,8 +15,9 @@ from mmeval import plugins
 from mmeval.build import SampleKinds, TaskData, build
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import ContentError, MissingError, MmevalError, TaskFileError, UsageError
-from mmeval.media import UNKNOWN_MIME, Media, kind_for
+from mmeval.media import Media, kind_for
 from mmeval.records import Sample, Trial
+from mmeval.sniff import UNKNOWN_MIME
 from mmeval.task import Task, TaskMetric, TaskOverrides
 from mmeval.taskchoice import Chosen, split_names
 from mmeval.taskfile import RequirementError, TaskFile

@@ -58,7 +58,7 @@ def killed_outside(arguments: Sequence[str], server: MockServer, after: int) -> 
         [sys.executable, "-m", "mmeval", *arguments], env=environment(), stdout=-3, stderr=-3
     ) as process:
         while process.poll() is None:
-            quiet = server.state.in_flight > 0 and time.monotonic() - server.state.last > 0.01
+            quiet = server.state.in_flight > 0 and time.monotonic() - server.state.last > 0.06
             if server.stats()["answered"] >= wanted and quiet:
                 process.send_signal(signal.SIGKILL)
                 break
@@ -72,7 +72,7 @@ def scores(output: Path) -> dict[str, bytes]:
 
 def test_a_run_killed_thirty_times_ends_with_identical_scores_and_asks_nothing_twice(tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", ROWS)
-    with MockServer(latency=0.04) as server:
+    with MockServer(latency=0.12) as server:
         whole = whole_run(command(tasks, server.url, tmp_path / "whole"))
         asked_once = server.stats()["unique"]
         server.state.reset()

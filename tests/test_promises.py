@@ -45,7 +45,7 @@ def asked(server: MockServer) -> int:
     return int(server.stats()["requests"])
 
 
-# --- the same command again --------------------------------------------------------------------------------------------
+# --- the same command again -------------------------------------------------------------------------------------------
 
 
 def test_shipped_tasks_end_with_zero_and_say_what_the_model_cannot_be_asked(server: MockServer, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_two_runs_of_the_same_command_have_the_same_results(server: MockServer, 
     assert score_files(run_folder(tmp_path, run_id="one")) == score_files(run_folder(tmp_path, run_id="two")) != {}
 
 
-# --- bounds ------------------------------------------------------------------------------------------------------------
+# --- bounds -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("model", "value"), [("reference", 1.0), ("empty", 0.0)])
@@ -156,7 +156,7 @@ def test_bounds_are_exact_on_every_shipped_task(model: str, value: float, tmp_pa
     assert {number.value for number in numbers} == {value}
 
 
-# --- faults ------------------------------------------------------------------------------------------------------------
+# --- faults -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "disconnect", "timeout", "malformed", "truncated", "slow"])
@@ -203,7 +203,7 @@ def test_max_unscored_says_what_is_tolerated(tolerated: str, code: int, tmp_path
     assert done.code == code, done.err
 
 
-# --- secrets -----------------------------------------------------------------------------------------------------------
+# --- secrets ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
@@ -230,7 +230,7 @@ def test_a_key_on_the_command_line_is_refused_and_not_repeated(server: MockServe
     assert asked(server) == 0
 
 
-# --- scoring apart from asking -----------------------------------------------------------------------------------------
+# --- scoring apart from asking ----------------------------------------------------------------------------------------
 
 
 def test_scoring_again_asks_nobody_and_gives_the_same_numbers(server: MockServer, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_answers_that_one_run_kept_serve_another(server: MockServer, tmp_path: P
     assert score_files(runs[0]) == score_files(runs[1]) != {}
 
 
-# --- files -------------------------------------------------------------------------------------------------------------
+# --- files ------------------------------------------------------------------------------------------------------------
 
 
 def test_results_and_samples_are_what_readers_of_the_layout_expect(server: MockServer, tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_a_run_writes_nowhere_but_into_its_folder(server: MockServer, tmp_path: 
     assert list(home.iterdir()) == []
 
 
-# --- a reader that goes away -------------------------------------------------------------------------------------------
+# --- a reader that goes away ------------------------------------------------------------------------------------------
 
 
 def test_a_listing_into_head_ends_quietly() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from mmeval.journal import Journal
 from mmeval.lines import read_rows
-from mmeval.media import MediaStore
+from mmeval.mediastore import MediaStore
 from mmeval.records import Sample, Score, Trial
 from mmeval.report.samples_file import SampleRow
 from mmeval.runfolder import TaskRecords, trial_key

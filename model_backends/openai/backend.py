@@ -158,12 +158,6 @@ class OpenAIBackend:
         return f"OpenAIBackend(model={self._settings.model!r}, base_url={self._settings.base_url!r})"
 
 
-async def _encoded(endpoint: Endpoint, request: Request) -> Outgoing:
-    if _is_large(request):
-        return await asyncio.to_thread(endpoint.encode, request)
-    return endpoint.encode(request)
-
-
 async def _decoded(endpoint: Endpoint, received: Received, request: Request) -> Response:
     if len(received.body) > OFFLOAD_BYTES:
         return await asyncio.to_thread(endpoint.decode, received, request)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mmeval.content import Interleaved, Part
-from mmeval.media import Media, suffix_for
+from mmeval.media import Media
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.failures import CallError, bad_reply
 from mmeval.model_backends.openai.messages import words
@@ -16,6 +16,7 @@ from mmeval.model_backends.openai.reply import json_object, medium, served, usag
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.records import Request, Response
+from mmeval.sniff import suffix_for
 
 GENERATIONS = "images/generations"
 EDITS = "images/edits"

@@ -11,9 +11,9 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 
 from mmeval.content import Interleaved, Part, PartKind, text_part
-from mmeval.media import suffix_for
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.records import Message
+from mmeval.sniff import suffix_for
 
 SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The sounds that the interface knows how to name."""

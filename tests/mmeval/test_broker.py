@@ -13,7 +13,7 @@ from mmeval.backend import AnyBackend
 from mmeval.broker import BackendDownError, Broker, KeyRefusedError, RoleRuntime, Scope
 from mmeval.errors import MissingDataError, ReplayMismatchError
 from mmeval.journal import Journal
-from mmeval.media import MediaStore
+from mmeval.mediastore import MediaStore
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program import Call, Program, ask_all, ask_one
 from mmeval.records import Request, Response

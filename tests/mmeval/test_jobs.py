@@ -9,7 +9,7 @@ from mmeval.content import media_part
 from mmeval.errors import UsageError
 from mmeval.jobs import Plan
 from mmeval.lines import from_line
-from mmeval.media import MediaStore
+from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.records import Sample, message
 from mmeval.task import Task

@@ -13,7 +13,8 @@ import pytest
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import StorageError
 from mmeval.journal import Journal
-from mmeval.media import Media, MediaStore
+from mmeval.media import Media
+from mmeval.mediastore import MediaStore
 from mmeval.records import Response, Usage
 from tests.support.toy import picture, reply
 
@@ -21,7 +22,7 @@ DYING = """
 import os, sys
 from pathlib import Path
 from mmeval.journal import Journal
-from mmeval.media import MediaStore
+from mmeval.mediastore import MediaStore
 from tests.support.dying import die_after
 from tests.support.toy import picture, reply
 journal = Journal(Path("journal"), MediaStore(Path("media")))

@@ -111,7 +111,7 @@ def only(lines: bytes | Sequence[bytes], plan: ScoringPlan) -> Any:
 )
 def test_a_trial_survives_its_line(tmp_path: Path, trial: Trial) -> None:
     from mmeval.journal import Journal
-    from mmeval.media import MediaStore
+    from mmeval.mediastore import MediaStore
 
     journal = Journal(tmp_path / "journal", MediaStore(tmp_path / "media"))
     entries = [journal.append(e.path, e.request_digest, e.response) for e in trial.exchanges]

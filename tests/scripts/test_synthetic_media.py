@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from mmeval.media import sniff_mime
+from mmeval.sniff import sniff_mime
 from scripts.synthetic_media import (
     BLUE,
     CLIP_FRAMES,

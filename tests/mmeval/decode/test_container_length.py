@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.container_length import missing_bytes
+from mmeval.decode.container_length import missing_bytes
 from mmeval.media import Media
 from tests.support import tiny_media as tiny
 

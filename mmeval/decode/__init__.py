@@ -1,0 +1,35 @@
+"""Decoding of media, behind limits, to what a metric works on: pictures, sounds, frames, meshes, pages, text.
+
+Whatever a model or a data set delivers is hostile until it is decoded. Every function here reads one medium, believes
+neither its name nor what it declares about itself, follows no reference out of its bytes, and ends in one of
+
+    CorruptMediaError   it cannot be decoded: which medium, and why
+    MediaLimitError     it is larger than a limit: which limit, its value, what was found
+    MissingExtraError   the package that decodes it is not installed: the command that installs it
+    MissingDataError    its file has gone
+
+Metrics share what is decoded: a picture, a sound, a mesh and the words of a document are decoded once for a medium and
+its limits, and kept with the medium (see ``memo``). Frames and pages are streams, decoded whenever they are asked for.
+"""
+
+from mmeval.decode.document import document_text, pages
+from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
+from mmeval.decode.mesh import mesh
+from mmeval.decode.picture import image
+from mmeval.decode.sound import Audio, audio
+from mmeval.decode.video import Frame, VideoInfo, video, video_info
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Audio",
+    "DecodeLimits",
+    "Frame",
+    "VideoInfo",
+    "audio",
+    "document_text",
+    "image",
+    "mesh",
+    "pages",
+    "video",
+    "video_info",
+]

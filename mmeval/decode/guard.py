@@ -1,0 +1,61 @@
+"""What every decoder passes through: the whole bytes, typed errors for whatever a library raises, and its silence."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import warnings
+from collections.abc import Iterator
+
+from mmeval.decode.container_length import missing_bytes
+from mmeval.decode.limits import DecodeLimits, within
+from mmeval.errors import CorruptMediaError, MediaLimitError, MmevalError
+from mmeval.media import Media
+
+_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
+
+
+def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
+    """All bytes of a medium; CorruptMediaError where there are none, or fewer than its container declares."""
+    within(media, "max_bytes", limits.max_bytes, media.size, "bytes")
+    data = media.read()
+    if not data:
+        raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
+    missing = missing_bytes(data, media.mime)
+    if missing:
+        raise CorruptMediaError(f"{media.label}: it is cut short, {missing} bytes are missing at its end")
+    return data
+
+
+@contextlib.contextmanager
+def decoding(media: Media, what: str) -> Iterator[None]:
+    """Whatever a decoder of hostile bytes raises becomes a typed error that names the medium."""
+    try:
+        yield
+    except MmevalError:
+        raise
+    except MemoryError:
+        raise MediaLimitError(f"{media.label}: decoding it as {what} needs more memory than there is") from None
+    except Exception as error:
+        raise CorruptMediaError(f"{media.label}: it cannot be decoded as {what} ({_reason(error)})") from error
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what a library says, without memory addresses: the same file gives the same reason."""
+    words = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
+    return words[:300] or type(error).__name__
+
+
+@contextlib.contextmanager
+def quiet(logger: str = "PIL") -> Iterator[None]:
+    """No warnings and no log lines of a library: what matters of them is raised. Never held across a ``yield``."""
+    log = logging.getLogger(logger)
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(before)

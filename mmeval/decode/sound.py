@@ -1,0 +1,113 @@
+"""Sound, from sound files and from the sound tracks of videos."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from mmeval.decode.container import AV_FORMATS, opened
+from mmeval.decode.guard import decoding, quiet, whole_bytes
+from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
+from mmeval.decode.memo import decoded_once
+from mmeval.errors import CorruptMediaError
+from mmeval.extras import need
+from mmeval.media import Media
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SOUND_FILE_MIMES = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/mpeg", "audio/aiff"))
+_UNKNOWN_LENGTH = 1 << 62
+"""Frames that libsndfile reports when a FLAC stream does not say how long it is; it cannot read those to the end."""
+_AUDIO_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audio:
+    """Sound: ``samples`` are float32 of shape (n, channels) in -1..1, read-only; ``rate`` is in Hz."""
+
+    samples: np.ndarray[Any, np.dtype[np.float32]]
+    rate: int
+
+    @property
+    def seconds(self) -> float:
+        return len(self.samples) / self.rate
+
+
+def _kept_size(sound: Audio) -> int:
+    return sound.samples.nbytes
+
+
+@decoded_once(size=_kept_size)
+def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
+    """The whole sound, at its own rate and with its own channels; the sound track where the medium is a video.
+
+    Samples outside -1..1 (float files may hold them) are clipped. Decoded once: all calls share the samples, which are
+    read-only. Raises the errors of this package; no samples at all, and samples that are no numbers, are corrupt.
+    """
+    numpy = need("numpy", "audio")
+    data = whole_bytes(media, limits)
+    if media.mime in _SOUND_FILE_MIMES:
+        need("soundfile", "audio")
+        blocks = _sound_file_blocks(media, data, limits)
+    elif media.mime in AV_FORMATS:
+        blocks = _sound_track_blocks(media, data, limits)
+    else:
+        raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no sound")
+    found: list[Audio] = []
+    clock, count = Clock(media, limits), 0
+    with decoding(media, "sound"), quiet():
+        for block in blocks:
+            found.append(block)
+            count += len(block.samples)
+            _check_audio_size(media, limits, count, block.samples.shape[1], block.rate)
+            clock.check()
+        if not count:
+            raise CorruptMediaError(f"{media.label}: it holds no samples")
+        samples = numpy.concatenate([block.samples for block in found]) if len(found) > 1 else found[0].samples
+        if not numpy.isfinite(samples).all():
+            raise CorruptMediaError(f"{media.label}: some of its samples are not numbers (NaN or infinite)")
+        numpy.clip(samples, -1.0, 1.0, out=samples)
+        samples.flags.writeable = False
+        return Audio(samples, found[0].rate)
+
+
+def _check_audio_size(media: Media, limits: DecodeLimits, frames: int, channels: int, rate: int) -> None:
+    if rate <= 0:
+        raise CorruptMediaError(f"{media.label}: its rate is {rate} Hz")
+    within(media, "max_audio_seconds", limits.max_audio_seconds, frames / rate, "seconds")
+    within(media, "max_audio_samples", limits.max_audio_samples, frames * channels, "samples")
+
+
+def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Iterator[Audio]:
+    import soundfile
+
+    with soundfile.SoundFile(io.BytesIO(data)) as file:
+        declared = file.frames
+        if declared >= _UNKNOWN_LENGTH:
+            yield from _sound_track_blocks(media, data, limits)
+            return
+        _check_audio_size(media, limits, declared, file.channels, file.samplerate)
+        count = 0
+        block = max(1, _AUDIO_BLOCK // file.channels)
+        while len(samples := file.read(block, dtype="float32", always_2d=True)):
+            count += len(samples)
+            yield Audio(samples, file.samplerate)
+        if count < declared and media.mime != "audio/mpeg":  # MPEG audio only estimates its length
+            raise CorruptMediaError(f"{media.label}: it is cut short, {count} of {declared} frames could be read")
+
+
+def _sound_track_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Iterator[Audio]:
+    av = need("av", "video")
+    with opened(media, data) as container:
+        if not container.streams.audio:
+            raise CorruptMediaError(f"{media.label}: it has no sound track")
+        stream = container.streams.audio[0]
+        _check_audio_size(media, limits, 0, stream.channels, stream.rate)
+        resampler = av.AudioResampler(format="flt", layout=stream.layout, rate=stream.rate)
+        for frame in chain(container.decode(stream), (None,)):  # None empties the resampler
+            for part in resampler.resample(frame):
+                yield Audio(part.to_ndarray().reshape(-1, len(part.layout.channels)), stream.rate)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+import soundfile
+import trimesh
+from PIL import Image
+
+from mmeval import decode
+from mmeval.content import Interleaved
+from mmeval.decode import DecodeLimits, memo
+from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.media import Media
+from mmeval.metric import metric
+from mmeval.records import Sample, Trial
+from mmeval.scoring import ScoringPlan, score_trial
+from tests.support import tiny_media as tiny
+from tests.support.decoders import every_frame, every_page
+
+Counted = Callable[[Any, str], list[Any]]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Count the calls of a function of a library, which goes on to work; each call adds to the list."""
+
+    def watch(library: Any, name: str) -> list[Any]:
+        calls: list[Any] = []
+        real = getattr(library, name)
+
+        def noted(*args: Any, **options: Any) -> Any:
+            calls.append(args)
+            return real(*args, **options)
+
+        monkeypatch.setattr(library, name, noted)
+        return calls
+
+    return watch
+
+
+@metric(range=(0, float("inf")), version="1", source="this test")
+def width(trial: Trial) -> float:
+    assert trial.output is not None
+    return decode.image(trial.output.media()[0]).width
+
+
+@metric(range=(0, float("inf")), version="1", source="this test")
+def height(trial: Trial) -> float:
+    assert trial.output is not None
+    return decode.image(trial.output.media()[0]).height
+
+
+def test_two_metrics_of_one_trial_decode_a_picture_once(counted: Counted) -> None:
+    opened = counted(Image, "open")
+    answer = Interleaved.from_reply("<image1>", [Media.from_bytes(tiny.picture())])
+    plan = ScoringPlan("t", (), {}, None, (), "", Path())
+    scores = score_trial(Trial(Sample("s", ()), output=answer), plan, [width.bind(), height.bind()])
+    assert {name: score.value for name, score in scores.items()} == {"width": 8, "height": 4}
+    assert len(opened) == 1
+
+
+@pytest.mark.parametrize(
+    ("decoder", "data", "library", "function"),
+    [
+        (decode.image, tiny.picture(), Image, "open"),
+        (decode.audio, tiny.wav(), soundfile, "SoundFile"),
+        (decode.mesh, tiny.PLAIN_OFF, trimesh, "load_scene"),
+        (decode.document_text, tiny.pdf(), pypdfium2, "PdfDocument"),
+    ],
+    ids=["image", "audio", "mesh", "document_text"],
+)
+def test_what_is_whole_is_decoded_once_for_a_medium_and_its_limits(
+    decoder: Callable[..., object], data: bytes, library: Any, function: str, counted: Counted
+) -> None:
+    calls, media = counted(library, function), Media.from_bytes(data)
+    for limits in (DecodeLimits(), DecodeLimits(), DecodeLimits(max_bytes=10_000), DecodeLimits()):
+        decoder(media, limits=limits)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("decoder", "data"),
+    [
+        (decode.image, tiny.picture()),
+        (decode.audio, tiny.wav()),
+        (decode.mesh, tiny.PLAIN_OFF),
+        (decode.document_text, tiny.pdf()),
+    ],
+    ids=["image", "audio", "mesh", "document_text"],
+)
+def test_a_result_too_large_to_keep_is_not_kept(
+    decoder: Callable[..., object], data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memo, "MAX_KEPT_BYTES", 5)
+    media = Media.from_bytes(data)
+    assert decoder(media) is not decoder(media)
+    assert media.memo == {}
+
+
+def test_a_limit_holds_although_the_medium_was_decoded_under_a_larger_one() -> None:
+    media = Media.from_bytes(tiny.picture())
+    decode.image(media)
+    with pytest.raises(MediaLimitError, match="max_pixels = 31"):
+        decode.image(media, limits=DecodeLimits(max_pixels=31))
+
+
+def test_an_error_is_not_kept(counted: Counted) -> None:
+    opened = counted(Image, "open")
+    media = Media.from_bytes(tiny.picture(size=(64, 64))[:60])
+    for _ in range(2):
+        with pytest.raises(CorruptMediaError):
+            decode.image(media)
+    assert (len(opened), media.memo) == (2, {})
+
+
+def test_a_picture_that_one_metric_paints_over_is_whole_for_the_next() -> None:
+    media = Media.from_bytes(tiny.picture(colour=(9, 9, 9)))
+    decode.image(media).putpixel((0, 0), (1, 2, 3))
+    decode.image(media).thumbnail((2, 2))
+    assert (decode.image(media).size, decode.image(media).getpixel((0, 0))) == ((8, 4), (9, 9, 9))
+
+
+@pytest.mark.parametrize("data", [tiny.PLAIN_OBJ, tiny.CLOUD_PLY], ids=["mesh", "cloud"])
+def test_a_mesh_that_one_metric_moves_stands_still_for_the_next(data: bytes) -> None:
+    media = Media.from_bytes(data)
+    decode.mesh(media).apply_translation([5, 5, 5])
+    assert decode.mesh(media).bounds.tolist() == [[0, 0, 0], [1, 1, 0]]
+
+
+def test_streams_are_not_kept() -> None:
+    film, book = Media.from_bytes(tiny.clip()), Media.from_bytes(tiny.pdf())
+    assert (every_frame(film), every_page(book)) == (20, 1)
+    assert (film.memo, book.memo) == ({}, {})
+
+
+def test_what_was_decoded_goes_with_the_medium() -> None:
+    media = Media.from_bytes(tiny.wav())
+    samples = weakref.ref(decode.audio(media).samples)
+    assert samples() is not None
+    del media
+    assert samples() is None

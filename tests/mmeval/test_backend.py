@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.backend import (
+    BatchBackend,
+    Capabilities,
+    Limit,
+    ModelBackend,
+    OutputMode,
+    ProgramBackend,
+    SampleBackend,
+    create_backend,
+)
+from mmeval.content import PartKind
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.model_backends.empty import EmptyBackend
+from mmeval.records import GenerationParams, Request, user
+from tests.support.toy import Toy, ToyAgent, ToyLocal, picture, registered
+
+SEES = Capabilities.of(("text", "image"), ("text",))
+
+
+def asked(*wants: PartKind, pictures: int = 0, text: str = "look") -> Request:
+    media = [picture(i) for i in range(pictures)]
+    return Request((user(text, *media),), GenerationParams(), wants or ("text",))
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "request_", "gaps"),
+    [
+        (SEES, asked(pictures=1), []),
+        (Capabilities(), asked(pictures=1), ["takes no image"]),
+        (SEES, asked("text", "audio"), ["gives no audio"]),
+        (Capabilities(), asked("image", pictures=1), ["takes no image", "gives no image"]),
+    ],
+    ids=["fits", "input", "output", "both"],
+)
+def test_what_is_missing_is_said_kind_by_kind(capabilities: Capabilities, request_: Request, gaps: list[str]) -> None:
+    assert capabilities.missing(request_) == gaps
+
+
+@pytest.mark.parametrize(
+    ("mode", "wants", "fits"),
+    [
+        ("single", ("text",), True),
+        ("single", ("text", "code"), True),
+        ("single", ("text", "image"), False),
+        ("exclusive", ("text", "image"), False),
+        ("parallel", ("text", "image"), True),
+        ("interleaved", ("text", "image"), True),
+    ],
+)
+def test_several_kinds_in_one_answer_need_a_mode_that_gives_them(
+    mode: OutputMode, wants: tuple[PartKind, ...], fits: bool
+) -> None:
+    capabilities = Capabilities.of(("text",), ("text", "image"), mode)
+
+    assert (capabilities.missing(asked(*wants)) == []) is fits
+
+
+@pytest.mark.parametrize(
+    ("limit", "gaps"),
+    [
+        (Limit(max_items=2), []),
+        (Limit(max_items=1), ["takes at most 1 image items, 2 given"]),
+        (Limit(max_bytes=10), [f"takes at most 10 bytes of image, {picture().size} given"]),
+        (Limit(max_bytes=picture().size), []),
+    ],
+    ids=["items fit", "too many", "too large", "bytes fit"],
+)
+def test_limits_of_number_and_size_hold(limit: Limit, gaps: list[str]) -> None:
+    capabilities = Capabilities({"text": Limit(), "image": limit}, {"text": Limit()})
+
+    assert capabilities.missing(asked(pictures=2)) == gaps
+
+
+def test_a_placeholder_without_a_medium_is_words_and_hidden_reasoning_is_no_input() -> None:
+    assert Capabilities().missing(asked(text="describe <image1>")) == []
+
+
+def test_code_travels_with_text() -> None:
+    assert "code" in SEES.inputs
+    assert "code" in SEES.outputs
+
+
+def test_a_kind_that_does_not_exist_is_refused_with_a_near_name() -> None:
+    with pytest.raises(UnknownNameError, match="unknown kind of part 'imge'; did you mean \"image\""):
+        Capabilities.of(("imge",), ("text",))
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    [(Toy(), ModelBackend), (ToyLocal(), BatchBackend), (ToyAgent(), ProgramBackend), (EmptyBackend(), SampleBackend)],
+    ids=["model", "batch", "program", "sample"],
+)
+def test_each_kind_of_backend_is_told_by_its_methods(backend: Any, kind: type) -> None:
+    kinds = (ModelBackend, BatchBackend, ProgramBackend, SampleBackend)
+
+    assert [isinstance(backend, one) for one in kinds] == [one is kind for one in kinds]
+
+
+@pytest.fixture
+def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+@pytest.mark.usefixtures("_toys")
+def test_a_backend_is_made_from_its_name_and_arguments() -> None:
+    assert create_backend("toy", {"model": "toy-9"}).identity == {"backend": "toy", "model": "toy-9"}
+
+
+@pytest.mark.usefixtures("_toys")
+def test_an_argument_that_it_does_not_take_is_refused_with_a_near_name() -> None:
+    with pytest.raises(
+        UnknownNameError, match=r"argument of the backend 'toy' 'modle'; did you mean \"model\".*It takes: "
+    ):
+        create_backend("toy", {"modle": "x"})
+
+
+def test_an_argument_that_is_missing_is_named_with_the_flag() -> None:
+    with pytest.raises(
+        UsageError, match=r"missing a required .*argument: 'model'; give it with --model_args NAME=VALUE"
+    ):
+        create_backend("openai", {})
+
+
+def test_an_unknown_backend_is_refused_with_a_near_name() -> None:
+    with pytest.raises(UnknownNameError, match="unknown model backend 'openia'; did you mean \"openai\""):
+        create_backend("openia", {})

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmeval.errors import PluginError, UnknownNameError
+from mmeval.metric import load_metric, metric
+from mmeval.program import Program, Reply, Role
+from mmeval.records import Score, Trial
+from tests.support.task_folder import installed
+from tests.support.toy import reply, toy_pair, toy_verdict, toy_yes
+from tests.support.trials import score_of, trial
+
+
+def giving(value: Any) -> Any:
+    """A metric that returns the value."""
+
+    @metric(range=(0, 1), version="1", source="made for tests")
+    def given(trial: Trial) -> Any:
+        return value
+
+    return given
+
+
+def test_a_description_names_what_the_function_says() -> None:
+    assert (toy_yes.name, toy_yes.outputs, toy_yes.roles, toy_yes.judged) == ("toy_yes", ("toy_yes",), (), False)
+    assert toy_yes.switches == {"word": "yes"}
+    assert toy_yes.doc.startswith("1 when the answer holds the word")
+    assert (toy_verdict.roles, toy_verdict.switches, toy_verdict.judged) == (("judge",), {"question": "met?"}, True)
+
+
+@pytest.mark.parametrize(
+    ("profile", "given", "word"),
+    [("standard", {}, "yes"), ("official", {}, "oui"), ("official", {"word": "si"}, "si"), ("unheard-of", {}, "yes")],
+)
+def test_switches_are_the_defaults_then_the_profiles_then_what_is_given(
+    profile: str, given: dict[str, str], word: str
+) -> None:
+    assert toy_yes.bind(given, profile).params == {"word": word}
+    assert score_of(toy_yes, trial(f"{word}, of course"), profile, **given).value == 1
+
+
+def test_an_unknown_switch_is_refused_with_a_near_name() -> None:
+    with pytest.raises(UnknownNameError, match="switch of the metric 'toy_yes' 'wrod'; did you mean \"word\""):
+        toy_yes.bind({"wrod": "x"})
+
+
+def test_the_key_names_the_definition_and_not_the_profile_that_led_to_it() -> None:
+    plain = toy_yes.bind()
+
+    assert toy_yes.bind({"word": "oui"}).key == toy_yes.bind(profile="official").key != plain.key
+    assert toy_yes.bind({"word": "yes"}).key == plain.key != toy_pair.bind().key
+
+
+@pytest.mark.parametrize("value", [1, True, 0.5, np.float32(0.5), Score(np.float32(0.5)), Score(1)], ids=repr)
+def test_every_number_becomes_a_plain_score(value: Any) -> None:
+    score = score_of(giving(value), trial("x"))
+
+    assert (type(score.value), score.status) == (float, "scored")
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (math.nan, "the metric gave nan"),
+        (math.inf, "the metric gave inf"),
+        (Score(None), "the metric gave None"),
+        (Score(-math.inf), "the metric gave -inf"),
+        (None, "TypeError"),
+        ("good", "ValueError"),
+        ({"other": 1}, "PluginError: the metric 'given' returned ['other'], not ['given']"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_number_is_unscored_and_never_zero(value: Any, reason: str) -> None:
+    score = score_of(giving(value), trial("x"))
+
+    assert (score.value, score.status) == (None, "unscored")
+    assert reason in score.reason
+
+
+def test_the_evidence_of_an_impossible_value_is_kept() -> None:
+    assert score_of(giving(Score(math.nan, evidence={"seen": 3})), trial("x")).evidence == {"seen": 3}
+
+
+@pytest.mark.parametrize(
+    "score", [Score.unscored("lost"), Score.unavailable("no weights")], ids=["unscored", "unavailable"]
+)
+def test_a_metric_may_say_itself_that_there_is_no_value(score: Score) -> None:
+    assert score_of(giving(score), trial("x")) == score
+
+
+def test_a_metric_may_give_several_numbers_by_name() -> None:
+    scores = toy_pair.bind().score(trial("abc"))
+
+    assert {name: score.value for name, score in scores.items()} == {"toy_first": 1, "toy_second": 1}
+
+
+def test_a_metric_with_several_outputs_must_name_them() -> None:
+    @metric(range=(0, 1), version="1", source="made for tests", outputs=("a", "b"))
+    def vague(trial: Trial) -> float:
+        return 1.0
+
+    scores = vague.bind().score(trial("x"))
+    assert [(name, score.status) for name, score in scores.items()] == [("a", "unscored"), ("b", "unscored")]
+    assert "must return a mapping with ['a', 'b']" in scores["a"].reason
+
+
+def verdict(said: str) -> Mapping[str, Score]:
+    program = toy_verdict.bind().program(trial("an answer"), Role)
+    call = next(program)
+    assert (call.role, call.request.messages[0].content.text) == ("judge", "an answer met?")  # type: ignore[union-attr]
+    with pytest.raises(StopIteration) as end:
+        program.send(Reply(reply(said)))
+    return dict(end.value.value)
+
+
+@pytest.mark.parametrize(("said", "value"), [("yes", 1.0), ("no", 0.0), ("perhaps", None)])
+def test_a_judged_metric_is_a_program_over_its_roles(said: str, value: float | None) -> None:
+    assert verdict(said)["toy_verdict"].value == value
+
+
+def test_a_judged_metrics_result_is_checked_like_any_other() -> None:
+    @metric(range=(0, 1), version="1", source="made for tests")
+    def wild(trial: Trial, judge: Role) -> Program[float]:
+        yield []
+        return math.nan
+
+    program = wild.bind().program(trial("x"), Role)
+    next(program)
+    with pytest.raises(StopIteration) as end:
+        program.send([])
+    assert end.value.value["wild"].status == "unscored"
+
+
+def test_a_switch_without_a_default_is_a_defect_of_the_metric() -> None:
+    with pytest.raises(PluginError, match="the metric 'strict': the switch 'limit' needs a default"):
+
+        @metric(range=(0, 1), version="1", source="made for tests")
+        def strict(trial: Trial, *, limit: int) -> float:
+            return 1.0
+
+
+@pytest.fixture
+def _plain_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    lines = "[mmeval.metrics]\nplain = tests.support.trials:content\n"
+    with installed(tmp_path, monkeypatch, {"x": {}}, more=lines):
+        yield
+
+
+@pytest.mark.usefixtures("_plain_function")
+def test_a_plugin_that_is_no_metric_is_named() -> None:
+    with pytest.raises(
+        PluginError, match=r"the metric 'plain' is no function decorated with @metric \(it is a function\)"
+    ):
+        load_metric("plain")

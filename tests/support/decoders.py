@@ -1,0 +1,27 @@
+"""Every decoder by name, the lazy ones read to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mmeval import decode
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
+from mmeval.media import Media
+
+
+def every_frame(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    return len(list(decode.video(media, limits=limits)))
+
+
+def every_page(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    return len(list(decode.pages(media, limits=limits)))
+
+
+DECODERS: dict[str, Callable[..., object]] = {
+    "image": decode.image,
+    "audio": decode.audio,
+    "video": every_frame,
+    "video_info": decode.video_info,
+    "mesh": decode.mesh,
+    "pages": every_page,
+}
