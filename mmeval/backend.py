@@ -47,11 +47,20 @@ class Capabilities:
 
     def missing(self, request: Request) -> list[str]:
         """Why this backend cannot answer the request as asked; empty when it can."""
+        if self._plainly_able(request):
+            return []
         gaps = [f"takes no {kind}" for kind in sorted(request.kinds() - {"reasoning"}) if kind not in self.inputs]
         gaps += [f"gives no {kind}" for kind in request.wants if kind not in self.outputs]
         if self.output_mode in ("single", "exclusive") and len(set(request.wants) - {"code"}) > 1:
             gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted")
         return gaps + self._exceeded(request)
+
+    def _plainly_able(self, request: Request) -> bool:
+        """The quick look at the usual request: text in, one kind out."""
+        wants = request.wants
+        if len(wants) != 1 or wants[0] not in self.outputs or "text" not in self.inputs:
+            return False
+        return all(part.kind == "text" for message in request.messages for part in message.content.parts)
 
     def _exceeded(self, request: Request) -> list[str]:
         counts: dict[PartKind, list[int]] = {}

@@ -102,11 +102,12 @@ class Generation:
             log.debug("%s failed", scope.name, exc_info=True)
             error = ErrorInfo("internal", f"{type(defect).__name__}: {defect}")
         trial = Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
+        digest = trial.digest
         self._count(scope, error)
         if run.task.partial_output and error is None:
             self._count_left_out(run, job)
-        _record(job, run, trial, scope)
-        await self._score(job, run, trial, scope)
+        _record(job, run, trial, scope, digest=digest)
+        await self._score(job, run, trial, scope, digest=digest)
 
     def _count(self, scope: Scope, error: ErrorInfo | None) -> None:
         if error is not None and error.kind == "unsupported":
@@ -127,8 +128,7 @@ class Generation:
         if left_out:
             self.tally.partial[" or ".join(left_out)] += 1
 
-    async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope) -> None:
-        digest = trial.digest
+    async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
         if self._scorer is None or run.scores is None or run.scores.covers(job.index, job.repeat, digest):
             return
         line = trial_line(
@@ -166,7 +166,7 @@ def _parsed(output: Interleaved, run: TaskRun) -> Interleaved:
     return Interleaved((*hidden, *parsed.parts))
 
 
-def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope) -> None:
+def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
     run.records.keep_sample(job.index, job.sample, job.sample_line)
     row: dict[str, object] = {"x": [[e.path, e.role, key] for e, key in zip(trial.exchanges, scope.keys, strict=True)]}
     if trial.error is not None:
@@ -174,7 +174,7 @@ def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope) -> None:
     elif trial.output is not None and not _is_only_answer(trial):
         row["output"] = written = trial.output.to_json()
         forget_store(written, run.plan.media_root)
-    run.records.keep_trial(job.index, job.repeat, trial.digest, row)
+    run.records.keep_trial(job.index, job.repeat, digest, row)
 
 
 def _is_only_answer(trial: Trial) -> bool:

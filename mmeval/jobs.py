@@ -11,7 +11,7 @@ from mmeval.errors import UsageError
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
 from mmeval.options import RunOptions
-from mmeval.records import Sample
+from mmeval.records import Sample, line_digest
 from mmeval.task import Task
 
 
@@ -53,19 +53,27 @@ class Plan:
         for position, task in enumerate(self.tasks):
             for index, sample in self._samples(position, task):
                 self.chosen[position].indices.add(index)
-                _keep_loose_media(sample, self._media)
-                line = to_line(sample.to_json())
+                line = self._line(sample)
                 for repeat in range(task.repeats):
                     yield Job(position, task, index, sample, line, repeat)
+
+    def _line(self, sample: Sample) -> bytes:
+        """The sample as it is recorded, scored and, where it has no media, recognised."""
+        if sample.has_media:
+            _keep_loose_media(sample, self._media)
+            return to_line(sample.to_json())
+        line = to_line(sample.to_json())
+        sample.__dict__["digest"] = line_digest(line)  # what the property would find, without writing the line again
+        return line
 
     def total(self) -> int:
         """How many trials there will be; an upper limit where a filter has yet to be applied."""
         count = 0
         for position, task in enumerate(self.tasks):
+            whole = len(self.dataset(position))
             if task.name in self._options.samples:
-                size = len(self._options.samples[task.name])
+                size = len(set(self._options.samples[task.name]))
             else:
-                whole = len(self.dataset(position))
                 size = min(whole - self._options.offset, self._limit(whole))
             count += max(0, size) * task.repeats
         return count

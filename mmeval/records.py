@@ -7,7 +7,7 @@ put to the model once, with every exchange it took; ``Score`` is what a metric s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.digest import DIGEST_CHARS, canonical_json
 from mmeval.errors import UnknownNameError, UsageError
+from mmeval.lines import to_line
 from mmeval.media import Media
 
 FORMAT_VERSION = 1
@@ -170,6 +171,18 @@ class Request:
         }
 
 
+def line_digest(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()[:DIGEST_CHARS]
+
+
+def _part_rows(sample: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of a sample's JSON form."""
+    for message_row in sample["input"]:
+        yield from message_row["content"]
+    for answer in sample["references"]:
+        yield from answer
+
+
 def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
     """The digest of some contents, each under a word that says what it is: order, kinds, words and media bytes.
 
@@ -289,9 +302,16 @@ class Sample:
     @cached_property
     def digest(self) -> str:
         """Covers everything in the sample, the bytes of its media included: scores are tied to it."""
-        asked = [(m.role, m.content) for m in self.input]
-        references = [("reference", answer) for answer in self.references]
-        return content_digest(canonical_json([self.id, self.metadata]), [*asked, *references])
+        row = self.to_json()
+        for part in _part_rows(row):
+            for place in ("path", "name"):  # where a medium lies is no part of what it is
+                part.get("media", {}).pop(place, None)
+        return line_digest(to_line(row))
+
+    @property
+    def has_media(self) -> bool:
+        contents = (*(m.content for m in self.input), *self.references)
+        return any(part.media is not None for content in contents for part in content.parts)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -27,10 +27,13 @@ from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.metric import load_metric, metric
+from mmeval.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.program import Call, Program, Role, ask_one
 from mmeval.protocols import Ask, join, single
 from mmeval.records import GenerationParams, Message, Request, Response, Sample, Score, Trial, user
-from mmeval.task import Task, TaskMetric
+from mmeval.report.progress import Quiet
+from mmeval.run import run
+from mmeval.task import Group, Selection, Task, TaskMetric
 from tests.support.task_folder import installed
 
 _PLUGINS = """
@@ -299,3 +302,39 @@ def toy_verdict(trial: Trial, judge: Role, *, question: str = "met?") -> Program
 def refuse(_request: Request) -> Response:
     """An answer function for calls that must never be made."""
     raise UsageError("this must not be asked")
+
+
+# --- runs --------------------------------------------------------------------------------------------------------
+
+
+def run_toy(
+    folder: Path,
+    *tasks: Task,
+    model: BackendSpec | None = None,
+    groups: tuple[Group, ...] = (),
+    args: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> RunOutcome:
+    """A run of the model ``toy`` in a folder, scored in this process; ``asked_in`` tells what it was asked."""
+    given = {"log": str(folder / "asked"), "broken": str(folder / "broken"), **(args or {})}
+    made = RunOptions(
+        model=model or BackendSpec("toy", given),
+        output_path=folder / "runs",
+        **{"score_workers": 0, "retry_on_error": 0, **options},
+    )
+    return run(Selection(tasks, groups), made, progress=Quiet())
+
+
+def asked_in(folder: Path) -> list[str]:
+    """What the toy model was asked by the runs in a folder so far, in order of the words."""
+    file = folder / "asked"
+    return sorted(line.split("|")[0] for line in file.read_text().splitlines()) if file.exists() else []
+
+
+def break_model(folder: Path, mark: str = "question", kind: str = "server") -> None:
+    """From now on the toy model fails on requests that hold the mark, until ``mend_model``."""
+    (folder / "broken").write_text(f"{mark}\n{kind}\n")
+
+
+def mend_model(folder: Path) -> None:
+    (folder / "broken").unlink()

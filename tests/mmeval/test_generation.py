@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.backend import AnyBackend
+from mmeval.broker import Broker, KeyRefusedError, RoleRuntime
+from mmeval.generation import Generation
+from mmeval.jobs import Job, Plan
+from mmeval.journal import Journal
+from mmeval.lines import from_line
+from mmeval.mediastore import MediaStore
+from mmeval.options import BackendSpec, RunOptions
+from mmeval.protocols import episode
+from mmeval.records import Request, Response, Sample, user
+from mmeval.report.progress import Quiet
+from mmeval.scoring import Scorer
+from mmeval.task import Task
+from mmeval.taskrun import scoring_plan, task_run
+from tests.support.in_loop import in_loop
+from tests.support.toy import Toy, asked_text, picture, registered, reply, samples, task
+
+
+@pytest.fixture(autouse=True)
+def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+class Bench:
+    """The generation of one task in a folder, with what it left there."""
+
+    def __init__(self, folder: Path, toy: Task, broker: Broker, scorer: Scorer | None, **more: Any) -> None:
+        plan = scoring_plan(toy, folder / "media")
+        self.run = task_run(folder, toy, plan, {}, scoring=scorer is not None)
+        self.jobs = Plan((toy,), RunOptions(model=BackendSpec("toy"), output_path=folder), MediaStore(folder / "media"))
+        self.generation = Generation([self.run], broker, scorer, Quiet(), **{"lanes": 4, **more})
+        self._folder = folder
+
+    async def generate(self) -> None:
+        await self.generation.run(iter(self.jobs))
+        self.run.records.close()
+
+    def trials(self) -> list[dict[str, Any]]:
+        lines = (self._folder / "trials" / "toy.jsonl").read_bytes().splitlines()
+        return sorted((from_line(line) for line in lines), key=lambda row: (row["i"], row["n"]))
+
+
+@asynccontextmanager
+async def bench(
+    folder: Path, toy: Task, model: AnyBackend, *, scoring: bool = False, **more: Any
+) -> AsyncIterator[Bench]:
+    journal = Journal(folder / "journal", MediaStore(folder / "media"))
+    broker = Broker(journal, reasoning_tags=("<think>", "</think>"))
+    broker.roles = {"model": RoleRuntime(model, limit=8, retries=0, live=lambda: broker.live_trials)}
+    made: list[Bench] = []
+    scorer = None
+    if scoring:
+        plan = scoring_plan(toy, folder / "media")
+        scorer = Scorer([plan], 0, lambda position, rows: made[0].run.deliver(rows))
+    made.append(Bench(folder, toy, broker, scorer, **more))
+    try:
+        yield made[0]
+    finally:
+        made[0].run.close()
+        await broker.close()
+        journal.close()
+
+
+def says(text: str, *media: Any) -> Toy:
+    return Toy(answers=lambda r: reply(text, *media))
+
+
+@in_loop
+async def test_a_trial_is_recorded_by_the_keys_of_its_answers(tmp_path: Path) -> None:
+    async with bench(tmp_path, task(rows=2, repeats=2), Toy()) as at:
+        await at.generate()
+        rows = at.trials()
+
+        assert [(row["i"], row["n"]) for row in rows] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+        assert all("output" not in row and len(row["x"]) == 1 for row in rows)
+        assert all(key in at.generation._broker.journal for row in rows for _, _, key in row["x"])
+
+
+@in_loop
+async def test_an_answer_put_together_from_several_is_spelt_out_without_the_place_of_its_media(tmp_path: Path) -> None:
+    turns = Sample("s", (user("draw"), user("draw again")))
+    async with bench(tmp_path, task(rows=[turns], protocol=episode), says("<image1>", picture(1))) as at:
+        await at.generate()
+        (row,) = at.trials()
+
+    assert [part["media"]["sha256"] for part in row["output"]] == [picture(1).sha256] * 2
+    assert str(tmp_path) not in str(row)
+
+
+@in_loop
+async def test_placeholders_are_read_in_the_spellings_of_the_task_and_reasoning_stays_apart(tmp_path: Path) -> None:
+    toy = task(rows=1)
+    toy.config["placeholders"] = ["span"]  # type: ignore[index]  # a dict here
+    from mmeval.placeholders import render
+
+    tag = render("image", 1, "span")
+    async with bench(tmp_path, toy, says(f"<think>hm</think>see {tag}", picture(1))) as at:
+        await at.generate()
+        (row,) = at.trials()
+
+    assert [part["type"] for part in row["output"]] == ["reasoning", "text", "image"]
+    assert row["output"][2]["raw"] == tag
+
+
+@in_loop
+async def test_no_more_trials_are_under_way_than_there_are_lanes(tmp_path: Path) -> None:
+    counts: list[int] = []
+
+    class Counting(Toy):
+        async def generate(self, request: Request) -> Response:
+            counts.append(at.generation.in_flight)
+            await asyncio.sleep(0.001)
+            return await super().generate(request)
+
+    async with bench(tmp_path, task(rows=20), Counting(), lanes=3) as at:
+        await at.generate()
+
+    assert (max(counts), at.generation.in_flight, at.generation.tally.new) == (3, 0, 20)
+
+
+@in_loop
+async def test_when_it_is_told_to_stop_nothing_new_begins_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:
+    def stop_at_five(request: Request) -> Response:
+        at.generation.stopping = asked_text(request) == "question 5" or at.generation.stopping
+        return reply("answer")
+
+    async with bench(tmp_path, task(rows=50), Toy(answers=stop_at_five), lanes=2) as at:
+        await at.generate()
+        done = len(at.trials())
+
+    assert 6 <= done <= 7
+
+
+@in_loop
+async def test_what_concerns_the_whole_run_stops_the_other_lanes(tmp_path: Path) -> None:
+    def refused(request: Request) -> Response:
+        return Response.failed("auth", "bad key") if asked_text(request) == "question 3" else reply("answer")
+
+    model = Toy(answers=refused, delay=0.005)
+    async with bench(tmp_path, task(rows=50), model, lanes=2) as at:
+        with pytest.raises(KeyRefusedError, match="bad key"):
+            await at.generate()
+
+    assert len(model.asked) <= 6
+
+
+@in_loop
+async def test_a_data_set_that_breaks_off_stops_the_run_with_its_own_error(tmp_path: Path) -> None:
+    async with bench(tmp_path, task(rows=3), Toy()) as at:
+
+        def jobs() -> Iterator[Job]:
+            yield next(iter(at.jobs))
+            raise OSError("row 2 is damaged")
+
+        with pytest.raises(OSError, match="row 2 is damaged"):
+            await at.generation.run(jobs())
+
+
+@in_loop
+async def test_scores_come_while_the_model_is_still_being_asked(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    async def look() -> None:
+        while not (found := list(tmp_path.rglob("rows.jsonl"))):
+            await asyncio.sleep(0.005)
+        seen.append(len(found[0].read_bytes().splitlines()))
+        gate.set()
+
+    class Waiting(Toy):
+        async def generate(self, request: Request) -> Response:
+            if asked_text(request) == "question 9":
+                await gate.wait()
+            return await super().generate(request)
+
+    gate = asyncio.Event()
+    async with bench(tmp_path, task(rows=samples(10)), Waiting(), scoring=True) as at:
+        await asyncio.gather(at.generate(), look())
+
+    assert 1 <= seen[0] <= 9
+
+
+@in_loop
+async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(tmp_path: Path) -> None:
+    shown = Sample("p", (user("look", picture()),))
+    async with bench(tmp_path, task(rows=2), Toy(takes="text")) as at:
+        await at.generate()
+    async with bench(tmp_path, task(rows=[*samples(3), shown]), Toy(takes="text")) as at:
+        assert at.generation.kept_before(iter(at.jobs)) == {"kept": 2, "open": 1, "unaskable": 1}
+
+
+@in_loop
+async def test_an_episode_that_was_stopped_half_way_is_open(tmp_path: Path) -> None:
+    turns = Sample("s", (user("one"), user("two")))
+    stuck = Toy(answers=lambda r: reply("fine") if asked_text(r) == "one" else Response.failed("server", "no"))
+    for model, found in ((stuck, {"open": 1}), (Toy(), {"open": 1}), (Toy(), {"kept": 1})):
+        async with bench(tmp_path, task(rows=[turns], protocol=episode), model) as at:
+            assert at.generation.kept_before(iter(at.jobs)) == found
+            await at.generate()

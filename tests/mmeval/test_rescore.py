@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval import taskindex
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
+from mmeval.options import BackendSpec, RunOutcome
+from mmeval.report.progress import Quiet
+from mmeval.rescore import RescoreOptions, rescore
+from mmeval.task import TaskOverrides
+from tests.support.task_folder import write_files, write_rows
+from tests.support.toy import asked_in, break_model, registered, run_toy
+
+TASK = """\
+task: asked
+dataset_path: data
+output_modalities: [text]
+metric_list:
+  - metric: toy_yes
+  - metric: toy_verdict
+metadata: {version: 1}
+"""
+GROUP = "group: all\ntask: [asked]\naggregate_metric_list:\n  - metric: toy_yes\nmetadata: {version: 1}\n"
+JUDGE = {"judge": BackendSpec("toy")}
+STRICT = {"judge": BackendSpec("toy", {"model": "toy-strict"})}
+
+
+@pytest.fixture(autouse=True)
+def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+def ran(tmp_path: Path, *texts: str, roles: Mapping[str, BackendSpec] | None = None, **options: Any) -> Path:
+    """The folder of a run over questions that the toy model answers with their own words."""
+    folder = write_files(tmp_path / "tasks", {"asked.yaml": TASK, "all.yaml": GROUP})
+    write_rows(folder / "data", *({"id": f"s{i}", "input": text} for i, text in enumerate(texts)))
+    selection = taskindex.select(["all"], [folder], roles=frozenset(roles or ()))
+    outcome = run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {}, **options)
+    return outcome.folder
+
+
+def again(folder: Path, *, roles: Mapping[str, BackendSpec] | None = None, **options: Any) -> RunOutcome:
+    made = RescoreOptions(folder=folder, roles=roles or {}, score_workers=0, retry_on_error=0, **options)
+    return rescore(made, progress=Quiet())
+
+
+def values(outcome: RunOutcome) -> dict[str, float | None]:
+    return {f"{result.task} {result.metric}": result.value for result in (*outcome.results, *outcome.group_results)}
+
+
+def test_a_run_that_only_predicted_is_scored_later_without_its_model(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no", predict_only=True)
+    outcome = again(folder, roles=JUDGE)
+
+    assert values(outcome) == {"asked toy_yes": 0.5, "asked toy_verdict": 1.0, "all toy_yes": 0.5}
+    assert (outcome.exit_code, outcome.model_name, len(asked_in(tmp_path))) == (EXIT_OK, "toy", 2)
+
+
+def test_a_metric_that_had_no_judge_gets_one(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes")
+    assert again(folder).results[1].unavailable == 1
+
+    assert values(again(folder, roles=JUDGE))["asked toy_verdict"] == 1.0
+    assert len(asked_in(tmp_path)) == 1
+
+
+def test_another_judge_makes_a_set_beside_the_old_one(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", roles=JUDGE)
+    old = next((folder / "scores" / "asked").iterdir())
+    before = (old / "scores.jsonl").read_bytes()
+
+    outcome = again(folder, roles=STRICT)
+    assert values(outcome)["asked toy_verdict"] == 0.0
+    assert (outcome.score_sets["asked"] != old, (old / "scores.jsonl").read_bytes()) == (True, before)
+
+
+def test_the_same_judge_again_is_not_asked(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no", roles=JUDGE)
+    unwilling = {"judge": BackendSpec("toy", {"broken": str(tmp_path / "broken")})}
+    break_model(tmp_path, "")
+
+    assert values(again(folder, roles=unwilling))["asked toy_verdict"] == 1.0
+
+
+def test_other_switches_make_a_set_that_says_so(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "oui", roles=JUDGE)
+    outcome = again(folder, roles=JUDGE, overrides=TaskOverrides(metric_args={"toy_yes": {"word": "i"}}))
+
+    assert values(outcome)["asked toy_yes"] == 0.5
+    plan = json.loads((outcome.score_sets["asked"] / "plan.json").read_text())
+    assert plan["metrics"][0]["switches"] == {"word": "i"}
+    assert len(list((folder / "scores" / "asked").iterdir())) == 2
+
+
+def test_verdicts_that_were_lost_are_asked_again_and_nothing_else(tmp_path: Path) -> None:
+    judge = {"judge": BackendSpec("toy", {"broken": str(tmp_path / "away"), "log": str(tmp_path / "verdicts")})}
+    (tmp_path / "away").write_text("no\nserver\n")
+    folder = ran(tmp_path, "yes", "no", roles=judge)
+    (tmp_path / "away").unlink()
+
+    outcome = again(folder, roles=judge)
+    assert (outcome.exit_code, values(outcome)["asked toy_verdict"]) == (EXIT_OK, 1.0)
+    asked = [line.split("|")[0] for line in (tmp_path / "verdicts").read_text().splitlines()]
+    assert sorted(asked) == ["no met?", "no met?", "yes met?"]
+
+
+def test_an_answer_that_failed_stays_failed_and_the_exit_code_says_so(tmp_path: Path) -> None:
+    break_model(tmp_path, "no")
+    folder = ran(tmp_path, "yes", "no", roles=JUDGE)
+
+    outcome = again(folder, roles=JUDGE)
+    assert (outcome.counts.kept, outcome.counts.failed, outcome.exit_code) == (1, 1, EXIT_INCOMPLETE)
+    assert outcome.results[0].failed == 1
+
+
+def test_a_moved_folder_can_be_scored(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", roles=JUDGE)
+    moved = folder.rename(tmp_path / "moved")
+
+    assert again(moved, roles=STRICT).exit_code == EXIT_OK
+
+
+def test_a_damaged_answer_is_a_failed_trial_and_no_wrong_score(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no", roles=JUDGE)
+    segment = next((folder / "journal").glob("*.jsonl"))
+    lines = segment.read_bytes().splitlines(keepends=True)
+    # Of equal length, because a journal never changes once it is written.
+    segment.write_bytes(b"".join(b"x" * (len(line) - 1) + b"\n" if b'"yes"' in line else line for line in lines))
+
+    assert again(folder, roles=STRICT).counts.failed == 1
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no run \(there is no run.json\); name the folder that a run printed"):
+        again(tmp_path)
+    assert list(tmp_path.glob("run.lock")) == []
+
+
+def test_an_unknown_switch_is_refused_before_the_folder_is_touched(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes")
+
+    with pytest.raises(UsageError, match="wrod"):
+        again(folder, overrides=TaskOverrides(metric_args={"toy_yes": {"wrod": "x"}}))

@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.broker import BackendDownError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, UsageError
+from mmeval.options import BackendSpec, RunCounts, RunOptions
+from mmeval.records import GenerationParams, Sample, user
+from mmeval.run import exit_code, model_name, run_path
+from mmeval.task import Group, GroupMetric, Task
+from tests.support.toy import (
+    asked_in,
+    break_model,
+    mend_model,
+    picture,
+    registered,
+    run_toy,
+    sample,
+    samples,
+    task,
+    three_turns,
+)
+
+JUDGE = {"judge": BackendSpec("toy")}
+
+
+@pytest.fixture(autouse=True)
+def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+def values(outcome: Any) -> dict[str, float | None]:
+    return {result.task: result.value for result in (*outcome.results, *outcome.group_results)}
+
+
+def judged(rows: int = 3, **more: Any) -> Task:
+    return task("judged", rows, metrics=("toy_verdict",), **more)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("scores.jsonl"))}
+
+
+def test_a_run_asks_scores_and_ends_with_zero(tmp_path: Path) -> None:
+    outcome = run_toy(tmp_path, task(rows=3))
+
+    assert (values(outcome), outcome.exit_code, outcome.complaints) == ({"toy": 1.0}, EXIT_OK, ())
+    assert (outcome.counts.new, outcome.counts.kept) == (3, 0)
+    assert asked_in(tmp_path) == ["question 0", "question 1", "question 2"]
+
+
+def test_the_same_run_again_asks_nothing_and_scores_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_toy(tmp_path, task(rows=3))
+    before = files(tmp_path)
+    outcome = run_toy(tmp_path, task(rows=3))
+
+    assert (len(asked_in(tmp_path)), outcome.counts.kept, outcome.counts.new) == (3, 3, 0)
+    assert (values(outcome), files(tmp_path)) == ({"toy": 1.0}, before)
+    first, again = capsys.readouterr().err.splitlines()
+    assert first == "asking 3 answers"
+    assert again.startswith(f"kept 3 answers from {outcome.counts.since[:4]}")
+    assert again.endswith("nothing new to ask")
+
+
+def test_a_larger_limit_and_more_tasks_ask_only_what_is_new(tmp_path: Path) -> None:
+    run_toy(tmp_path, task("a", 4), limit=2)
+    outcome = run_toy(tmp_path, task("a", 4), task("b", [sample("z", "question 9", "answer 9")]))
+
+    assert asked_in(tmp_path) == [f"question {i}" for i in (0, 1, 2, 3, 9)]
+    assert (outcome.counts.kept, outcome.counts.new, values(outcome)) == (2, 3, {"a": 1.0, "b": 1.0})
+
+
+def test_a_smaller_limit_reports_only_its_own_samples(tmp_path: Path) -> None:
+    run_toy(tmp_path, task(rows=4))
+
+    assert run_toy(tmp_path, task(rows=4), limit=2).results[0].n == 2
+
+
+def test_two_tasks_that_ask_the_same_share_the_answers_and_score_them_each(tmp_path: Path) -> None:
+    outcome = run_toy(tmp_path, task("a", 2), task("b", 3, metrics=("toy_yes",), switches={"word": "2"}))
+
+    assert asked_in(tmp_path) == ["question 0", "question 1", "question 2"]
+    assert values(outcome) == {"a": 1.0, "b": pytest.approx(1 / 3)}
+
+
+def test_repeats_are_trials_of_their_own_in_one_cluster(tmp_path: Path) -> None:
+    (result,) = run_toy(tmp_path, task(rows=2, repeats=3)).results
+
+    assert (result.n, len(asked_in(tmp_path))) == (6, 6)
+
+
+def test_an_episode_carries_its_answers_and_is_scored_whole(tmp_path: Path) -> None:
+    said = "question 0" + "".join(f"turn {i}" for i in range(3))
+    outcome = run_toy(tmp_path, task(rows=[sample(answer=said.removeprefix("question 0"))], protocol=three_turns))
+
+    assert asked_in(tmp_path) == ["turn 0", "turn 1", "turn 2"]
+    assert values(outcome) == {"toy": 1.0}
+
+
+def test_groups_are_reported_with_their_tasks(tmp_path: Path) -> None:
+    group = Group("all", "All", ("a", "b"), (GroupMetric("exact_match"),))
+    wrong = task("b", [sample("w", "question 8", "wrong")])
+
+    assert values(run_toy(tmp_path, task("a", 2), wrong, groups=(group,))) == {"a": 1.0, "b": 0.0, "all": 0.5}
+
+
+# --- what fails --------------------------------------------------------------------------------------------------
+
+
+def test_failed_trials_are_counted_apart_and_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    break_model(tmp_path, "question 1")
+    first = run_toy(tmp_path, task(rows=3))
+    assert (first.counts.failed, first.exit_code, first.results[0].value) == (1, EXIT_INCOMPLETE, 1.0)
+    assert first.results[0].bounds == pytest.approx((2 / 3, 1.0))
+    assert "1 trial failed (server 1); the same command asks them again" in first.complaints
+
+    mend_model(tmp_path)
+    second = run_toy(tmp_path, task(rows=3))
+    assert (second.counts.kept, second.counts.new, second.exit_code) == (2, 1, EXIT_OK)
+    assert asked_in(tmp_path) == ["question 0", "question 1", "question 1", "question 2"]
+
+
+def test_what_a_tolerant_program_makes_of_a_failure_is_scored_anew_when_the_call_succeeds(tmp_path: Path) -> None:
+    def tolerant(ask: Any) -> Any:
+        first, second = yield [ask.call([user(text)]) for text in ("answer", "question 0")]
+        return (second if second.ok else first).require()
+
+    break_model(tmp_path, "question")
+    assert values(run_toy(tmp_path, task(rows=1, protocol=tolerant))) == {"toy": 0.0}
+    mend_model(tmp_path)
+    assert values(run_toy(tmp_path, task(rows=1, protocol=tolerant))) == {"toy": 1.0}
+
+
+def test_a_sample_that_the_model_cannot_take_is_neither_failed_nor_zero(tmp_path: Path) -> None:
+    shown = Sample("p", (user("question 7", picture()),))
+    outcome = run_toy(tmp_path, task(rows=[*samples(2), shown]), args={"takes": "text"})
+
+    (result,) = outcome.results
+    assert (result.value, result.unsupported, result.failed, outcome.exit_code) == (1.0, 1, 0, EXIT_OK)
+    assert outcome.complaints == ("1 trial not asked: the model takes no image",)
+
+
+def test_one_broken_prompt_costs_one_trial(tmp_path: Path) -> None:
+    def prompt(row: Sample) -> Any:
+        return row.input if row.id != "s1" else 1 / 0
+
+    outcome = run_toy(tmp_path, replace(task(rows=3), prompt=prompt))
+    assert (outcome.counts.new, outcome.counts.failed, outcome.results[0].failed) == (2, 1, 1)
+    assert "the first internal failure: ZeroDivisionError: division by zero" in outcome.complaints
+
+
+def test_a_backend_that_is_gone_stops_the_run_and_what_was_answered_is_kept(tmp_path: Path) -> None:
+    run_toy(tmp_path, task(rows=80), limit=5)
+    break_model(tmp_path, kind="connection")
+    with pytest.raises(BackendDownError, match="What was answered is kept"):
+        run_toy(tmp_path, task(rows=80), max_connections=1)
+    mend_model(tmp_path)
+
+    assert run_toy(tmp_path, task(rows=80)).counts.kept == 5
+
+
+@pytest.mark.parametrize(
+    ("failed", "unscored", "tolerated", "code"),
+    [
+        (0, 0, 0, EXIT_OK),
+        (1, 0, 0, EXIT_INCOMPLETE),
+        (0, 1, 0, EXIT_INCOMPLETE),
+        (1, 1, 2, EXIT_OK),
+        (2, 1, 2, EXIT_INCOMPLETE),
+        (2, 0, 0.1, EXIT_OK),
+        (3, 0, 0.1, EXIT_INCOMPLETE),
+        (0, 20, 0.999, EXIT_INCOMPLETE),
+    ],
+)
+def test_the_exit_code_says_whether_more_was_lost_than_tolerated(
+    failed: int, unscored: int, tolerated: float, code: int
+) -> None:
+    assert exit_code(RunCounts(new=20 - failed, failed=failed, unscored=unscored), tolerated) == code
+
+
+def test_unscored_answers_are_named_with_the_way_to_score_them(tmp_path: Path) -> None:
+    rows = [sample("a", "yes"), sample("b", "raise")]
+    outcome = run_toy(tmp_path, task(rows=rows, metrics=("toy_yes",)))
+
+    assert (outcome.exit_code, outcome.counts.unscored, outcome.results[0].value) == (EXIT_INCOMPLETE, 1, 1.0)
+    assert outcome.complaints[0].startswith("toy: 1 of 2 unscored by toy_yes; the reasons are in ")
+    assert run_toy(tmp_path, task(rows=rows, metrics=("toy_yes",)), max_unscored=0.5).exit_code == EXIT_OK
+
+
+# --- who answers -------------------------------------------------------------------------------------------------
+
+
+def test_another_model_under_the_same_name_is_refused(tmp_path: Path) -> None:
+    run_toy(tmp_path, task(), model_tag="mine")
+    with pytest.raises(IdentityChangedError, match=r'model.model "toy-1" -> "toy-2".*--model_tag'):
+        run_toy(tmp_path, task(), model_tag="mine", args={"model": "toy-2"})
+
+    run_toy(tmp_path, task(), model_tag="mine", args={"model": "toy-2"}, fresh=True)
+    assert len(list((tmp_path / "runs" / "mine").glob("default.*/run.json"))) == 1
+
+
+def test_another_seed_is_refused_too(tmp_path: Path) -> None:
+    run_toy(tmp_path, task())
+
+    with pytest.raises(IdentityChangedError, match="seed 0 -> 1"):
+        run_toy(tmp_path, task(), seed=1)
+
+
+@pytest.mark.parametrize("change", [{"helper": BackendSpec("toy", {"model": "other"})}, {}], ids=["other", "gone"])
+def test_an_agent_is_another_one_when_a_role_that_it_asks_is(tmp_path: Path, change: dict[str, BackendSpec]) -> None:
+    agent = BackendSpec("toy_agent")
+    run_toy(tmp_path, judged(), model=agent, roles={"helper": BackendSpec("toy"), **JUDGE})
+
+    # Who judges is no part of who answers.
+    strict = {"judge": BackendSpec("toy", {"model": "toy-strict"})}
+    run_toy(tmp_path, judged(), model=agent, roles={"helper": BackendSpec("toy"), **strict})
+    with pytest.raises(IdentityChangedError, match=r"roles\.helper"):
+        run_toy(tmp_path, judged(), model=agent, roles={**change, **JUDGE})
+
+
+def test_a_changed_prompt_or_parameter_is_asked_anew(tmp_path: Path) -> None:
+    run_toy(tmp_path, task(rows=1))
+    run_toy(tmp_path, task(rows=1, params=GenerationParams(temperature=0.5)))
+    run_toy(tmp_path, task(rows=[sample(text="question 0!")]))
+
+    assert asked_in(tmp_path) == ["question 0", "question 0", "question 0!"]
+
+
+def test_answers_kept_in_a_cache_serve_other_runs_of_the_same_model_alone(tmp_path: Path) -> None:
+    for run_id, model in (("one", "toy-1"), ("two", "toy-1"), ("three", "toy-2")):
+        run_toy(tmp_path, task(rows=2), run_id=run_id, args={"model": model}, use_cache=tmp_path / "cache")
+
+    assert len(asked_in(tmp_path)) == 2 + 2
+
+
+# --- judges ------------------------------------------------------------------------------------------------------
+
+
+def test_a_judge_scores_in_the_same_run_and_its_verdicts_are_kept(tmp_path: Path) -> None:
+    for _ in range(2):
+        log = {"judge": BackendSpec("toy", {"log": str(tmp_path / "verdicts")})}
+        outcome = run_toy(tmp_path, judged(), roles=log)
+
+    assert (values(outcome), outcome.exit_code) == ({"judged": 1.0}, EXIT_OK)
+    assert len((tmp_path / "verdicts").read_text().splitlines()) == 3
+
+
+def test_another_judge_gives_verdicts_of_its_own_and_the_model_is_not_asked(tmp_path: Path) -> None:
+    first = run_toy(tmp_path, judged(), roles=JUDGE)
+    second = run_toy(tmp_path, judged(), roles={"judge": BackendSpec("toy", {"model": "toy-strict"})})
+
+    assert (values(first), values(second)) == ({"judged": 1.0}, {"judged": 0.0})
+    assert len(asked_in(tmp_path)) == 3
+    assert first.score_sets["judged"] != second.score_sets["judged"]
+
+
+def test_other_parameters_of_the_judge_give_verdicts_of_their_own(tmp_path: Path) -> None:
+    first = run_toy(tmp_path, judged(), roles=JUDGE)
+    second = run_toy(tmp_path, judged(roles={"judge": GenerationParams(temperature=0.7)}), roles=JUDGE)
+
+    assert (second.exit_code, values(second)) == (EXIT_OK, {"judged": 1.0})
+    assert first.score_sets["judged"] != second.score_sets["judged"]
+
+
+def test_lost_verdicts_are_unscored_and_asked_again(tmp_path: Path) -> None:
+    judge = {"judge": BackendSpec("toy", {"broken": str(tmp_path / "away")})}
+    (tmp_path / "away").write_text("answer 1\nserver\n")
+    first = run_toy(tmp_path, judged(), roles=judge)
+    assert (first.exit_code, first.counts.unscored, first.results[0].scored) == (EXIT_INCOMPLETE, 1, 2)
+
+    (tmp_path / "away").unlink()
+    second = run_toy(tmp_path, judged(), roles=judge)
+    assert (second.exit_code, second.results[0].scored, len(asked_in(tmp_path))) == (EXIT_OK, 3, 3)
+
+
+# --- folders -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        ({}, "runs/org__m/default"),
+        ({"model_tag": "my tag"}, "runs/my__tag/default"),
+        ({"run_id": "night/7"}, "runs/org__m/night__7"),
+    ],
+    ids=str,
+)
+def test_a_run_lies_under_its_model_and_its_id(more: dict[str, Any], path: str) -> None:
+    options = RunOptions(model=BackendSpec("hf", {"pretrained": "org/m"}), output_path=Path("runs"), **more)
+
+    assert str(run_path(options)) == path
+
+
+def test_a_model_without_a_name_is_called_by_its_backend() -> None:
+    assert model_name(RunOptions(model=BackendSpec("empty"), output_path=Path())) == "empty"
+
+
+def test_the_record_tells_how_the_run_was_made(tmp_path: Path) -> None:
+    outcome = run_toy(tmp_path, task("a", 1), task("b", 1), command="mmeval --tasks a,b")
+
+    record = json.loads((outcome.folder / "run.json").read_text())
+    assert record["identity"]["model"] == {"backend": "toy", "model": "toy-1"}
+    assert (sorted(record["tasks"]), record["sessions"][0]["command"]) == (["a", "b"], "mmeval --tasks a,b")
+    assert record["sessions"][0]["provenance"]["model"] == {"library": "1"}
+
+
+def test_with_predict_only_nothing_is_scored_and_a_later_run_scores_without_asking(tmp_path: Path) -> None:
+    first = run_toy(tmp_path, task(), predict_only=True)
+    assert (first.results, first.exit_code, files(tmp_path)) == ((), EXIT_OK, {})
+
+    assert values(run_toy(tmp_path, task())) == {"toy": 1.0}
+    assert len(asked_in(tmp_path)) == 3
+
+
+def test_an_unavailable_metric_is_said_before_and_refused_when_strict(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    toy = task()
+    gone = replace(toy, metrics=(replace(toy.metrics[0], unavailable="no weights here"),))
+    with pytest.raises(MissingError, match="toy: the metric exact_match is unavailable: no weights here"):
+        run_toy(tmp_path, gone, strict=True)
+    assert asked_in(tmp_path) == []
+
+    outcome = run_toy(tmp_path, gone)
+    assert "no weights here" in caplog.text
+    assert (outcome.results[0].unavailable, outcome.results[0].value, outcome.exit_code) == (3, None, EXIT_OK)
+
+
+def test_a_wrong_index_is_refused_before_the_folder_is_touched(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no index 7"):
+        run_toy(tmp_path, task(), samples={"toy": (7,)})
+
+    assert not (tmp_path / "runs").exists()
