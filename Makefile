@@ -36,7 +36,7 @@ lint: $(VENV)/dev.stamp
 # The links show the checker what Python sees: tasks, metrics and model_backends as parts of mmeval.
 types: $(VENV)/dev.stamp
 	@rm -rf .typing && mkdir -p .typing/mmeval
-	@ln -s $(CURDIR)/mmeval/* $(CURDIR)/tasks $(CURDIR)/metrics $(CURDIR)/model_backends .typing/mmeval/
+	@ln -s "$(CURDIR)"/mmeval/* "$(CURDIR)/tasks" "$(CURDIR)/metrics" "$(CURDIR)/model_backends" .typing/mmeval/
 	$(BIN)/mypy -p mmeval -p tests -p scripts
 
 fast: $(VENV)/dev.stamp

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 
 from mmeval import errors
+from mmeval.cli.streams import silence, steady
 from mmeval.errors import Interrupted, MmevalError
+
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Whatever ends it is one clear message on stderr and an exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
+        steady()
         from mmeval.cli.verbs import dispatch
 
         code = dispatch(words)
@@ -24,8 +29,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _say("interrupted; what was answered is saved, and the same command continues", errors.EXIT_INTERRUPTED)
     except BrokenPipeError:
-        from mmeval.cli.streams import silence
-
         silence()
         return errors.EXIT_OK
     except MmevalError as error:
@@ -34,9 +37,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(said, error.exit_code)
     except Exception as error:  # the last line of defence: one line for the user, the traceback on request
         if not _trace_if_debugging(words):
-            where = "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
-            _say(f"error: unexpected {type(error).__name__}: {error}; {where}", 0)
+            _say(f"error: {_disk_trouble(error) or _unexpected(error)}", 0)
         return errors.EXIT_UNEXPECTED
+
+
+def _disk_trouble(error: Exception) -> str:
+    """What to do about a disk that cannot be written, wherever it was met; empty for any other error."""
+    if not isinstance(error, OSError) or error.errno not in _DISK_ERRORS:
+        return ""
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror}. What was written before is kept: free space, then run the same command"
+
+
+def _unexpected(error: Exception) -> str:
+    where = "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
+    return f"unexpected {type(error).__name__}: {error}; {where}"
 
 
 def _say(message: str, code: int) -> int:

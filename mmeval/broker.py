@@ -40,6 +40,10 @@ class BackendDownError(MmevalError):
     exit_code = 3
 
 
+class StoppedError(MmevalError):
+    """The user stopped the run before this call was made; its trial is neither answered nor failed."""
+
+
 class KeyRefusedError(MissingError):
     """The server does not accept the key: no call of this run can succeed."""
 
@@ -103,6 +107,7 @@ class RoleRuntime:
         self.model = backend if isinstance(backend, ModelBackend) else None
         self.limiter = Limiter(limit)
         self.retries = retries
+        self.stopping = False
         self.batcher = Batcher(backend, live, max_batch_size) if isinstance(backend, BatchBackend) else None
         self._failed_in_a_row = 0
         self._gone: MmevalError | None = None
@@ -146,6 +151,8 @@ class RoleRuntime:
         await limiter.acquire()
         started = time.monotonic()
         try:
+            if self.stopping:
+                raise StoppedError("stopped before the call was made")
             if self.batcher is not None:
                 return await self.batcher.ask(request, trial)
             assert self.model is not None
@@ -296,7 +303,7 @@ class Broker:
             return _unkept(Response.failed("unsupported", f"no backend plays the role {call.role!r}"))
         gaps = runtime.capabilities.missing(call.request)
         if gaps:
-            return _unkept(Response.failed("unsupported", "; ".join(gaps)))
+            return _unkept(Response.failed("unsupported", f"the {call.role} {'; '.join(gaps)}"))
         seed = call_seed(self._seed, call.request.digest, scope.repeat, occurrence)
         request = call.request.with_seed(seed)
         response, failures = await self._from_backend(runtime, request, key, scope)
@@ -328,6 +335,11 @@ class Broker:
         response, failures = await runtime.ask(request, scope.trial)
         cache.put(key, response)
         return response, failures
+
+    def stop(self) -> None:
+        """From now on no call is made; those in flight are answered. The others raise StoppedError."""
+        for runtime in self.roles.values():
+            runtime.stopping = True
 
     async def close(self) -> None:
         seen: set[int] = set()

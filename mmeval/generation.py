@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mmeval.broker import Broker, Scope
+from mmeval.broker import Broker, Scope, StoppedError
 from mmeval.content import Interleaved
 from mmeval.errors import ContentError, MissingDataError, MmevalError
 from mmeval.jobs import Job
@@ -53,14 +53,20 @@ class Generation:
         self.stopping = False
         self._runs, self._broker, self._scorer, self._progress = runs, broker, scorer, progress
         self._lanes = lanes
+        self._unreadable: Exception | None = None
         self._judging = Judging(broker, 2 * lanes)
 
     @property
     def in_flight(self) -> int:
         return self._broker.live_trials
 
+    def stop(self) -> None:
+        self.stopping = True
+        self._broker.stop()
+
     async def run(self, jobs: Iterator[Job]) -> None:
-        """Until the jobs are done. Raises the first error that concerns the whole run, after stopping the lanes."""
+        """Until the jobs are done. Raises the first error that concerns the whole run, after stopping the lanes; where
+        the data cannot be read on, after the answers that are under way have come."""
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._lanes):
@@ -70,20 +76,32 @@ class Generation:
         await self._judging.drain()
         if self._scorer is not None:
             await self._scorer.drain()
+        if self._unreadable is not None:
+            raise self._unreadable
 
     def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:
         """How many trials the journal answers, and how many are still to be asked or cannot be."""
         return Counter(self._standing(job) for job in jobs)
 
     async def _lane(self, jobs: Iterator[Job]) -> None:
-        for job in jobs:
-            if self.stopping:
-                return
+        while (job := self._next(jobs)) is not None:
             self._broker.live_trials += 1
             try:
                 await self._trial(job)
+            except BaseException:
+                self.stop()  # at once: who waits for a place must not send what nobody will keep
+                raise
             finally:
                 self._broker.live_trials -= 1
+
+    def _next(self, jobs: Iterator[Job]) -> Job | None:
+        if self.stopping or self._unreadable is not None:
+            return None
+        try:
+            return next(jobs, None)
+        except Exception as error:  # a loader may fail in any way; what was asked until then is kept first
+            self._unreadable = error
+            return None
 
     async def _trial(self, job: Job) -> None:
         run = self._runs[job.position]
@@ -96,6 +114,8 @@ class Generation:
             error = failed.error
         except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
             error = ErrorInfo("internal", str(unreadable))
+        except StoppedError:
+            return
         except MmevalError:
             raise
         except Exception as defect:  # a task's prompt or protocol may fail in any way; the trial records how

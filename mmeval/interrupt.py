@@ -18,7 +18,7 @@ GRACE_SECONDS = 10.0
 class Stoppable(Protocol):
     """Work that can be told to begin nothing new."""
 
-    stopping: bool
+    def stop(self) -> None: ...
 
     @property
     def in_flight(self) -> int: ...
@@ -32,7 +32,7 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
 
     def stop(number: int) -> None:
         signals.append(number)
-        work.stopping = True
+        work.stop()
         stopped.set()
 
     handled = (signal.SIGINT, signal.SIGTERM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mmeval.broker import Broker, Scope
+from mmeval.broker import Broker, Scope, StoppedError
 from mmeval.errors import ReplayMismatchError, StorageError
 from mmeval.metric import BoundMetric
 from mmeval.program import CallFailed
@@ -47,6 +47,8 @@ class Judging:
                 found.update(await self._verdict(run, bound, trial))
             row = {"i": index, "n": trial.repeat, "d": trial_digest}
             run.deliver(score_row(row, trial, run.plan, found))
+        except StoppedError:
+            pass  # the next run asks for these verdicts
         except Exception as error:
             self._failure = self._failure or error
         finally:
@@ -60,7 +62,7 @@ class Judging:
             return dict(await self._broker.run(bound.program(trial, run.role), scope))
         except CallFailed as failed:
             return dict(bound.unscored(f"{failed.error.kind}: {failed.error.message}"))
-        except (ReplayMismatchError, StorageError):
+        except (ReplayMismatchError, StorageError, StoppedError):
             raise
         except Exception as defect:  # a metric may fail in any way; the reason is recorded
             return dict(bound.unscored(f"{type(defect).__name__}: {defect}"))

@@ -14,7 +14,8 @@ MAX_PAUSE = 120.0
 class Limiter:
     """Starts at the full limit, halves when told to slow down, and climbs back by one for each round of answers.
 
-    ``async with``-free on purpose: ``acquire`` returns at once, without a task switch, while there is room.
+    Places go to those who wait longest. ``async with``-free on purpose: ``acquire`` returns at once, without a task
+    switch, while there is room.
     """
 
     def __init__(self, limit: int) -> None:
@@ -26,23 +27,12 @@ class Limiter:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def acquire(self) -> None:
-        while self.in_flight >= self.allowed or self._resume_at:
-            pause = self._resume_at - time.monotonic()
-            if self._resume_at and pause <= 0:
-                self._resume_at = 0.0
-                continue
-            if self._resume_at:
-                # The jitter spreads those who waited, so that they do not all come back in the same instant.
-                await asyncio.sleep(pause + random.random() * min(1.0, pause))
-                continue
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                self._wake()  # the room that it may have been given goes to the next one
-                raise
-        self.in_flight += 1
+        if self._waiting or self.in_flight >= self.allowed:
+            await self._turn()
+        else:
+            self.in_flight += 1
+        if self._resume_at:
+            await self._pause()
 
     def release(self) -> None:
         self.in_flight -= 1
@@ -62,10 +52,30 @@ class Limiter:
             self._lowered_at = now
             self.allowed = max(1.0, self.allowed / 2)
 
+    async def _turn(self) -> None:
+        """Wait for a place, which ``_wake`` has taken for whoever it wakes: a newcomer cannot snatch it away."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.release()
+            raise
+
+    async def _pause(self) -> None:
+        try:
+            while (pause := self._resume_at - time.monotonic()) > 0:
+                # The jitter spreads those who waited, so that they do not all come back in the same instant.
+                await asyncio.sleep(pause + random.random() * min(1.0, pause))
+        except asyncio.CancelledError:
+            self.release()
+            raise
+        self._resume_at = 0.0
+
     def _wake(self) -> None:
-        room = int(self.allowed) - self.in_flight
-        while room > 0 and self._waiting:
+        while self._waiting and self.in_flight < self.allowed:
             waiter = self._waiting.popleft()
             if not waiter.done():
+                self.in_flight += 1
                 waiter.set_result(None)
-                room -= 1

@@ -55,6 +55,17 @@ def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
     return file
 
 
+@contextlib.contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """Raises StorageError with the way out where a block that appends to a file meets a full or broken disk."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{path}: cannot be written ({error.strerror}). The answers are kept: free space, then run the same command"
+        ) from None
+
+
 def _cut_torn_tail(path: Path) -> None:
     with path.open("rb+") as file:
         end = at = file.seek(0, os.SEEK_END)

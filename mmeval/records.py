@@ -16,7 +16,6 @@ from typing import Any, Literal, get_args
 from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.digest import DIGEST_CHARS, canonical_json
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.lines import to_line
 from mmeval.media import Media
 
 FORMAT_VERSION = 1
@@ -302,6 +301,8 @@ class Sample:
     @cached_property
     def digest(self) -> str:
         """Covers everything in the sample, the bytes of its media included: scores are tied to it."""
+        from mmeval.lines import to_line  # listing tasks needs records, but no fast JSON
+
         row = self.to_json()
         for part in _part_rows(row):
             for place in ("path", "name"):  # where a medium lies is no part of what it is

@@ -91,8 +91,13 @@ class _Rescoring:
         self.in_flight = 0
         self._selection, self._options, self._record, self._progress = selection, options, record, progress
         self._runs: list[TaskRun] = []
+        self._stop_asking: Callable[[], None] = lambda: None
         self._trials = self._failed = self._unsupported = 0
         self._started = time.time()
+
+    def stop(self) -> None:
+        self.stopping = True
+        self._stop_asking()
 
     def run(self) -> RunOutcome:
         options = self._options
@@ -119,6 +124,7 @@ class _Rescoring:
         broker.roles = backends.runtimes(
             lambda: broker.live_trials, limit=options.max_connections, retries=options.retry_on_error
         )
+        self._stop_asking = broker.stop
         judging = Judging(broker, 2 * options.max_connections)
         try:
             await interruptible(self, self._score(scorer, journal, judging), self._progress)

@@ -153,7 +153,7 @@ class _Session:
         lanes = self._options.max_connections + SPARE_LANES
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
-            before: Counter[Standing] = Counter(open=plan.total())
+            before: Counter[Standing] = Counter({"open": plan.total()})
             if self._resumed:
                 before = generation.kept_before(iter(plan))
             exact = self._resumed or not any(task.filter for task in plan.tasks)
@@ -291,7 +291,7 @@ def _lost(tally: Tally) -> Iterator[str]:
         yield f"{_trials(count)} asked without {kinds}, which the model does not give, and scored on the rest"
     reasons = tally.unsupported.most_common()
     for reason, count in reasons[:MAX_REASONS]:
-        yield f"{_trials(count)} not asked: the model {reason}"
+        yield f"{_trials(count)} not asked: {reason}"
     if rest := sum(count for _, count in reasons[MAX_REASONS:]):
         yield f"{_trials(rest)} not asked for {len(reasons) - MAX_REASONS} other reasons; --log_samples lists them"
 

@@ -27,7 +27,7 @@ from typing import Any, BinaryIO
 
 from mmeval._version import __version__
 from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
-from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic
+from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic, writing
 from mmeval.records import FORMAT_VERSION, Sample
 from mmeval.task import Selection
 
@@ -109,7 +109,7 @@ class RunFolder:
             groups={**self._record.get("groups", {}), **{group.name: asdict(group) for group in selection.groups}},
             sessions=[*self._record.get("sessions", []), session],
         )
-        write_atomic(self.path / "run.json", json.dumps(self._record, indent=1, ensure_ascii=False).encode())
+        write_atomic(self.path / "run.json", json.dumps(self._record, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace"))
 
     def close(self) -> None:
         os.close(self._lock)
@@ -179,25 +179,29 @@ class TaskRecords:
         self._written.add(index)
         if self._samples is None:
             self._samples = open_append(self._sample_file)
-        self._samples.write(b'{"i":%d,"d":"%s","sample":%s}\n' % (index, sample.digest.encode(), line))
+        with writing(self._sample_file):
+            self._samples.write(b'{"i":%d,"d":"%s","sample":%s}\n' % (index, sample.digest.encode(), line))
 
     def keep_trial(self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]) -> None:
         if self._known_trials and self._known_trials.get(trial_key(index, repeat)) == trial_digest:
             return
         if self._trials is None:
             self._trials = open_append(self._trial_file)
-        self._trials.write(to_line({"i": index, "n": repeat, "d": trial_digest, **row}) + b"\n")
+        with writing(self._trial_file):
+            self._trials.write(to_line({"i": index, "n": repeat, "d": trial_digest, **row}) + b"\n")
 
     def flush(self) -> None:
         for file in (self._samples, self._trials):
             if file is not None:
-                file.flush()
+                with writing(file.name):
+                    file.flush()
 
     def close(self) -> None:
-        for file in (self._samples, self._trials):
+        files, self._samples, self._trials = (self._samples, self._trials), None, None
+        for file in files:
             if file is not None:
-                file.close()
-        self._samples = self._trials = None
+                with writing(file.name):
+                    file.close()
 
     def trials(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Every trial (its latest form) with its sample's row, in the order of the data set.

@@ -207,6 +207,7 @@ class Scorer:
         self._room = asyncio.Semaphore(BATCHES_IN_FLIGHT)
         self._alone = asyncio.Lock()
         self._failure: BaseException | None = None
+        self._under_way = 0
 
     def start(self) -> None:
         """Start the processes: before the event loop, its threads and the run folder's lock, none of which a forked
@@ -244,10 +245,11 @@ class Scorer:
         if self._pool is None:
             return
         # Nobody waits for a metric that is still at work when the run was stopped: it scores again next time.
-        unfinished = list((self._pool._processes or {}).values()) if self._tasks else []
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        unfinished = list((self._pool._processes or {}).values()) if self._under_way else []
         for process in unfinished:
             process.terminate()
+        # Waiting takes milliseconds; a pool that is still winding down when Python ends complains on stderr.
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _flush_idle(self) -> None:
         self._timer = None
@@ -269,7 +271,9 @@ class Scorer:
 
     async def _score(self, batch: list[tuple[int, bytes]]) -> None:
         try:
+            self._under_way += 1
             rows = await self._rows(batch)
+            self._under_way -= 1
             for position in {position for position, _ in batch}:
                 mine = [row for (p, _), row in zip(batch, rows, strict=True) if p == position]
                 self._deliver(position, b"".join(mine))

@@ -24,8 +24,8 @@ MODEL = "model"
 
 @dataclass(frozen=True)
 class TaskRun:
-    """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role; ``gives`` are the kinds that
-    the model under test can give (None: it is not asked)."""
+    """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role; ``gives`` are the kinds
+    that the model under test can give (None: it is not asked)."""
 
     task: Task
     plan: ScoringPlan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import resource
@@ -33,6 +34,8 @@ from tests.support.scripted_server import Scripted, ScriptedServer, saying
 from tests.support.story_tasks import write_story_tasks
 from tests.support.tiny_media import picture, wav
 
+UNWRITTEN = 2
+"""With one connection: the answer that the disk could not take, and the one that was asked for meanwhile."""
 CONTINUES = "The same command continues"
 
 
@@ -64,9 +67,11 @@ def press(running: Running, number: signal.Signals) -> None:
 def test_a_stopped_run_keeps_every_answer_and_continues(number: signal.Signals, busy: bool, tmp_path: Path) -> None:
     flags = ["--max_connections", "16" if busy else "2"]
     with MockServer(latency=0.08, jitter=0.08 if busy else 0.0) as server:
-        arguments = [*questions(tmp_path, 48), *openai(server), *flags]
+        arguments = [*questions(tmp_path, 120), *openai(server), *flags]
         with started(*arguments, start_new_session=True) as running:
-            at_work(server, 10)
+            wait_for(lambda: server.state.counts["answered"] >= 10, "10 answers")
+            if not busy:
+                at_work(server, 10)
             press(running, number)
             stopped = running.ended()
         kept = server.stats()["answered"]
@@ -77,10 +82,10 @@ def test_a_stopped_run_keeps_every_answer_and_continues(number: signal.Signals, 
     assert stopped.lines[-1].startswith("stopped; everything that was answered is saved")
     assert CONTINUES in stopped.lines[-1]
     assert "Traceback" not in stopped.err
-    assert 10 <= kept < 48
+    assert 10 <= kept < 120
     assert last.code == 0, last.err
     assert last.lines[0].startswith(f"kept {kept} answers from ")
-    assert (stats["unique"], stats["repeated"]) == (48, 0)
+    assert (stats["unique"], stats["repeated"]) == (120, 0)
 
 
 def test_a_stopped_episode_continues_in_its_middle(tmp_path: Path) -> None:
@@ -153,7 +158,7 @@ def test_a_full_disk_loses_nothing_but_the_answer_that_it_could_not_take(kibibyt
     assert "free space" in full.error
     assert freed.code == 0, freed.err
     assert stats["unique"] == 8 * 2 * 4
-    assert stats["repeated_after_answer"] <= 1
+    assert stats["repeated_after_answer"] <= UNWRITTEN
     assert len(scores) == 2
 
 
@@ -165,13 +170,15 @@ def test_a_file_that_may_not_grow_loses_nothing_but_one_answer(
         resource.setrlimit(resource.RLIMIT_FSIZE, (kibibytes * 1024, resource.RLIM_INFINITY))
 
     arguments = [*questions(tmp_path, 100), *openai(server), "--max_connections", "1"]
-    full = mmeval(*arguments, preexec_fn=limit)
+    # Python would write cut-off byte code under this limit, and the next process would stumble over it.
+    full = mmeval(*arguments, env=environment(PYTHONDONTWRITEBYTECODE="1"), preexec_fn=limit)
     freed = mmeval(*arguments)
     stats = server.stats()
     assert full.code == 1
     assert "File too large" in full.error
     assert freed.code == 0, freed.err
-    assert (stats["unique"], stats["repeated_after_answer"] <= 1) == (100, True)
+    assert stats["unique"] == 100
+    assert stats["repeated_after_answer"] <= UNWRITTEN
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_asked(server: MockServer, tmp_path: Path) -> None:
@@ -190,21 +197,6 @@ def test_a_file_in_the_place_of_the_folder_is_said_before_anything_is_asked(serv
     assert "choose another --output_path" in done.error
     assert server.stats()["requests"] == 0
     assert (tmp_path / "runs").read_text() == "mine"
-
-
-def test_a_folder_that_becomes_read_only_during_a_run_keeps_what_it_has(tmp_path: Path) -> None:
-    with MockServer(latency=0.02) as server, small_disk(tmp_path / "runs", kibibytes=4096) as disk:
-        arguments = [*questions(tmp_path, 60), *openai(server), "--max_connections", "1"]
-        with started(*arguments) as running:
-            at_work(server, 5)
-            disk.remount("size=64k,nr_inodes=1")
-            ended = running.ended()
-        disk.remount("size=64m,nr_inodes=0")
-        again = mmeval(*arguments)
-        stats = server.stats()
-    assert ended.code in (0, 1), ended.err
-    assert again.code == 0, again.err
-    assert stats["repeated_after_answer"] <= 1
 
 
 def test_a_cache_that_cannot_be_written_is_said_before_anything_is_asked(server: MockServer, tmp_path: Path) -> None:
@@ -290,9 +282,9 @@ def test_a_misspelt_task_file_is_refused_with_line_and_near_name(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--tasks", "unim_hrd"], 'unknown task, group or tag \'unim_hrd\'; did you mean "unim_hard"'),
-        (["--model", "opnai"], 'unknown model backend \'opnai\'; did you mean "openai"?'),
-        (["--model_args", "modl=m"], 'unknown argument of the backend \'openai\' \'modl\'; did you mean "model"?'),
+        (["--tasks", "unim_hrd"], "unknown task, group or tag 'unim_hrd'; did you mean \"unim_hard\""),
+        (["--model", "opnai"], "unknown model backend 'opnai'; did you mean \"openai\"?"),
+        (["--model_args", "modl=m"], "unknown argument of the backend 'openai' 'modl'; did you mean \"model\"?"),
         (["--limit", "abc"], "--limit: a count of samples, or a share between 0 and 1, is expected, not 'abc'"),
         (["--limt", "3"], 'unknown flag --limt; did you mean "--limit"?'),
         (["--num_fewshot", "5"], "--num_fewshot"),
@@ -334,19 +326,21 @@ def test_data_rows_that_are_missing_are_said_with_what_is_there(server: MockServ
 
 
 def test_a_row_that_is_no_json_ends_the_run_after_keeping_what_was_asked(tmp_path: Path) -> None:
-    arguments = questions(tmp_path, 6)
+    arguments = [*questions(tmp_path, 40), "--max_connections", "4"]
     rows = tmp_path / "tasks" / "ask_data" / "test.jsonl"
     whole = rows.read_text()
-    rows.write_text(whole.replace('{"id": "4"', '{"id" "4"'))
-    with MockServer(latency=0.2) as server:
+    rows.write_text(whole.replace('{"id": "30"', '{"id" "30"'))
+    with MockServer(latency=0.05) as server:
         done = mmeval(*arguments, *openai(server))
+        kept = server.stats()["answered"]
         rows.write_text(whole)
         mended = mmeval(*arguments, *openai(server))
         stats = server.stats()
     assert done.code == 2
-    assert f"{rows}:5: row 5 is no JSON" in done.error
+    assert f"{rows}:31: row 31 is no JSON" in done.error
+    assert kept == 30
     assert mended.code == 0, mended.err
-    assert (stats["unique"], stats["repeated"]) == (6, 0)
+    assert (stats["unique"], stats["repeated"]) == (40, 0)
 
 
 # --- media -------------------------------------------------------------------------------------------------------------
@@ -367,16 +361,19 @@ def looking(tmp_path: Path, media: dict[str, bytes | None], **labels: str) -> li
 
 
 def test_an_input_medium_that_is_missing_is_named_with_its_row(tmp_path: Path) -> None:
-    arguments = looking(tmp_path, {"a.png": picture(), "b.png": None, "c.png": picture(size=(2, 2))})
-    with MockServer(latency=0.2) as server:
+    pictures = {f"{i}.png": picture(size=(i + 1, 1)) for i in range(12)}
+    arguments = [*looking(tmp_path, {**pictures, "b.png": None}), "--max_connections", "1"]
+    with MockServer(latency=0.05) as server:
         done = mmeval(*arguments, *openai(server))
-        (tmp_path / "tasks" / "look_data" / "b.png").write_bytes(picture(size=(3, 3)))
+        kept = server.stats()["answered"]
+        (tmp_path / "tasks" / "look_data" / "b.png").write_bytes(picture(size=(30, 3)))
         mended = mmeval(*arguments, *openai(server))
         stats = server.stats()
     assert done.code == 2
-    assert 'test.jsonl: row 2: input.media image1 "b.png" is missing' in done.error
+    assert 'test.jsonl: row 13: input.media image1 "b.png" is missing' in done.error
+    assert kept == 12
     assert mended.code == 0, mended.err
-    assert (stats["unique"], stats["repeated"]) == (3, 0)
+    assert (stats["unique"], stats["repeated"]) == (13, 0)
 
 
 @pytest.mark.parametrize("name", ["../../secret.png", "/etc/passwd"])
@@ -393,7 +390,7 @@ def test_an_empty_input_medium_fails_alone(server: MockServer, tmp_path: Path) -
     done = mmeval(*looking(tmp_path, media, kind="audio"), *openai(server))
     counts = results(tmp_path)["mmeval"]["counts"]
     assert (done.code, counts["new"], counts["failed"]) == (3, 2, 1), done.err
-    assert any("b.wav" in warning for warning in done.warnings), done.err
+    assert "the first bad_request failure: b.wav is no audio (its 0 bytes are text/plain); restore it" in done.warnings
     assert server.stats()["answered"] == 2
 
 
@@ -404,34 +401,34 @@ def test_a_torn_input_medium_is_for_the_model_to_judge(server: MockServer, tmp_p
     assert server.stats()["answered"] == 2
 
 
+def drawing(data: bytes) -> Scripted:
+    url = "data:image/png;base64," + base64.b64encode(data).decode()
+    return saying(content="here", images=[{"image_url": {"url": url}}])
+
+
 @pytest.mark.parametrize(
-    ("data", "n_made"),
+    ("data", "failed"),
     [
-        pytest.param(picture(size=(64, 64))[:50], 1, id="torn PNG"),
-        pytest.param(wav()[:30], 1, id="torn WAV"),
-        pytest.param(b"", 0, id="nothing"),
+        pytest.param(picture(size=(64, 64))[:50], 0, id="torn picture"),
+        pytest.param(wav()[:30], 0, id="torn sound"),
         pytest.param(b"no picture at all", 0, id="text"),
+        pytest.param(b"", 1, id="nothing"),
     ],
 )
-def test_a_torn_medium_of_the_model_is_one_message_and_the_others_go_on(
-    data: bytes, n_made: int, tmp_path: Path
+def test_a_damaged_medium_of_the_model_is_its_answer_and_the_others_go_on(
+    data: bytes, failed: int, tmp_path: Path
 ) -> None:
-    import base64
-
-    url = "data:image/png;base64," + base64.b64encode(data).decode()
-    bad = saying(content="here", images=[{"image_url": {"url": url}}])
-    good_url = "data:image/png;base64," + base64.b64encode(picture()).decode()
-    good = saying(content="here", images=[{"image_url": {"url": good_url}}])
     folder = write_story_tasks(tmp_path / "tasks", 2)
-    with ScriptedServer(bad, good) as server:
+    with ScriptedServer(drawing(data), drawing(picture())) as server:
         done = mmeval(
             *("--tasks", "tale_first", "--include_path", folder, "--output_path", tmp_path / "runs"),
             *("--model", "openai", "--model_args", f"base_url={server.url},model=m,outputs=text+image"),
             *("--max_connections", "1", "--retry_on_error", "0"),
         )
     [row, *_] = results(tmp_path)["mmeval"]["results"]
-    print(done.err, row)
-    assert "Traceback" not in done.err
+    assert done.code == (3 if failed else 0), done.err
+    assert (row["n"], row["scored"], row["failed"]) == (4, 4 - failed, failed)
+    assert ("the first bad_reply failure: a medium in the answer is empty" in done.warnings) == bool(failed)
 
 
 # --- the run folder ----------------------------------------------------------------------------------------------------
@@ -497,16 +494,25 @@ def test_what_can_be_made_again_is_made_again(victim: str, server: MockServer, t
     assert score_files(tmp_path) == before
 
 
-def test_a_produced_medium_that_was_lost_is_said_and_the_others_are_scored(server: MockServer, tmp_path: Path) -> None:
-    tasks = write_story_tasks(tmp_path / "tasks", 2)
-    arguments = ["--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "runs"]
-    arguments += openai(server, outputs="text+image")
-    assert mmeval(*arguments).code == 0
-    victim = min((run_folder(tmp_path / "runs") / "media").rglob("*.png"))
-    victim.unlink()
-    done = mmeval(*arguments, "--metric_args", '{"strict_structure": {}}')
-    print(done)
-    assert "Traceback" not in done.err
+def test_a_produced_medium_that_was_lost_stops_only_the_episode_that_needs_it(tmp_path: Path) -> None:
+    tasks = write_story_tasks(tmp_path / "tasks", 4)
+    with MockServer(latency=0.1) as server:
+        arguments = ["--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "runs"]
+        arguments += openai(server, outputs="text+image")
+        with started(*arguments) as running:
+            at_work(server, 8)
+            running.signal(signal.SIGINT)
+            assert running.ended().code == 130
+        victim = min((run_folder(tmp_path / "runs") / "media").rglob("*.png"))
+        aside = victim.rename(tmp_path / "aside.png")
+        lost = mmeval(*arguments)
+        aside.rename(victim)
+        found = mmeval(*arguments)
+        stats = server.stats()
+    assert lost.code == 3
+    assert f"the first internal failure: {victim}: the media file has gone; put it back where it was" in lost.warnings
+    assert found.code == 0, found.err
+    assert (stats["unique"], stats["repeated"]) == (4 * 2 * 3, 0)
 
 
 # --- servers -----------------------------------------------------------------------------------------------------------
@@ -625,10 +631,6 @@ def test_a_locale_without_unicode_prints_the_tables(env: dict[str, str], server:
     assert json.loads(next((tmp_path / "läufe").rglob("samples_*")).read_text("utf-8"))["doc"]["id"] == "ä"
 
 
-def closed_streams(number: int) -> None:
-    os.close(number)
-
-
 @pytest.mark.parametrize("number", [0, 1, 2], ids=["stdin", "stdout", "stderr"])
 def test_a_stream_that_is_closed_does_not_matter(number: int, server: MockServer, tmp_path: Path) -> None:
     done = mmeval(*questions(tmp_path), *openai(server), preexec_fn=lambda: os.close(number))
@@ -640,7 +642,3 @@ def test_a_stream_that_is_closed_does_not_matter(number: int, server: MockServer
 def test_a_home_that_does_not_exist_does_not_matter(server: MockServer, tmp_path: Path) -> None:
     done = mmeval(*questions(tmp_path), *openai(server), env=environment(HOME=str(tmp_path / "nowhere")))
     assert done.code == 0, done.err
-
-
-def described(ended: Ended) -> str:
-    return f"{ended.code}\n{ended.out}\n{ended.err}"

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROWS = 16
 SEED = 20
 KILLS = 30
+LATENCY = 0.12
 
 pytestmark = pytest.mark.slow
 
@@ -50,20 +51,27 @@ def killed_inside(arguments: Sequence[str], point: str, count: int) -> int:
     return subprocess.run(child, env=environment(), cwd=ROOT, capture_output=True, timeout=120).returncode
 
 
-def killed_outside(arguments: Sequence[str], server: MockServer, after: int) -> int:
-    """A run that is killed once some more answers came, at a moment when requests are in flight and none has just been
-    answered."""
+def killed_outside(arguments: Sequence[str], server: MockServer, output: Path, after: int) -> int:
+    """A run that is killed from outside once some more answers came, with requests in flight, right after the last
+    answer was kept: an answer that is still in the socket has reached nobody, and nobody could keep it."""
     wanted = server.stats()["answered"] + after
     with subprocess.Popen(
         [sys.executable, "-m", "mmeval", *arguments], env=environment(), stdout=-3, stderr=-3
     ) as process:
         while process.poll() is None:
-            quiet = server.state.in_flight > 0 and time.monotonic() - server.state.last > 0.06
-            if server.stats()["answered"] >= wanted and quiet:
+            answered = server.stats()["answered"]
+            just_now = time.monotonic() - server.state.last < LATENCY / 3
+            if answered >= wanted and server.state.in_flight and just_now and kept(output) == answered:
                 process.send_signal(signal.SIGKILL)
                 break
             time.sleep(0.001)
     return process.returncode
+
+
+def kept(output: Path) -> int:
+    """Answers in the journal."""
+    lines = (line for file in output.glob("*/*/journal/*.jsonl") for line in file.read_bytes().splitlines())
+    return sum(b'"r":' in line for line in lines)
 
 
 def scores(output: Path) -> dict[str, bytes]:
@@ -72,7 +80,7 @@ def scores(output: Path) -> dict[str, bytes]:
 
 def test_a_run_killed_thirty_times_ends_with_identical_scores_and_asks_nothing_twice(tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", ROWS)
-    with MockServer(latency=0.12) as server:
+    with MockServer(latency=LATENCY) as server:
         whole = whole_run(command(tasks, server.url, tmp_path / "whole"))
         asked_once = server.stats()["unique"]
         server.state.reset()
@@ -85,7 +93,7 @@ def test_a_run_killed_thirty_times_ends_with_identical_scores_and_asks_nothing_t
         died = []
         for point in [*plan, "records", "scores", "results"]:
             if point == "outside":
-                died.append(killed_outside(arguments, server, draw.randint(1, 5)))
+                died.append(killed_outside(arguments, server, tmp_path / "killed", draw.randint(1, 5)))
             else:
                 died.append(killed_inside(arguments, point, draw.randint(1, 5)))
         last = whole_run(arguments)

@@ -41,7 +41,8 @@ def write_results(
     """Write ``results_<time>.json`` into the run folder, or where the context says. Raises StorageError."""
     file = (context.folder or outcome.folder) / f"{context.stem}_{file_time(moment)}.json"
     document = results_document(outcome, context, task_hashes or {})
-    write_atomic(file, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False).encode())
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomic(file, text.encode("utf-8", "backslashreplace"))  # a path need not be text
     return file
 
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 
 from mmeval.content import Interleaved, Part, PartKind, text_part
+from mmeval.media import Media
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.records import Message
 from mmeval.sniff import suffix_for
@@ -115,6 +116,8 @@ def _url_item(part: Part) -> bytes:
 def _audio_item(part: Part) -> bytes:
     assert part.media is not None  # the caller has looked
     form = SENDABLE_SOUNDS.get(part.media.mime)
+    if form is None and not part.media.mime.startswith(("audio/", "video/")):
+        raise _damaged(part, part.media)
     if form is None:
         known = ", ".join(SENDABLE_SOUNDS.values())
         raise CallError("unsupported", f"an audio part is {part.media.mime}; the interface takes {known}")
@@ -128,11 +131,18 @@ def _file_item(part: Part, number: int) -> bytes:
     return b'{"type": "file", "file": {"filename": %b, "file_data": %b}}' % (name, data_uri(part))
 
 
+def _damaged(part: Part, media: Media) -> CallError:
+    """A medium that is not what it is called: the data are at fault, not the model."""
+    return CallError(
+        "bad_request", f"{media.name or 'a medium'} is no {part.kind} (its {media.size} bytes are {media.mime}); restore it"
+    )
+
+
 def data_uri(part: Part) -> bytes:
     """A medium's own bytes as a JSON string that holds a data URI. Raises CallError when it is of another kind."""
     assert part.media is not None  # the caller has looked
     mime = part.media.mime
     if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
-        raise CallError("unsupported", f"the bytes of a part of kind {part.kind} are {mime}")
+        raise _damaged(part, part.media)
     head = json.dumps(f"data:{mime};base64,")[:-1].encode()
     return b'%b%b"' % (head, base64.b64encode(part.media.read()))

@@ -263,7 +263,7 @@ async def test_what_the_backend_cannot_take_is_not_sent(tmp_path: Path) -> None:
 
     error = asked.exchanges[0].response.error
     assert error is not None
-    assert (error.kind, error.message, model.asked) == ("unsupported", "takes no image", [])
+    assert (error.kind, error.message, model.asked) == ("unsupported", "the model takes no image", [])
 
 
 @in_loop

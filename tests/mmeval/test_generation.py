@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,11 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    folder: Path, toy: Task, model: AnyBackend, *, scoring: bool = False, **more: Any
+    folder: Path, toy: Task, model: AnyBackend, *, scoring: bool = False, limit: int = 8, **more: Any
 ) -> AsyncIterator[Bench]:
     journal = Journal(folder / "journal", MediaStore(folder / "media"))
     broker = Broker(journal, reasoning_tags=("<think>", "</think>"))
-    broker.roles = {"model": RoleRuntime(model, limit=8, retries=0, live=lambda: broker.live_trials)}
+    broker.roles = {"model": RoleRuntime(model, limit=limit, retries=0, live=lambda: broker.live_trials)}
     made: list[Bench] = []
     scorer = None
     if scoring:
@@ -100,17 +101,13 @@ async def test_an_answer_put_together_from_several_is_spelt_out_without_the_plac
 
 @in_loop
 async def test_placeholders_are_read_in_the_spellings_of_the_task_and_reasoning_stays_apart(tmp_path: Path) -> None:
-    toy = task(rows=1)
-    toy.config["placeholders"] = ["span"]  # type: ignore[index]  # a dict here
-    from mmeval.placeholders import render
-
-    tag = render("image", 1, "span")
-    async with bench(tmp_path, toy, says(f"<think>hm</think>see {tag}", picture(1))) as at:
+    toy = replace(task(rows=1), config={"placeholders": ["hash"]})
+    async with bench(tmp_path, toy, says("<think>hm</think>see #image1#", picture(1))) as at:
         await at.generate()
         (row,) = at.trials()
 
     assert [part["type"] for part in row["output"]] == ["reasoning", "text", "image"]
-    assert row["output"][2]["raw"] == tag
+    assert row["output"][2]["raw"] == "#image1#"
 
 
 @in_loop
@@ -130,16 +127,20 @@ async def test_no_more_trials_are_under_way_than_there_are_lanes(tmp_path: Path)
 
 
 @in_loop
-async def test_when_it_is_told_to_stop_nothing_new_begins_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:
+async def test_when_it_is_told_to_stop_no_call_is_made_any_more_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:
     def stop_at_five(request: Request) -> Response:
-        at.generation.stopping = asked_text(request) == "question 5" or at.generation.stopping
+        if asked_text(request) == "question 5":
+            at.generation.stop()
         return reply("answer")
 
-    async with bench(tmp_path, task(rows=50), Toy(answers=stop_at_five), lanes=2) as at:
+    # Two calls at a time, though more lanes hold a trial that waits for its turn.
+    model = Toy(answers=stop_at_five, delay=0.002)
+    async with bench(tmp_path, task(rows=50), model, lanes=9, limit=2) as at:
         await at.generate()
         done = len(at.trials())
 
-    assert 6 <= done <= 7
+    assert 6 <= done == len(model.asked) <= 7
+    assert (at.generation.tally.new, at.generation.tally.failed.total()) == (done, 0)
 
 
 @in_loop
@@ -147,12 +148,13 @@ async def test_what_concerns_the_whole_run_stops_the_other_lanes(tmp_path: Path)
     def refused(request: Request) -> Response:
         return Response.failed("auth", "bad key") if asked_text(request) == "question 3" else reply("answer")
 
-    model = Toy(answers=refused, delay=0.005)
-    async with bench(tmp_path, task(rows=50), model, lanes=2) as at:
+    # One call at a time, though more lanes hold a trial that waits for its turn.
+    model = Toy(answers=refused, delay=0.002)
+    async with bench(tmp_path, task(rows=50), model, lanes=9, limit=1) as at:
         with pytest.raises(KeyRefusedError, match="bad key"):
             await at.generate()
 
-    assert len(model.asked) <= 6
+    assert [asked_text(request) for request in model.asked] == [f"question {i}" for i in range(4)]
 
 
 @in_loop

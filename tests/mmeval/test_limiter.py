@@ -51,6 +51,28 @@ async def test_a_released_place_goes_to_the_first_that_waits() -> None:
 
 
 @in_loop
+async def test_whoever_comes_back_for_another_place_stands_behind_those_that_wait() -> None:
+    limiter = Limiter(1)
+    _, second = await workers(limiter, 2)
+
+    limiter.release()
+    back = asyncio.create_task(limiter.acquire())  # before the second has had its turn
+    await turns()
+
+    assert (second.done(), back.done(), limiter.in_flight) == (True, False, 1)
+    await dropped([back])
+
+
+@in_loop
+async def test_a_call_that_is_cancelled_while_it_pauses_gives_its_place_back() -> None:
+    limiter = Limiter(1)
+    limiter.slow_down(5)
+    await dropped(await workers(limiter, 3))
+
+    assert limiter.in_flight == 0
+
+
+@in_loop
 async def test_a_place_given_to_a_call_that_is_cancelled_goes_to_the_next() -> None:
     limiter = Limiter(1)
     _, second, third = await workers(limiter, 3)

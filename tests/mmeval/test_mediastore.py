@@ -73,7 +73,7 @@ except StorageError as error:
 
 
 def test_a_medium_that_does_not_fit_leaves_no_half_file(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", _LIMITED, tmp_path], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-B", "-c", _LIMITED, tmp_path], capture_output=True, text=True, check=True)
     assert "cannot store a medium (File too large); free space" in done.stdout
     assert files(tmp_path) == []
 

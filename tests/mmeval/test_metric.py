@@ -16,6 +16,8 @@ from tests.support.task_folder import installed
 from tests.support.toy import reply, toy_pair, toy_verdict, toy_yes
 from tests.support.trials import score_of, trial
 
+_NUMPY: Any = np.float32(0.5)
+
 
 def giving(value: Any) -> Any:
     """A metric that returns the value."""
@@ -57,7 +59,7 @@ def test_the_key_names_the_definition_and_not_the_profile_that_led_to_it() -> No
     assert toy_yes.bind({"word": "yes"}).key == plain.key != toy_pair.bind().key
 
 
-@pytest.mark.parametrize("value", [1, True, 0.5, np.float32(0.5), Score(np.float32(0.5)), Score(1)], ids=repr)
+@pytest.mark.parametrize("value", [1, True, 0.5, np.float32(0.5), Score(_NUMPY), Score(1)], ids=repr)
 def test_every_number_becomes_a_plain_score(value: Any) -> None:
     score = score_of(giving(value), trial("x"))
 

@@ -35,7 +35,7 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def plan(metric: str = "toy_yes", **more: Any) -> ScoringPlan:
-    given = {
+    given: dict[str, Any] = {
         "task": "t",
         "metrics": ((metric, {}, "standard"),),
         "unavailable": {},
