@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from mmeval import plugins
 from mmeval.records import Result, Score
+
+Z95 = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution: half the width of a 95 % interval in standard errors."""
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer (an error of the way); ``unsupported``: it cannot take or give what is asked."""
@@ -162,7 +165,7 @@ def summarise(
 ) -> Result:
     """One line of a report: the estimate with counts, the 95 % normal interval and the bounds."""
     estimate = aggregator(scores, **(options or {}))
-    half = None if estimate.stderr is None else 1.959963984540054 * estimate.stderr
+    half = None if estimate.stderr is None else Z95 * estimate.stderr
     return Result(
         task=task,
         metric=metric,
@@ -209,21 +212,23 @@ def _filled(scores: Scores, value: float) -> Scores:
 
 
 def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool) -> Result:
-    """A group's number: the mean of its tasks' values, each with equal weight or weighted by its scored trials.
+    """A group's number: the mean of its tasks' values, each with equal weight or weighted by its trials.
 
-    The standard error is that of the same weighted mean; None when a member has none. Members without a value are left
-    out and make the group's value None only when all are.
+    A task in which nothing could be asked or computed (unsupported, unavailable) is left out. One whose trials were all
+    lost (failed, unscored) leaves the group without a value: its bounds say what the value could be. Weights count the
+    trials that could have been scored, so that lost ones do not move them. The standard error is that of the same
+    weighted mean; None when a member has none.
     """
-    present = [m for m in members if m.value is not None]
-    weights = [float(m.scored) if weight_by_size else 1.0 for m in present]
-    total = math.fsum(weights)
-    value = math.fsum(w * (m.value or 0.0) for w, m in zip(weights, present, strict=True)) / total if total else None
+    counted = [m for m in members if _askable(m)]
+    weights = [float(_askable(m)) if weight_by_size else 1.0 for m in counted]
+    value = _weighted([m.value for m in counted], weights)
+    errors = [m.stderr for m in counted if m.stderr is not None]
     stderr = None
-    if total and all(m.stderr is not None for m in present):
-        stderr = (
-            math.sqrt(math.fsum((w * (m.stderr or 0.0)) ** 2 for w, m in zip(weights, present, strict=True))) / total
-        )
-    half = 0.0 if stderr is None else 1.959963984540054 * stderr
+    if value is not None and len(errors) == len(counted):
+        stderr = math.hypot(*(w * error for w, error in zip(weights, errors, strict=True))) / math.fsum(weights)
+    low = _weighted([m.bounds and m.bounds[0] for m in counted], weights)
+    high = _weighted([m.bounds and m.bounds[1] for m in counted], weights)
+    half = 0.0 if stderr is None else Z95 * stderr
     return Result(
         task=task,
         metric=metric,
@@ -236,14 +241,18 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
         unsupported=sum(m.unsupported for m in members),
         stderr=stderr,
         ci95=None if value is None or stderr is None else (value - half, value + half),
-        bounds=_combined_bounds(present, weights, total),
+        bounds=None if low is None or high is None else (low, high),
         higher_is_better=all(m.higher_is_better for m in members),
     )
 
 
-def _combined_bounds(members: Iterable[Result], weights: Iterable[float], total: float) -> tuple[float, float] | None:
-    pairs = list(zip(weights, (m.bounds for m in members), strict=True))
-    if not total or any(bounds is None for _, bounds in pairs):
+def _askable(result: Result) -> int:
+    return result.n - result.unsupported - result.unavailable
+
+
+def _weighted(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    """The weighted mean; None when there is no value at all, or one is missing."""
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
         return None
-    low, high = (math.fsum(w * bounds[i] for w, bounds in pairs if bounds) / total for i in (0, 1))
-    return (low, high)
+    return math.fsum(w * value for w, value in zip(weights, known, strict=True)) / math.fsum(weights)

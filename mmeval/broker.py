@@ -51,7 +51,8 @@ class KeyRefusedError(MissingError):
 @dataclass(slots=True)
 class Scope:
     """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content; ``within`` is
-    the key of the call that an agent answers by these, so that they are shared and replayed together with it."""
+    the key of the call that an agent answers by these, so that they are shared and replayed together with it, and
+    ``draw`` counts how often the agent was asked the same before: its calls then draw anew too."""
 
     task: str
     sample: Sample
@@ -59,6 +60,7 @@ class Scope:
     part: str = ""
     share: bool = True
     within: str = ""
+    draw: int = 0
     exchanges: list[Exchange] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
     """The JSON of each exchange's response, as journalled."""
@@ -77,10 +79,11 @@ class Scope:
         return f"{self.task}/{self.sample.id}/{self.repeat}"
 
     def occurrence(self, request_digest: str) -> int:
-        """How many earlier calls of this program asked exactly the same."""
+        """How many earlier calls of this program asked exactly the same; those of an agent's earlier draws included,
+        each of which is taken to have made less than a thousand."""
         count = self._seen.get(request_digest, 0)
         self._seen[request_digest] = count + 1
-        return count
+        return count + 1000 * self.draw
 
 
 class RoleRuntime:
@@ -306,19 +309,19 @@ class Broker:
             return _unkept(Response.failed("unsupported", f"the {call.role} {'; '.join(gaps)}"))
         seed = call_seed(self._seed, call.request.digest, scope.repeat, occurrence)
         request = call.request.with_seed(seed)
-        response, failures = await self._from_backend(runtime, request, key, scope)
+        response, failures = await self._from_backend(runtime, request, key, scope, occurrence)
         if self._tags is not None and response.output is not None:
             response = replace(response, output=_split_reasoning(response.output, *self._tags))
         entry = self.journal.append(key, request.digest, response, by=f"{scope.name}#{path}", attempt=failures)
         return entry.response, entry.line
 
     async def _from_backend(
-        self, runtime: RoleRuntime, request: Request, key: str, scope: Scope
+        self, runtime: RoleRuntime, request: Request, key: str, scope: Scope, occurrence: int
     ) -> tuple[Response, int]:
         if runtime.samples is not None:
             return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
         if runtime.programs is not None:
-            inner = Scope(scope.task, scope.sample, scope.repeat, share=False, within=key)
+            inner = Scope(scope.task, scope.sample, scope.repeat, share=False, within=key, draw=occurrence)
             return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
         if self._cache is None:
             return await runtime.ask(request, scope.trial)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from mmeval.dataset import Dataset
 from mmeval.errors import UsageError
@@ -89,6 +90,14 @@ class Plan:
         for index in self._options.samples.get(task, ()):
             if not 0 <= index < size:
                 raise UsageError(f"--samples: {task} has {size} samples, so there is no index {index}")
+
+    def data(self) -> dict[str, dict[str, Any]]:
+        """By task, what is recorded of its data: fingerprint, number of rows, and where they come from."""
+        found = {}
+        for position, task in enumerate(self.tasks):
+            dataset = self.dataset(position)
+            found[task.name] = {"fingerprint": dataset.fingerprint, "rows": len(dataset), **task.source()}
+        return found
 
     def _limit(self, size: int) -> int:
         limit = self._options.limit

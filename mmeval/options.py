@@ -75,6 +75,8 @@ class RunOutcome:
     exit_code: int
     chosen: Mapping[str, Callable[[int, int], bool]] = field(default_factory=dict)
     """By task, whether a sample's index in a repeat belongs to the run: its folder may hold more."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """By task, how many samples its data set has, chosen or not."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)
     """Where the score rows of each task lie."""
     complaints: tuple[str, ...] = ()

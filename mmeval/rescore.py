@@ -112,7 +112,8 @@ class _Rescoring:
             stack.callback(journal.close)
             backends = Backends(options.roles)
             for task, plan in zip(self._selection, plans, strict=True):
-                self._runs.append(task_run(options.folder, task, plan, backends.named))
+                data = self._record.get("data", {}).get(task.name, {}).get("fingerprint", "")
+                self._runs.append(task_run(options.folder, task, plan, backends.named, data=data))
                 stack.callback(self._runs[-1].close)
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 runner.run(self._all(scorer, journal, backends))
@@ -193,6 +194,7 @@ class _Rescoring:
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
             seconds=time.time() - self._started,
             exit_code=exit_code(counts, self._options.max_unscored),
+            rows={name: data["rows"] for name, data in self._record.get("data", {}).items()},
             score_sets=score_folders(self._runs),
             complaints=tuple(unscored_complaints(results, self._options.folder)),
         )

@@ -105,14 +105,22 @@ class _Session:
             stack.callback(folder.close)
             journal = Journal(folder.journal, media)
             stack.callback(journal.close)
-            self._describe(folder, backends, journal)
+            data = jobs.data()
+            self._describe(folder, backends, journal, data)
             for task, plan in zip(self._selection, plans, strict=True):
-                self._runs.append(task_run(self._path, task, plan, backends.named, scoring=not options.predict_only))
+                fingerprint = data[task.name]["fingerprint"]
+                self._runs.append(
+                    task_run(
+                        self._path, task, plan, backends.named, data=fingerprint, scoring=not options.predict_only
+                    )
+                )
                 stack.callback(self._runs[-1].close)
             tally = self._generate(jobs, self._broker(journal, backends), scorer)
             return self._outcome(jobs, tally, journal.since)
 
-    def _describe(self, folder: RunFolder, backends: Backends, journal: Journal) -> None:
+    def _describe(
+        self, folder: RunFolder, backends: Backends, journal: Journal, data: Mapping[str, Mapping[str, Any]]
+    ) -> None:
         """Claim the folder for this model, and write down what is run. Raises IdentityChangedError."""
         options = self._options
         for place in journal.damaged:
@@ -125,10 +133,13 @@ class _Session:
         }
         folder.claim(identity, len(journal))
         self._resumed = bool(folder.record)
+        for task in folder.changed_data(data):
+            log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)
         folder.describe(
             identity=identity,
             provenance={**provenance(), **{name: dict(b.provenance) for name, b in backends.named.items()}},
             selection=self._selection,
+            data=data,
             options={"model": options.model.name, "model_name": model_name(options), "limit": options.limit},
             command=options.command,
         )
@@ -203,6 +214,7 @@ class _Session:
             seconds=time.time() - self._started,
             exit_code=exit_code(counts, self._options.max_unscored),
             chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
+            rows={name: record["rows"] for name, record in plan.data().items()},
             score_sets=score_folders(self._runs),
             complaints=(*_lost(tally), *unscored_complaints(results, self._path)),
         )

@@ -87,12 +87,22 @@ class RunFolder:
                 f"{self.path}: the run changed ({'; '.join(changes)}) after {answers} answers. {WAYS_OUT}"
             )
 
+    def changed_data(self, data: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """The tasks whose data are not those that this run began with."""
+        before = self._record.get("data", {})
+        return [
+            name
+            for name, record in data.items()
+            if name in before and before[name]["fingerprint"] != record["fingerprint"]
+        ]
+
     def describe(
         self,
         *,
         identity: Mapping[str, Any],
         provenance: Mapping[str, Any],
         selection: Selection,
+        data: Mapping[str, Mapping[str, Any]],
         options: Mapping[str, Any],
         command: str,
     ) -> None:
@@ -107,9 +117,11 @@ class RunFolder:
             options=dict(options),
             tasks={**self._record.get("tasks", {}), **{task.name: dict(task.config) for task in selection}},
             groups={**self._record.get("groups", {}), **{group.name: asdict(group) for group in selection.groups}},
+            data={**self._record.get("data", {}), **{name: dict(record) for name, record in data.items()}},
             sessions=[*self._record.get("sessions", []), session],
         )
-        write_atomic(self.path / "run.json", json.dumps(self._record, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace"))
+        text = json.dumps(self._record, indent=1, ensure_ascii=False)
+        write_atomic(self.path / "run.json", text.encode("utf-8", "backslashreplace"))  # a path need not be text
 
     def close(self) -> None:
         os.close(self._lock)

@@ -40,7 +40,7 @@ class ScoreSet:
     def add(self, lines: bytes) -> None:
         """Keep rows, at once. Raises StorageError."""
         if self._file is None:
-            write_atomic(self.folder / "plan.json", json.dumps(self._plan, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace"))
+            write_atomic(self.folder / "plan.json", json.dumps(self._plan, indent=1, ensure_ascii=False).encode())
             self._file = open_append(self._rows, buffering=0)
         try:
             left = memoryview(lines)

@@ -81,6 +81,8 @@ class Task:
     """Generation parameters of other roles, such as the judge's, by name."""
     input_modalities: tuple[PartKind, ...] = ()
     """The kinds of part that samples hold; empty when the file does not say."""
+    source: Callable[[], Mapping[str, Any]] = dict
+    """Where the data come from, for the record: path, revision and what it resolved to."""
     comparable: bool = True
     """False for bundled samples: the result cannot be compared with a published number."""
 

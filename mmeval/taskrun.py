@@ -66,11 +66,18 @@ class TaskRun:
 
 
 def task_run(
-    folder: Path, task: Task, plan: ScoringPlan, backends: Mapping[str, AnyBackend], *, scoring: bool = True
+    folder: Path,
+    task: Task,
+    plan: ScoringPlan,
+    backends: Mapping[str, AnyBackend],
+    *,
+    data: str = "",
+    scoring: bool = True,
 ) -> TaskRun:
-    """A task's place in a run folder. ``backends`` are the run's by role: a score set is keyed by who judges."""
+    """A task's place in a run folder. ``backends`` are the run's by role: a score set is keyed by who judges, and by
+    the fingerprint of the ``data``."""
     judged = tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable)
-    scores = ScoreSet(folder, task.name, score_definition(task, backends)) if scoring and task.metrics else None
+    scores = ScoreSet(folder, task.name, score_definition(task, backends, data)) if scoring and task.metrics else None
     spellings = tuple(task.config.get("placeholders") or ())
     gives = frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
     return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings, gives)
@@ -92,7 +99,7 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
     )
 
 
-def score_definition(task: Task, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
+def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
     """What the numbers of a task depend on besides the answers: it names the score set."""
     asked = sorted({role for m in task.metrics for role in m.bound.metric.roles})
     metrics = [
@@ -108,6 +115,7 @@ def score_definition(task: Task, backends: Mapping[str, AnyBackend]) -> dict[str
     ]
     return {
         "task_version": task.version,
+        "data": data,
         "metrics": metrics,
         "role_params": {role: task.roles[role].to_json() for role in asked if role in task.roles},
         "outputs": sorted(name for m in task.metrics for name in m.bound.metric.outputs),

@@ -25,7 +25,7 @@ def steady() -> None:
 
 def _writable(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:
-        return open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123  # lives as long as the process
+        return open(number, "w", encoding="utf-8", closefd=False)  # lives as long as the process
     if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
         stream.reconfigure(errors="backslashreplace")
     return stream

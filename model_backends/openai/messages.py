@@ -133,9 +133,8 @@ def _file_item(part: Part, number: int) -> bytes:
 
 def _damaged(part: Part, media: Media) -> CallError:
     """A medium that is not what it is called: the data are at fault, not the model."""
-    return CallError(
-        "bad_request", f"{media.name or 'a medium'} is no {part.kind} (its {media.size} bytes are {media.mime}); restore it"
-    )
+    name = media.name or "a medium"
+    return CallError("bad_request", f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore it")
 
 
 def data_uri(part: Part) -> bytes:

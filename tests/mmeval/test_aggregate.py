@@ -150,19 +150,35 @@ def test_labels_that_are_structures_are_no_levels() -> None:
     assert column(1, 1, labels=[{"k": {"a": 1}}, {"k": [["x"], "y"]}]).levels("k") == ["y"]
 
 
-def test_a_group_is_the_mean_of_its_tasks_or_weighted_by_their_scored_trials() -> None:
-    members = [member("a", 1.0, scored=30, stderr=0.1), member("b", 0.0, scored=10, stderr=0.3)]
+def test_a_group_is_the_mean_of_its_tasks_or_weighted_by_their_trials() -> None:
+    members = [member("a", 1.0, n=30, scored=30, stderr=0.1), member("b", 0.0, stderr=0.3)]
 
     plain, weighted = (combine("g", "m", members, weight_by_size=by_size) for by_size in (False, True))
     assert (plain.value, plain.stderr) == (0.5, pytest.approx(math.hypot(0.1, 0.3) / 2))
     assert (weighted.value, weighted.stderr) == (0.75, pytest.approx(math.hypot(30 * 0.1, 10 * 0.3) / 40))
-    assert (plain.n, plain.scored) == (20, 40)
+    assert (plain.n, plain.scored) == (40, 40)
 
 
-def test_a_task_without_a_value_is_left_out_of_the_mean_but_not_of_the_counts() -> None:
-    result = combine("g", "m", [member("a", 0.5, stderr=0.1), member("b", None, failed=10)], weight_by_size=False)
+def test_lost_trials_do_not_move_the_weights_and_what_could_not_be_asked_weighs_nothing() -> None:
+    lossy = member("a", 1.0, n=30, scored=10, failed=20)
+    partly = member("b", 0.0, n=50, scored=10, unsupported=30, unavailable=10)
 
-    assert (result.value, result.n, result.failed) == (0.5, 20, 10)
+    assert combine("g", "m", [lossy, partly], weight_by_size=True).value == 0.75
+
+
+def test_a_task_that_could_not_be_asked_is_left_out_of_the_mean_but_not_of_the_counts() -> None:
+    known = member("a", 0.5, stderr=0.1, bounds=(0.5, 0.5))
+    result = combine("g", "m", [known, member("b", None, unsupported=10)], weight_by_size=False)
+
+    assert (result.value, result.stderr, result.bounds) == (0.5, pytest.approx(0.1), (0.5, 0.5))
+    assert (result.n, result.unsupported) == (20, 10)
+
+
+def test_a_task_whose_trials_were_all_lost_leaves_the_group_unknown_within_bounds() -> None:
+    known = member("a", 0.5, stderr=0.1, bounds=(0.5, 0.5))
+    result = combine("g", "m", [known, member("b", None, failed=10, bounds=(0.0, 1.0))], weight_by_size=False)
+
+    assert (result.value, result.stderr, result.bounds, result.failed) == (None, None, (0.25, 0.75), 10)
 
 
 def test_a_group_of_unknowns_is_unknown() -> None:

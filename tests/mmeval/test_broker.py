@@ -329,6 +329,15 @@ async def test_an_agent_asks_other_roles_and_its_answer_counts_as_one_exchange(t
 
 
 @in_loop
+async def test_an_agent_asked_again_draws_anew(tmp_path: Path) -> None:
+    helper = Toy(answers=lambda asked: reply(str(asked.seed)))
+    async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
+        first, again = await broker.run(asks("question 1", "question 1"), scope())
+
+    assert first != again
+
+
+@in_loop
 async def test_an_agent_stopped_half_way_continues_even_for_another_task_that_asks_the_same(tmp_path: Path) -> None:
     stuck = Toy(answers=lambda r: reply("draft") if "draft:" in asked_text(r) else Response.failed("server", "no"))
     async with brokered(tmp_path, model=ToyAgent(), helper=stuck) as broker:

@@ -1,3 +1,4 @@
+import errno
 import os
 import resource
 import statistics
@@ -52,6 +53,18 @@ def test_an_unexpected_error_is_one_line_with_the_way_to_its_traceback(
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "ZeroDivisionError: oops; run it again with --verbosity DEBUG" in said
+
+
+def test_a_disk_that_is_full_is_said_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, OSError(errno.ENOSPC, "No space left on device", "/runs/m"))
+    monkeypatch.delenv("MMEVAL_LOG_LEVEL", raising=False)
+
+    assert main([]) == 1
+
+    said = "error: /runs/m: No space left on device. What was written before is kept: free space, then run the same"
+    assert capsys.readouterr().err == f"{said} command\n"
 
 
 @pytest.mark.parametrize("words", [["-v", "DEBUG"], ["--verbosity", "debug"], ["--verbosity=DEBUG"]])

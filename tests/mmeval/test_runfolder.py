@@ -26,7 +26,12 @@ def described(folder: RunFolder, *tasks: str, identity: Mapping[str, Any] = IDEN
     group = Group("all", "All", tasks, (GroupMetric("exact_match"),))
     selection = Selection(tuple(task(name) for name in tasks), (group,))
     folder.describe(
-        identity=identity, provenance={"python": "3"}, selection=selection, options={"limit": 3}, command=command
+        identity=identity,
+        provenance={"python": "3"},
+        selection=selection,
+        data={},
+        options={"limit": 3},
+        command=command,
     )
 
 

@@ -27,8 +27,8 @@ def results(run: Path, of: Task, *rows: Mapping[str, Any]) -> list[Result]:
     return task_results(of, scores, lambda index, repeat: index < 100)
 
 
-def named(task_name: str, value: float | None, scored: int = 10, metric: str = "m") -> Result:
-    return Result(task_name, metric, value, n=10, scored=scored)
+def named(task_name: str, value: float | None, n: int = 10) -> Result:
+    return Result(task_name, "m", value, n=n, scored=n)
 
 
 def test_a_task_has_one_result_a_metric_over_the_wanted_trials(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_group_takes_tasks_and_groups_and_only_whole_results() -> None:
 def test_a_weighted_group_weighs_inner_groups_by_their_trials_too() -> None:
     inner = Group("inner", "Inner", ("b", "c"))
     outer = Group("outer", "Outer", ("a", "inner"), (GroupMetric("m", weight_by_size=True),))
-    whole = [named("a", 1.0, scored=10), named("b", 0.0, scored=20), named("c", 0.5, scored=10)]
+    whole = [named("a", 1.0), named("b", 0.0, n=20), named("c", 0.5)]
 
     (result,) = group_results([outer, inner], whole)
     assert (result.value, result.scored) == ((10 * 1.0 + 20 * 0.0 + 10 * 0.5) / 40, 40)
