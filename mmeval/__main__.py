@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from mmeval import errors
-from mmeval.cli.streams import silence, steady
+from mmeval.cli.streams import print_text, steady
 from mmeval.errors import Interrupted, MmevalError
+from mmeval.report.terminal import write_line
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
@@ -22,15 +23,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         from mmeval.cli.verbs import dispatch
 
         code = dispatch(words)
-        sys.stdout.flush()
+        print_text("")  # what a verb left in the buffer
         return code
     except SystemExit as stop:  # argparse ends the process after --help
         return stop.code if isinstance(stop.code, int) else errors.EXIT_USAGE
     except KeyboardInterrupt:
         return _say("interrupted; what was answered is saved, and the same command continues", errors.EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        silence()
-        return errors.EXIT_OK
     except MmevalError as error:
         _trace_if_debugging(words)
         said = str(error) if isinstance(error, Interrupted) else f"error: {error}"
@@ -55,7 +53,7 @@ def _unexpected(error: Exception) -> str:
 
 
 def _say(message: str, code: int) -> int:
-    sys.stderr.write(f"{message}\n")
+    write_line(message)
     return code
 
 
@@ -71,7 +69,7 @@ def _trace_if_debugging(words: Sequence[str]) -> bool:
         return False
     import traceback
 
-    traceback.print_exc()
+    write_line(traceback.format_exc().rstrip("\n"))
     return True
 
 

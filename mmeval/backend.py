@@ -51,7 +51,8 @@ class Capabilities:
             return []
         gaps = [f"takes no {kind}" for kind in sorted(request.kinds() - {"reasoning"}) if kind not in self.inputs]
         gaps += [f"gives no {kind}" for kind in request.wants if kind not in self.outputs]
-        if self.output_mode in ("single", "exclusive") and len(set(request.wants) - {"code"}) > 1:
+        asked = {"text" if kind == "code" else kind for kind in request.wants}  # code travels as text
+        if self.output_mode in ("single", "exclusive") and len(asked) > 1:
             gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted")
         return gaps + self._exceeded(request)
 
@@ -158,9 +159,24 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     for arg in args:
         if arg not in known and not takes_any:
             raise UnknownNameError(f"argument of the backend {name!r}", arg, known, f"It takes: {', '.join(known)}.")
+    texts = {p.name for p in signature.parameters.values() if p.annotation in (str, "str")}
+    given = {arg: _text(name, arg, value) if arg in texts else value for arg, value in args.items()}
     try:
-        signature.bind(**args)
+        signature.bind(**given)
     except TypeError as error:
         raise UsageError(f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE") from None
-    backend: AnyBackend = factory(**args)
+    backend: AnyBackend = factory(**given)
     return backend
+
+
+def _text(backend: str, arg: str, value: Any) -> Any:
+    """What a parameter that is annotated ``str`` is given: ``revision=1234567`` is the text of that number.
+
+    Raises UsageError for a fraction or a power of ten, which may have been written in another way than its value is.
+    """
+    if isinstance(value, float):
+        raise UsageError(
+            f"the backend {backend!r}: {arg} is a text and was read as the number {value}; write it in quotes, as in "
+            f"{arg}='1e5'"
+        )
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -31,7 +31,7 @@ class Batcher:
 
     def __init__(self, backend: BatchBackend, live: Callable[[], int], max_batch_size: int = 0) -> None:
         self._backend, self._live = backend, live
-        self._size = min(backend.max_batch_size, max_batch_size or backend.max_batch_size)
+        self.size = min(backend.max_batch_size, max_batch_size or backend.max_batch_size)
         self._waiting: list[_Waiting] = []
         self._timer: asyncio.TimerHandle | None = None
         self._busy = False
@@ -54,7 +54,7 @@ class Batcher:
         if self._busy or not self._waiting:
             return
         trials = {waiting.trial for waiting in self._waiting}
-        if len(self._waiting) >= self._size or len(trials) >= self._live():
+        if len(self._waiting) >= self.size or len(trials) >= self._live():
             self._flush(loop)
         elif self._timer is None:
             self._timer = loop.call_later(SHORT_WAIT, self._flush, loop)
@@ -67,7 +67,7 @@ class Batcher:
             return
         # Rows of like length share a batch: padding is what a mixed batch wastes.
         self._waiting.sort(key=lambda waiting: (waiting.request.wants, _length(waiting.request)))
-        batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
+        batch, self._waiting = self._waiting[: self.size], self._waiting[self.size :]
         self._busy = True
         task = loop.create_task(self._answer(batch, loop))
         self._tasks.add(task)
@@ -100,7 +100,7 @@ def answer_batch(backend: BatchBackend, requests: Sequence[Request], deliver: De
             if open_rows.pop(position, None) is not None:
                 deliver(position, replace(response, latency=response.latency or time.monotonic() - started))
         error: Exception = RuntimeError("the backend gave no answer for this row")
-    except Exception as caught:  # a model may fail in any way; the row records how
+    except (Exception, SystemExit) as caught:  # a model may fail in any way; the row records how
         error = caught
     if not open_rows:
         return

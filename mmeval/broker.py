@@ -7,6 +7,7 @@ program goes on. Limits, retries, single flight and replay live here and nowhere
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from mmeval.batching import Batcher
 from mmeval.cache import ResponseCache
 from mmeval.content import Interleaved, Part, split_reasoning
 from mmeval.digest import call_seed, digest
-from mmeval.errors import MissingError, MmevalError, ReplayMismatchError
+from mmeval.errors import MissingError, MmevalError, ReplayMismatchError, StorageError
 from mmeval.journal import Journal
 from mmeval.limiter import Limiter
 from mmeval.lines import to_line
@@ -27,8 +28,11 @@ from mmeval.records import RETRYABLE, ErrorKind, Exchange, Request, Response, Sa
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 RATE_LIMIT_TRIES = 100
 """How often a call may be refused for its rate; each time the whole role waits, so this is hours, not seconds."""
+NO_LIMIT = 1 << 30
 FAILURES_IN_A_ROW = 50
 """So many calls that all fail after their retries mean that the backend is gone."""
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
@@ -66,6 +70,9 @@ class Scope:
     """The JSON of each exchange's response, as journalled."""
     keys: list[str] = field(default_factory=list)
     replayed: int = 0
+    """Calls that an earlier process was given the answer to."""
+    asked: bool = False
+    """Whether a call of this program was answered just now: what is journalled for later steps may then be stale."""
     _seen: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -79,11 +86,10 @@ class Scope:
         return f"{self.task}/{self.sample.id}/{self.repeat}"
 
     def occurrence(self, request_digest: str) -> int:
-        """How many earlier calls of this program asked exactly the same; those of an agent's earlier draws included,
-        each of which is taken to have made less than a thousand."""
+        """How many earlier calls of this program asked exactly the same."""
         count = self._seen.get(request_digest, 0)
         self._seen[request_digest] = count + 1
-        return count + 1000 * self.draw
+        return count
 
 
 class RoleRuntime:
@@ -108,7 +114,8 @@ class RoleRuntime:
         self.samples = backend if isinstance(backend, SampleBackend) else None
         self.programs = backend if isinstance(backend, ProgramBackend) else None
         self.model = backend if isinstance(backend, ModelBackend) else None
-        self.limiter = Limiter(limit)
+        # A local model's batches are its limit: calls wait in the batcher, where they can be put together.
+        self.limiter = Limiter(NO_LIMIT if isinstance(backend, BatchBackend) else limit)
         self.retries = retries
         self.stopping = False
         self.batcher = Batcher(backend, live, max_batch_size) if isinstance(backend, BatchBackend) else None
@@ -163,7 +170,7 @@ class RoleRuntime:
             return response if response.latency else replace(response, latency=time.monotonic() - started)
         except MmevalError:
             raise
-        except Exception as error:  # a backend may fail in any way; the call records how
+        except (Exception, SystemExit) as error:  # a backend may fail in any way; the call records how
             return Response.failed("internal", f"{type(error).__name__}: {error}", latency=time.monotonic() - started)
         finally:
             limiter.release()
@@ -257,14 +264,15 @@ class Broker:
     ) -> tuple[str, Response, bytes]:
         key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = self.journal.get(key)
-        if entry is not None:
-            if entry.request_digest != call.request.digest:
-                raise ReplayMismatchError(
-                    f"step {path} of {scope.name} now asks something else than what is journalled under it: the task, "
-                    "its prompt or its protocol changed. --fresh starts over, --run_id NAME keeps both"
-                )
-            scope.replayed += 1
+        if entry is not None and entry.request_digest == call.request.digest:
+            scope.replayed += entry.earlier
             return key, entry.response, entry.line
+        if entry is not None and not scope.asked:
+            raise ReplayMismatchError(
+                f"step {path} of {scope.name} now asks something else than what is journalled under it: the task, "
+                "its prompt or its protocol changed. --fresh starts over, --run_id NAME keeps both"
+            )
+        scope.asked = True
         while (flight := self._flights.get(key)) is not None:
             try:
                 return key, *await asyncio.shield(flight)
@@ -307,12 +315,24 @@ class Broker:
         gaps = runtime.capabilities.missing(call.request)
         if gaps:
             return _unkept(Response.failed("unsupported", f"the {call.role} {'; '.join(gaps)}"))
-        seed = call_seed(self._seed, call.request.digest, scope.repeat, occurrence)
+        seed = call_seed(self._seed, call.request.digest, scope.repeat, occurrence, scope.draw)
         request = call.request.with_seed(seed)
-        response, failures = await self._from_backend(runtime, request, key, scope, occurrence)
+        cache = self._cache if runtime.samples is None and runtime.programs is None else None
+        cache_key = "" if cache is None else ResponseCache.key(runtime.identity, request.digest, request.seed)
+        kept = None if cache is None else cache.get(cache_key)
+        response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, key, scope, occurrence)
         if self._tags is not None and response.output is not None:
             response = replace(response, output=_split_reasoning(response.output, *self._tags))
-        entry = self.journal.append(key, request.digest, response, by=f"{scope.name}#{path}", attempt=failures)
+        entry = self.journal.append(
+            key,
+            request.digest,
+            response,
+            by=f"{scope.name}#{path}",
+            attempt=failures,
+            in_place=runtime.samples is not None,
+        )
+        if cache is not None and kept is None:
+            _put(cache, cache_key, entry.response)
         return entry.response, entry.line
 
     async def _from_backend(
@@ -323,21 +343,7 @@ class Broker:
         if runtime.programs is not None:
             inner = Scope(scope.task, scope.sample, scope.repeat, share=False, within=key, draw=occurrence)
             return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
-        if self._cache is None:
-            return await runtime.ask(request, scope.trial)
-        return await self._through_cache(self._cache, runtime, request, scope)
-
-    @staticmethod
-    async def _through_cache(
-        cache: ResponseCache, runtime: RoleRuntime, request: Request, scope: Scope
-    ) -> tuple[Response, int]:
-        key = ResponseCache.key(runtime.identity, request.digest, request.seed)
-        kept = cache.get(key)
-        if kept is not None:
-            return kept, 0
-        response, failures = await runtime.ask(request, scope.trial)
-        cache.put(key, response)
-        return response, failures
+        return await runtime.ask(request, scope.trial)
 
     def stop(self) -> None:
         """From now on no call is made; those in flight are answered. The others raise StoppedError."""
@@ -352,6 +358,14 @@ class Broker:
                 await runtime.close()
         if self._cache is not None:
             self._cache.close()
+
+
+def _put(cache: ResponseCache, key: str, response: Response) -> None:
+    """Keep an answer for other runs. This run has it already, so a cache that cannot take it is worth a warning only."""
+    try:
+        cache.put(key, response)
+    except StorageError as error:
+        log.warning("%s. The answer is kept in the run folder", error)
 
 
 def _unkept(response: Response) -> tuple[Response, bytes]:

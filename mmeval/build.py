@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar, cast
 
 from mmeval import plugins
 from mmeval.aggregate import load_aggregator
 from mmeval.content import PART_KINDS, Interleaved, PartKind
-from mmeval.dataset import Dataset, DataSource, Loader
-from mmeval.errors import MissingDataError, UnknownNameError, UsageError, did_you_mean
-from mmeval.media import path_inside
-from mmeval.metric import BoundMetric, Metric, load_metric
+from mmeval.dataset import Loader
+from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.metric import TRUST, BoundMetric, Metric, load_metric
+from mmeval.profiles import PROFILES
 from mmeval.program import Program
 from mmeval.prompt import (
     FunctionPrompt,
@@ -30,11 +28,10 @@ from mmeval.prompt import (
 from mmeval.protocols import Ask
 from mmeval.records import GenerationParams, Sample
 from mmeval.task import Task, TaskMetric, TaskOverrides
+from mmeval.taskdata import portable, task_data
 from mmeval.taskfile import TaskFile
-from mmeval.taskschema import PER_SAMPLE, PROFILES, MetricKeys
+from mmeval.taskschema import PER_SAMPLE, MetricKeys
 from mmeval.taskyaml import KeyPath
-
-__all__ = ["TaskData", "TaskOverrides", "build", "bundled_folder", "task_data", "unavailable"]
 
 T = TypeVar("T")
 
@@ -52,13 +49,15 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
     if faults:
         raise file.document.errors(faults)
     keys = file.keys
+    data = task_data(file, given, _loader(file))
     return Task(
         name=file.name,
         alias=keys.task_alias or file.name,
         version=file.version,
         file=file.document.file,
         config=_config(file, given),
-        dataset=task_data(file, given),
+        dataset=data,
+        source=data.record,
         prompt=_prompt(file, given),
         protocol=_protocol(file),
         protocol_name=keys.protocol.name,
@@ -85,6 +84,7 @@ def _faults(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> 
         partial(_protocol, file),
         partial(_prompt, file, overrides),
         *(partial(_metric, file, position, overrides, roles) for position in _positions(file, overrides)),
+        partial(_check_outputs, file, overrides),
     ]
     for step in steps:
         try:
@@ -175,6 +175,9 @@ class FixedKinds:
         return self.kinds
 
 
+_WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
+
+
 @dataclass(frozen=True)
 class SampleKinds:
     """``output_modalities: per_sample``: what the sample's metadata name under ``output_modalities``."""
@@ -183,7 +186,7 @@ class SampleKinds:
 
     def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
         kinds = sample.metadata.get("output_modalities")
-        if not isinstance(kinds, list | tuple) or not kinds or not set(kinds) <= set(PART_KINDS) - {"reasoning"}:
+        if not isinstance(kinds, list | tuple) or not kinds or not all(kind in _WANTED_KINDS for kind in kinds):
             raise UsageError(
                 f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
                 f"must name kinds of part under output_modalities, not {kinds!r}"
@@ -220,38 +223,51 @@ def _metric(file: TaskFile, position: int, overrides: TaskOverrides, roles: froz
     aggregator = _plugin(load_aggregator, keys.aggregation.name, _name_path(file, where))
     _check_options(aggregator, keys.aggregation.options, where)
     return TaskMetric(
-        bound=_bound(metric, keys, path, profile=overrides.profile or file.keys.profile, overrides=overrides),
+        bound=_bound(file, metric, keys, path, overrides),
         aggregator=aggregator,
         aggregation=keys.aggregation.name,
         options=keys.aggregation.options,
-        unavailable=unavailable(metric, roles),
+        unavailable=metric.unavailable(roles),
     )
 
 
-def _bound(metric: Metric, keys: MetricKeys, path: KeyPath, *, profile: str, overrides: TaskOverrides) -> BoundMetric:
-    known = metric.switches
-    faults = [
-        ((*path, name), f"unknown key{did_you_mean(name, ['metric', 'aggregation', 'higher_is_better', *known])}")
-        for name in keys.switches
-        if name not in known
-    ]
+def _check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
+    """Faults for a number that two entries give: one would overwrite the other. Unknown metrics are told elsewhere."""
+    seen: set[str] = set()
+    for position in _positions(file, overrides):
+        name = file.keys.metric_list[position].metric
+        try:
+            outputs = load_metric(name).outputs
+        except UnknownNameError:
+            continue
+        twice = sorted(seen.intersection(outputs))
+        if twice:
+            message = f"{' and '.join(twice)} is given by an earlier entry already; list a metric once"
+            raise _FaultsError((("metric_list", position, "metric"), message))
+        seen.update(outputs)
+
+
+def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, overrides: TaskOverrides) -> BoundMetric:
+    profile = overrides.profile or file.keys.profile
+    faults = [((*path, name), fault) for name in keys.switches if (fault := _switch_fault(metric, keys, name))]
     if faults:
         raise _FaultsError(*faults)
-    return metric.bind({**keys.switches, **overrides.metric_args.get(keys.metric, {})}, profile)
+    given = {**_with_paths(file, metric, keys.switches), **overrides.metric_args.get(keys.metric, {})}
+    return metric.bind(metric.consented(given, trust=overrides.trust_remote_code), profile)
 
 
-def unavailable(metric: Metric, roles: frozenset[str]) -> str:
-    """Why a metric cannot be computed here, with the command that changes it; empty when it can."""
-    for need in metric.needs:
-        module, _, extra = need.partition(":")
-        package = module.partition(".")[0]
-        if importlib.util.find_spec(package) is None:
-            wanted = f"mmeval[{extra}]" if extra else package
-            return f'{package} is not installed; run: pip install "{wanted}"'
-    for role in metric.roles:
-        if role != "model" and role not in roles:
-            return f"it asks the role {role!r}, which this run has not; add --role {role}=BACKEND"
-    return ""
+def _switch_fault(metric: Metric, keys: MetricKeys, name: str) -> str:
+    if name not in metric.switches:
+        return f"unknown key{did_you_mean(name, ['metric', 'aggregation', 'higher_is_better', *metric.switches])}"
+    if name == TRUST:
+        return f"a task file cannot allow code to run; who runs the task gives --{TRUST}"
+    return metric.switch_fault(name, keys.switches[name])
+
+
+def _with_paths(file: TaskFile, metric: Metric, switches: Mapping[str, Any]) -> dict[str, Any]:
+    """The switches of an entry, relative paths among them taken from the folder of the file that has the entry."""
+    paths = {name for name in metric.path_switches() if str(switches.get(name, "")).startswith(".")}
+    return {name: str(file.beside("metric_list") / value) if name in paths else value for name, value in switches.items()}
 
 
 def _config(file: TaskFile, overrides: TaskOverrides) -> dict[str, Any]:
@@ -270,103 +286,6 @@ def _config(file: TaskFile, overrides: TaskOverrides) -> dict[str, Any]:
         config["metric_list"] = [
             {**entries[i], **overrides.metric_args.get(entries[i]["metric"], {})} for i in _positions(file, overrides)
         ]
-    if _is_absolute(file.keys.dataset_path):
-        config["dataset_path"] = PurePosixPath(file.keys.dataset_path.replace("\\", "/")).name
+    if file.keys.dataset_path:
+        config["dataset_path"] = portable(file.keys.dataset_path)
     return config
-
-
-def _is_absolute(path: str) -> bool:
-    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
-
-
-@dataclass(frozen=True)
-class TaskData:
-    """Where a task's samples come from; calling it finds the folder, downloads what is missing, and loads."""
-
-    task: str
-    loader: Loader
-    path: str = ""
-    """``dataset_path``: a local folder, or the name of a data set on the hub."""
-    revision: str = ""
-    beside: Path = Path()
-    """What a relative ``path`` is relative to."""
-    bundled: Path | None = None
-    """The folder of the bundled samples, when these are to be used."""
-    data_dir: Path | None = None
-    name: str = ""
-    split: str = "test"
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self) -> Dataset:
-        return self.loader(DataSource(self.task, self.folder(), self.name, self.split, self.options))
-
-    def folder(self) -> Path:
-        """Raises MissingDataError where there is none, with the way to supply it."""
-        if self.bundled is not None:
-            return self.bundled
-        if self.data_dir is not None:
-            return self._supplied(self.data_dir)
-        local = self.local()
-        if local is not None:
-            return local
-        from mmeval.hub import snapshot
-
-        found: Path = snapshot(self.path, self.revision or "main")
-        return found
-
-    def local(self) -> Path | None:
-        """The local folder that ``dataset_path`` means, or None when it names a data set on the hub."""
-        if not self.path:
-            return self.beside
-        folder = self.beside / Path(self.path).expanduser()
-        if folder.is_dir():
-            return folder
-        if _is_absolute(self.path) or self.path.startswith((".", "~")):
-            raise MissingDataError(
-                f"task {self.task!r}: there is no folder {folder}; change dataset_path, or give --data_dir FOLDER"
-            )
-        return None
-
-    def _supplied(self, data_dir: Path) -> Path:
-        if not data_dir.is_dir():
-            raise MissingDataError(f"--data_dir {data_dir}: there is no such folder")
-        if self.path and not _is_absolute(self.path) and ".." not in PurePosixPath(self.path).parts:
-            inner = data_dir / self.path
-            if inner.is_dir():
-                return inner
-        return data_dir
-
-
-def task_data(file: TaskFile, overrides: TaskOverrides) -> TaskData:
-    """The data of a task. Raises MissingDataError when bundled samples are asked for and it has none."""
-    if overrides.data not in ("", "bundled"):
-        raise UsageError(f"--data {overrides.data}: the only word it takes is bundled")
-    bundled = bundled_folder(file) if overrides.data == "bundled" else None
-    if overrides.data == "bundled" and bundled is None:
-        raise MissingDataError(f"no bundled samples: {file.name}; leave it out, or leave out --data bundled")
-    keys = file.keys
-    return TaskData(
-        task=file.name,
-        loader=_loader(file),
-        path=keys.dataset_path,
-        revision=keys.revision,
-        beside=file.beside("dataset_path") if keys.dataset_path else file.folder,
-        bundled=bundled,
-        data_dir=overrides.data_dir,
-        name=keys.dataset_name,
-        split=keys.test_split,
-        options=keys.dataset_kwargs,
-    )
-
-
-def bundled_folder(file: TaskFile) -> Path | None:
-    """The folder of a task's bundled samples, beside its YAML unless ``bundled`` says otherwise; None without one.
-
-    Raises TaskFileError for a path that leads out of that folder.
-    """
-    home = file.beside("bundled") if "bundled" in file.document.data else file.folder
-    try:
-        folder = path_inside(home, file.keys.bundled)
-    except UsageError as error:
-        raise file.document.error(("bundled",), str(error)) from None
-    return folder if folder.is_dir() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -158,6 +158,43 @@ class Interleaved:
             seen[part.kind] = seen.get(part.kind, 0) + 1
             out.append(render(part.kind, seen[part.kind], spelling))
         return "".join(out)
+
+    def filled(self, media: Sequence[Media]) -> Interleaved:
+        """With media that were made for it: the n-th distinct dangling placeholder of a kind gets the n-th medium of
+        that kind, the others follow in their order. Every other part stays as it is."""
+        waiting = list(media)
+        taken: dict[str, Media] = {}
+        parts: list[Part] = []
+        for part in self.parts:
+            if part.dangling and part.label not in taken:
+                fitting = next((item for item in waiting if item.kind == part.kind), None)
+                if fitting is not None:
+                    waiting.remove(fitting)
+                    taken[part.label] = fitting
+            parts.append(replace(part, media=taken.get(part.label)) if part.dangling else part)
+        return Interleaved((*parts, *map(media_part, waiting)))
+
+    def respelled(self, spellings: Sequence[str]) -> Interleaved:
+        """The same answer with its placeholders read in other spellings. What a placeholder stands for stays with it;
+        media whose placeholder is none in these spellings go where :meth:`filled` puts them."""
+        shown = [part for part in self.parts if part.kind != "reasoning"]
+        held: dict[int, Part] = {}
+        at = 0
+        for part in shown:
+            if part.kind != "text" and part.raw and not part.dangling:
+                held[at] = part
+            at += len(part.raw)
+        text = self.text
+        tags = [tag for tag in find(text, spellings) if tag.kind != "text"]
+        kept = {tag.start: held[tag.start] for tag in tags if tag.start in held and held[tag.start].raw == tag.raw}
+        items = [kept[tag.start].media or kept[tag.start].text if tag.start in kept else None for tag in tags]
+        loose = [part for part in shown if part.kind != "text" and not part.dangling and part not in kept.values()]
+        woven = Interleaved(tuple(_weave(text, tags, items)))
+        hidden = tuple(part for part in self.parts if part.kind == "reasoning")
+        words = tuple(replace(part, raw="") for part in loose if part.media is None)
+        answer = woven.filled([part.media for part in loose if part.media is not None])
+        parts = (*hidden, *answer.parts, *words)
+        return self if parts == self.parts else Interleaved(parts)
 
     def to_json(self) -> list[dict[str, Any]]:
         return [part.to_json() for part in self.parts]

@@ -25,11 +25,13 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_json(value)).hexdigest()[:DIGEST_CHARS]
 
 
-def call_seed(run_seed: int, request_digest: str, repeat: int, occurrence: int = 0) -> int:
+def call_seed(run_seed: int, request_digest: str, repeat: int, occurrence: int = 0, draw: int = 0) -> int:
     """The seed of a call, in 0 .. 2**31 - 1.
 
     It depends on what is asked, not on who asks: duplicates across tasks agree, repeats differ. ``occurrence``
-    counts earlier calls of one program with the same request, so that an agent that asks again draws anew.
+    counts earlier calls of one program with the same request, so that an agent that asks again draws anew; ``draw``
+    counts the same for the call that an agent answers, so that all it asks for it is drawn anew too.
     """
-    text = f"{run_seed}/{request_digest}/{repeat}" + (f"/{occurrence}" if occurrence else "")
+    again = (occurrence, draw) if draw else (occurrence,) if occurrence else ()
+    text = "/".join(map(str, (run_seed, request_digest, repeat, *again)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

@@ -16,7 +16,11 @@ MmevalError                 1   something unexpected; the message still says wha
 │   ├── CorruptMediaError
 │   └── MediaLimitError
 ├── StorageError            1   the run folder cannot be written: disk full, read-only
-└── Interrupted           130   the user stopped the run; everything that was answered is kept
+├── Interrupted           130   the user stopped the run; everything that was answered is kept
+├── CallFailed              1   in mmeval.program: a call that a program cannot do without has failed
+├── KeyRefusedError         4   in mmeval.broker: the server does not accept the key
+├── BackendDownError        3   in mmeval.broker: the backend stopped answering altogether
+└── StoppedError            1   in mmeval.broker: the run is ending, so this call was not made
 """
 
 from __future__ import annotations
@@ -68,7 +72,7 @@ class UnknownNameError(UsageError):
         super().__init__(f"{message}{stop} {hint}" if hint else message)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return MmevalError, (str(self),)
+        return UsageError, (str(self),)
 
 
 class AmbiguousNameError(UsageError):
@@ -92,11 +96,13 @@ class MissingError(MmevalError):
 
 
 class MissingExtraError(MissingError):
-    """A package is not installed; the message is the command that installs the extra it belongs to."""
+    """A package is not installed; the message is the command that installs it, by the extra it belongs to if any."""
 
-    def __init__(self, package: str, extra: str) -> None:
+    def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
-        super().__init__(f'{package} is not installed; run: pip install "mmeval[{extra}]"')
+        wanted = f"mmeval[{extra}]" if extra else package
+        self.command = f'pip install "{wanted}"'
+        super().__init__(f"{package} is not installed; run: {self.command}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return MissingExtraError, (self.package, self.extra)

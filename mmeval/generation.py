@@ -109,7 +109,7 @@ class Generation:
         output: Interleaved | None = None
         error: ErrorInfo | None = None
         try:
-            output = _parsed(await self._broker.run(_program(job, run), scope), run)
+            output = _parsed(_answer(await self._broker.run(_program(job, run), scope), run), run)
         except CallFailed as failed:
             error = failed.error
         except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
@@ -118,7 +118,7 @@ class Generation:
             return
         except MmevalError:
             raise
-        except Exception as defect:  # a task's prompt or protocol may fail in any way; the trial records how
+        except (Exception, SystemExit) as defect:  # a task's prompt or protocol may fail in any way; the trial records how
             log.debug("%s failed", scope.name, exc_info=True)
             error = ErrorInfo("internal", f"{type(defect).__name__}: {defect}")
         trial = Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
@@ -177,13 +177,17 @@ def _program(job: Job, run: TaskRun) -> Program[Interleaved]:
     return task.protocol(Ask(sample, task.prompt(sample), run.wanted(sample), task.params, Role(MODEL)))
 
 
+def _answer(result: object, run: TaskRun) -> Interleaved:
+    if isinstance(result, Interleaved):
+        return result
+    raise TypeError(f"the protocol {run.task.protocol_name!r} returned {type(result).__name__}, not an answer")
+
+
 def _parsed(output: Interleaved, run: TaskRun) -> Interleaved:
     """The answer with its placeholders read in the task's own spellings, where it names some."""
     if not run.spellings or not any(mark in part.raw for part in output.parts for mark in "<#"):
         return output
-    hidden = tuple(part for part in output.parts if part.kind == "reasoning")
-    parsed = Interleaved.from_reply(output.text, output.media(), spellings=run.spellings)
-    return Interleaved((*hidden, *parsed.parts))
+    return output.respelled(run.spellings)
 
 
 def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:

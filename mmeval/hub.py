@@ -1,26 +1,29 @@
 """Data sets of the Hugging Face Hub: a snapshot at a pinned revision, from the cache when it is there.
 
 Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the cache is), ``HF_TOKEN`` (for
-gated and private data), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (the cache alone).
+gated and private data), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` or ``HF_DATASETS_OFFLINE=1`` (the cache
+alone).
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError, MmevalError, StorageError
 from mmeval.extras import need
 
+_TRUE = ("1", "ON", "YES", "TRUE")
 
-def snapshot(repo: str, revision: str, *, patterns: Sequence[str] = ()) -> Path:
+
+def snapshot(repo: str, revision: str) -> Path:
     """The folder of a data set's files as they were at ``revision`` (a commit, tag or branch; a commit never changes).
 
-    ``patterns`` limit what is fetched, such as ``data/*.parquet``; empty fetches everything. What is in the cache is
-    not fetched again, and an interrupted download goes on where it ended.
+    What is in the cache is not fetched again, and an interrupted download goes on where it ended.
 
     Raises MissingDataError that says what is missing and the way out, StorageError when the disk is full,
     MissingExtraError without huggingface_hub.
@@ -29,7 +32,7 @@ def snapshot(repo: str, revision: str, *, patterns: Sequence[str] = ()) -> Path:
     _quiet_when_piped()
     try:
         folder = hub.snapshot_download(
-            repo, repo_type="dataset", revision=revision, allow_patterns=list(patterns) or None
+            repo, repo_type="dataset", revision=revision, local_files_only=bool(_offline())
         )
     except Exception as error:  # whatever the library, its transport or the disk says becomes one message
         raise _explained(error, f"{repo} at {revision}") from error
@@ -66,8 +69,8 @@ def _explained(error: Exception, what: str) -> MmevalError:
 
 def _unreachable(error: Exception, errors: Any) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
-    if _offline():
-        return "it is not (or not wholly) in the cache and HF_HUB_OFFLINE is set; run once with HF_HUB_OFFLINE=0"
+    if variable := _offline():
+        return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
     status = next((code for code in map(_status, _chain(error)) if code is not None), None)
     if status in (401, 403):
         return f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that may read it"
@@ -78,8 +81,11 @@ def _unreachable(error: Exception, errors: Any) -> str:
     return f"it cannot be fetched ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})"
 
 
-def _offline() -> bool:
-    return bool(need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE)
+def _offline() -> str:
+    """The variable that forbids the network, or nothing. The hub's library does not know the one of ``datasets``."""
+    if need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE:
+        return "HF_HUB_OFFLINE"
+    return "HF_DATASETS_OFFLINE" if os.environ.get("HF_DATASETS_OFFLINE", "").upper() in _TRUE else ""
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -36,6 +36,7 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
         stopped.set()
 
     handled = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in handled}
     for number in handled:
         loop.add_signal_handler(number, stop, number)
     task = asyncio.ensure_future(coroutine)
@@ -48,6 +49,7 @@ async def interruptible(work: Stoppable, coroutine: Coroutine[Any, Any, None], p
         waiter.cancel()
         for number in handled:
             loop.remove_signal_handler(number)
+            signal.signal(number, before[number])  # the loop would leave the default, which is a silent death
     if not task.cancelled():
         task.result()
     if signals:

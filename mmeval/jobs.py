@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from mmeval.dataset import Dataset
@@ -52,32 +53,61 @@ class Plan:
 
     def __iter__(self) -> Iterator[Job]:
         for position, task in enumerate(self.tasks):
+            ids: set[int] = set()
             for index, sample in self._samples(position, task):
                 self.chosen[position].indices.add(index)
-                line = self._line(sample)
+                _refuse_twice(ids, task, index, sample)
+                line = self._line(task, index, sample)
                 for repeat in range(task.repeats):
                     yield Job(position, task, index, sample, line, repeat)
 
-    def _line(self, sample: Sample) -> bytes:
+    def _line(self, task: Task, index: int, sample: Sample) -> bytes:
         """The sample as it is recorded, scored and, where it has no media, recognised."""
         if sample.has_media:
             _keep_loose_media(sample, self._media)
-            return to_line(sample.to_json())
-        line = to_line(sample.to_json())
+        try:
+            line = to_line(sample.to_json())
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"{task.name}: sample {index} ({sample.id!r}) holds what JSON cannot ({error}); mend its loader"
+            ) from None
+        if sample.has_media:
+            return line
         sample.__dict__["digest"] = line_digest(line)  # what the property would find, without writing the line again
         return line
 
     def total(self) -> int:
         """How many trials there will be; an upper limit where a filter has yet to be applied."""
-        count = 0
+        return sum(self._size(position, task) * task.repeats for position, task in enumerate(self.tasks))
+
+    def check(self) -> None:
+        """Raises UsageError for a task of which no sample is left. Opens the data; where a filter chooses, reads them
+        up to the first sample that it keeps."""
         for position, task in enumerate(self.tasks):
-            whole = len(self.dataset(position))
-            if task.name in self._options.samples:
-                size = len(set(self._options.samples[task.name]))
-            else:
-                size = min(whole - self._options.offset, self._limit(whole))
-            count += max(0, size) * task.repeats
-        return count
+            left = self._size(position, task) > 0
+            if left and task.filter:
+                left = next(self._samples(position, task), None) is not None
+            if not left:
+                raise UsageError(
+                    f"{task.name}: no sample is left of the {len(self.dataset(position))} in its data set; "
+                    f"{self._narrowed(task)}"
+                )
+
+    def _narrowed(self, task: Task) -> str:
+        options = self._options
+        ways = [f"the filter {dict(task.filter)}"] if task.filter else []
+        if task.name in options.samples:
+            ways.append(f"--samples {list(options.samples[task.name])}")
+        elif options.offset:
+            ways.append(f"--offset {options.offset}")
+        return f"change {' or '.join(ways)}" if ways else "check its data"
+
+    def _size(self, position: int, task: Task) -> int:
+        """How many samples are chosen; an upper limit where a filter has yet to be applied."""
+        whole = len(self.dataset(position))
+        if task.name in self._options.samples:
+            return len(set(self._options.samples[task.name]))
+        return max(0, min(whole - self._options.offset, self._limit(whole)))
 
     def dataset(self, position: int) -> Dataset:
         """A task's data set, opened once."""
@@ -110,9 +140,9 @@ class Plan:
         named = self._options.samples.get(task.name)
         left = len(dataset) if named is not None else self._limit(len(dataset))
         skip = 0 if named is not None else self._options.offset
+        if left <= 0:
+            return
         for index, sample in enumerate(dataset):
-            if left <= 0:
-                return
             if (named is not None and index not in named) or not task.selected(sample):
                 continue
             if skip:
@@ -120,6 +150,19 @@ class Plan:
                 continue
             left -= 1
             yield index, sample
+            if left <= 0:  # before the next row is read, which may be broken
+                return
+
+
+def _refuse_twice(ids: set[int], task: Task, index: int, sample: Sample) -> None:
+    """Calls are named by their sample's id. The ids are held as 64-bit hashes, to stay small."""
+    mark = int.from_bytes(blake2b(sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+    if mark in ids:
+        raise UsageError(
+            f"{task.name}: sample {index} has the id {sample.id!r} of an earlier one; ids must be unique "
+            "(mmeval validate lists them)"
+        )
+    ids.add(mark)
 
 
 def _keep_loose_media(sample: Sample, store: MediaStore) -> None:

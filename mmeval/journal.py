@@ -10,14 +10,13 @@ is skipped aloud: the call that it answered is asked again.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import math
 import os
 import secrets
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -31,15 +30,21 @@ from mmeval.mediastore import MediaStore
 from mmeval.records import Response
 
 _OFFSET_BITS = 44
+MAX_READERS = 16
+"""Segments that are open for reading at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One answered call: the digest of what was asked, the response, and the response's JSON as it was written."""
+    """One answered call: the digest of what was asked, the response, and the response's JSON as it was written.
+
+    ``earlier``: an earlier process was given this answer.
+    """
 
     request_digest: str
     response: Response
     line: bytes
+    earlier: bool = False
 
 
 class Journal:
@@ -51,14 +56,15 @@ class Journal:
         self._oldest = math.inf
         self._folder, self._inbox = folder, folder / "inbox"
         self._index: dict[bytes, int] = {}
-        self._segments: list[BinaryIO] = []
+        self._segments: list[Path] = []
+        self._readers: dict[int, BinaryIO] = {}
         self._fd = -1
         self._size = 0
         try:
             for path in sorted(folder.glob("*.jsonl")):
                 self._read_segment(path)
+            self._first_own = len(self._segments)
             if writable:
-                self._open_segment()
                 self._finish_receipts()
         except BaseException:
             self.close()
@@ -85,14 +91,25 @@ class Journal:
             return None
         row = self._row_at(place)
         response = Response.from_json(row["r"], self.media.root)
-        return Entry(row["d"], response, to_line(row["r"]))
+        return Entry(row["d"], response, to_line(row["r"]), place >> _OFFSET_BITS < self._first_own)
 
-    def append(self, key: str, request_digest: str, response: Response, *, by: str = "", attempt: int = 0) -> Entry:
+    def append(
+        self,
+        key: str,
+        request_digest: str,
+        response: Response,
+        *,
+        by: str = "",
+        attempt: int = 0,
+        in_place: bool = False,
+    ) -> Entry:
         """Keep an answer, or the record of a failure (which never answers a later call).
 
-        Returns the response with its media backed by files. Raises StorageError when it cannot be written.
+        Returns the response with its media backed by files of the store; with ``in_place`` media that are files already
+        (a data set's own) stay where they are. Raises StorageError when it cannot be written.
         """
-        receipt = self._write_receipt(key, request_digest, response, by) if _unsaved_media(response) else None
+        unsaved = self._unsaved_media(response, in_place=in_place)
+        receipt = self._write_receipt(key, request_digest, response, by, unsaved) if unsaved else None
         if receipt is not None:
             response = self._store_media(response)
         line = to_line(_portable(response, self.media.root))
@@ -103,12 +120,14 @@ class Journal:
 
     def sync(self) -> None:
         """Push what was written to the disk itself; called on a timer, because doing it for every line is slow."""
+        self.media.sync()  # first, so that no durable line names a medium that is not
         if self._fd >= 0:
             os.fsync(self._fd)
 
     def close(self) -> None:
-        for file in self._segments:
+        for file in self._readers.values():
             file.close()
+        self._readers.clear()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -116,13 +135,13 @@ class Journal:
     # --- writing ---------------------------------------------------------------------------------------------------
 
     def _open_segment(self) -> None:
+        """Made with the first line, so that a process that asks nothing leaves nothing."""
         name = f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
         path = self._folder / name
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._segments.append(path.open("rb"))
+            self._segments.append(path)
         except OSError as error:
             raise StorageError(f"{path}: cannot be written ({error.strerror}); choose another --output_path") from None
 
@@ -132,6 +151,8 @@ class Journal:
             head["by"] = by
         if attempt:
             head["a"] = attempt
+        if self._fd < 0:
+            self._open_segment()
         whole = b"%s,%s:%s}\n" % (to_line(head)[:-1], b'"failed"' if failed else b'"r"', line)
         written = 0
         try:
@@ -152,14 +173,17 @@ class Journal:
         stored = tuple(p if p.media is None else replace(p, media=self.media.put(p.media)) for p in parts)
         return replace(response, output=Interleaved(stored))
 
-    def _write_receipt(self, key: str, digest: str, response: Response, by: str) -> Path:
-        media = _unsaved_media(response)
+    def _unsaved_media(self, response: Response, *, in_place: bool) -> list[Media]:
+        media = response.output.media() if response.output is not None else ()
+        return [m for m in media if m.path is None or not (in_place or m.path.is_relative_to(self.media.root))]
+
+    def _write_receipt(self, key: str, digest: str, response: Response, by: str, media: Sequence[Media]) -> Path:
         row = _portable(response, self.media.root)
         head = {"k": key, "d": digest, "by": by, "r": row, "media": [m.to_json() for m in media]}
         path = self._inbox / f"{_hash(key).hex()}.receipt"
         temporary = path.with_suffix(f".{secrets.token_hex(4)}.part")
         try:
-            self._inbox.mkdir(exist_ok=True)
+            self._inbox.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
                 file.write(to_line(head) + b"\n")
                 for medium in media:
@@ -179,8 +203,10 @@ class Journal:
             try:
                 self._finish_receipt(path)
             except (ValueError, KeyError, TypeError, CorruptMediaError) as error:
-                self.damaged.append(f"{path}: {error}")
-            path.unlink()
+                aside = path.rename(path.with_suffix(".damaged"))
+                self.damaged.append(f"{aside}: {error}")
+            else:
+                path.unlink()
         for path in self._inbox.glob("*.part"):
             path.unlink()
 
@@ -196,22 +222,32 @@ class Journal:
 
     def _read_segment(self, path: Path) -> None:
         number = len(self._segments)
-        file = path.open("rb")
-        self._segments.append(file)
-        for line_number, offset, line in _lines(file):
-            try:
-                row = from_line(line)
-                key = _hash(row["k"])
-                answered = "r" in row and bool(row["d"])
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                self.damaged.append(f"{path}:{line_number}: {error}")
-                continue
-            if answered:
-                self._index[key] = number << _OFFSET_BITS | offset
-                self._oldest = min(self._oldest, row.get("t", math.inf))
+        self._segments.append(path)
+        with path.open("rb") as file:
+            for line_number, offset, line in _lines(file):
+                try:
+                    row = from_line(line)
+                    key = _hash(row["k"])
+                    answered = "r" in row and bool(row["d"])
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    self.damaged.append(f"{path}:{line_number}: {error}")
+                    continue
+                if answered:
+                    self._index[key] = number << _OFFSET_BITS | offset
+                    self._oldest = min(self._oldest, row.get("t", math.inf))
+
+    def _reader(self, number: int) -> BinaryIO:
+        """A segment for reading; a folder that was resumed a thousand times has more of them than may be open."""
+        file = self._readers.pop(number, None)
+        if file is None:
+            file = self._segments[number].open("rb")
+            if len(self._readers) >= MAX_READERS:
+                self._readers.pop(next(iter(self._readers))).close()
+        self._readers[number] = file  # the last one used stands last
+        return file
 
     def _row_at(self, place: int) -> Mapping[str, Any]:
-        file = self._segments[place >> _OFFSET_BITS]
+        file = self._reader(place >> _OFFSET_BITS)
         file.seek(place & ((1 << _OFFSET_BITS) - 1))
         row: Mapping[str, Any] = from_line(file.readline())
         return row
@@ -229,12 +265,6 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 def _hash(key: str) -> bytes:
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _unsaved_media(response: Response) -> list[Media]:
-    if response.output is None:
-        return []
-    return [p.media for p in response.output.parts if p.media is not None and p.media.data is not None]
 
 
 def _received(data: bytes, row: Mapping[str, Any]) -> Media:

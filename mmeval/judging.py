@@ -49,7 +49,7 @@ class Judging:
             run.deliver(score_row(row, trial, run.plan, found))
         except StoppedError:
             pass  # the next run asks for these verdicts
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._failure = self._failure or error
         finally:
             self._room.release()
@@ -64,5 +64,5 @@ class Judging:
             return dict(bound.unscored(f"{failed.error.kind}: {failed.error.message}"))
         except (ReplayMismatchError, StorageError, StoppedError):
             raise
-        except Exception as defect:  # a metric may fail in any way; the reason is recorded
+        except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is recorded
             return dict(bound.unscored(f"{type(defect).__name__}: {defect}"))

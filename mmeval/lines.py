@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
 import os
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from typing import Any, BinaryIO
 import orjson
 
 from mmeval.errors import StorageError
+
+log = logging.getLogger(__name__)
 
 _TAIL = 1 << 16
 
@@ -82,7 +85,8 @@ def _cut_torn_tail(path: Path) -> None:
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Offset and content of every complete line; nothing when there is no file. A damaged line is left out."""
+    """Offset and content of every complete line; nothing when there is no file. A damaged line is left out,
+    aloud."""
     if not path.is_file():
         return
     offset = 0
@@ -90,8 +94,12 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         for line in file:
             if not line.endswith(b"\n"):
                 return
-            with contextlib.suppress(ValueError):
-                yield offset, from_line(line)
+            try:
+                row = from_line(line)
+            except ValueError as error:
+                log.warning("%s: the line at byte %d is damaged and was left out (%s)", path, offset, error)
+            else:
+                yield offset, row
             offset += len(line)
 
 

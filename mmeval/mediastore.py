@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 import secrets
 from pathlib import Path
 
@@ -15,6 +17,7 @@ class MediaStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._unsynced: list[Path] = []
 
     def put(self, media: Media) -> Media:
         """Keep the bytes of a medium; return the same medium, now backed by its file.
@@ -22,9 +25,19 @@ class MediaStore:
         Raises StorageError when the disk is full or the folder cannot be written.
         """
         path = stored_path(self.root, media.sha256, media.mime)
-        if _size_on_disk(path) != media.size:
+        if not _holds(path, media):
             self._write(path, media.read())
+            self._unsynced.append(path)
         return Media(sha256=media.sha256, mime=media.mime, size=media.size, path=path, name=media.name)
+
+    def sync(self) -> None:
+        """Push the media written since the last time to the disk itself."""
+        written, self._unsynced = self._unsynced, []
+        for path in written:
+            with contextlib.suppress(FileNotFoundError):  # someone has cleaned up
+                descriptor = os.open(path, os.O_RDONLY)
+                os.fsync(descriptor)
+                os.close(descriptor)
 
     def _write(self, path: Path, data: bytes) -> None:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -42,9 +55,12 @@ class MediaStore:
                 temporary.unlink(missing_ok=True)
 
 
-def _size_on_disk(path: Path) -> int | None:
-    """Bytes of a file, None when there is none (or none that can be seen)."""
+def _holds(path: Path, media: Media) -> bool:
+    """Whether a file has a medium's bytes. A file that was cut off or damaged is written again."""
     try:
-        return path.stat().st_size
+        if path.stat().st_size != media.size:
+            return False
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == media.sha256
     except OSError:
-        return None
+        return False

@@ -4,25 +4,31 @@
     def word_overlap(trial: Trial, *, lower: bool = True) -> Score:
         ...
 
-Keyword arguments are the metric's switches: recorded with every score, settable from YAML. A generator function is a
+Keyword arguments are the metric's switches: recorded with every score, settable from YAML, their values checked by
+their annotations. A generator function is a
 judged metric: it yields calls to the roles that its positional arguments after ``trial`` name, and returns a score.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmeval import plugins
 from mmeval.digest import digest
-from mmeval.errors import PluginError, UnknownNameError
+from mmeval.errors import MissingExtraError, PluginError, UnknownNameError, UsageError
 from mmeval.program import Program, Role
 from mmeval.records import Score, Trial
+from mmeval.switches import fault_of, hint_of, is_path
 
-Scores = Mapping[str, Score]
+TRUST = "trust_remote_code"
+"""The switch of a metric that runs code which is named to it. No file can set it: consent is the user's, by the flag."""
+
+MetricScores = Mapping[str, Score]
 """What one metric says of one trial, by output name: one entry for most, several for a metric with sub-scores."""
 
 
@@ -54,15 +60,52 @@ class Metric:
     def doc(self) -> str:
         return inspect.getdoc(self.function) or ""
 
+    def switch_fault(self, switch: str, value: Any) -> str:
+        """Why a switch cannot have a value, by its annotation; empty when it can."""
+        return fault_of(value, hint_of(self.function, switch))
+
+    def path_switches(self) -> list[str]:
+        """The switches whose value may be a path (``PathOrName``)."""
+        return [switch for switch in self.switches if is_path(hint_of(self.function, switch))]
+
+    def consented(self, params: Mapping[str, Any], *, trust: bool) -> dict[str, Any]:
+        """Switches as written, with the user's consent to run code that they name, where the metric asks for it.
+
+        Raises UsageError for switches that give the consent themselves.
+        """
+        if TRUST in params:
+            raise UsageError(f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out")
+        return {**params, TRUST: True} if trust and TRUST in self.switches else dict(params)
+
+    def missing(self) -> Iterator[MissingExtraError]:
+        """The packages that it needs and that are not installed, each with the command that installs it."""
+        for need in self.needs:
+            module, _, extra = need.partition(":")
+            package = module.partition(".")[0]
+            if importlib.util.find_spec(package) is None:
+                yield MissingExtraError(package, extra)
+
+    def unavailable(self, roles: frozenset[str]) -> str:
+        """Why it cannot be computed here, in a run with these roles besides the model, with what changes it; empty
+        when it can."""
+        for missing in self.missing():
+            return str(missing)
+        for role in self.roles:
+            if role != "model" and role not in roles:
+                return f"it asks the role {role!r}, which this run has not; add --role {role}=BACKEND"
+        return ""
+
     def bind(self, params: Mapping[str, Any] | None = None, profile: str = "standard") -> BoundMetric:
         """The metric with its switches set: defaults, then the profile's, then ``params``.
 
-        Raises UnknownNameError for a switch that the metric does not have.
+        Raises UnknownNameError for a switch that the metric does not have, UsageError for a value of the wrong type.
         """
         given = dict(params or {})
-        for switch in given:
+        for switch, value in given.items():
             if switch not in self.switches:
                 raise UnknownNameError(f"switch of the metric {self.name!r}", switch, self.switches)
+            if fault := self.switch_fault(switch, value):
+                raise UsageError(f"the switch {switch!r} of the metric {self.name!r} {fault}")
         return BoundMetric(self, {**self.switches, **self.profiles.get(profile, {}), **given}, profile)
 
 
@@ -83,7 +126,7 @@ class BoundMetric:
         """Names the definition: version and switches (the profile is spelt out in them)."""
         return digest([self.metric.name, self.metric.version, dict(self.params)])[:12]
 
-    def score(self, trial: Trial) -> Scores:
+    def score(self, trial: Trial) -> MetricScores:
         """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
         try:
             return self.normalise(self.metric.function(trial, **self.params))
@@ -93,7 +136,7 @@ class BoundMetric:
         ) as error:  # a metric may fail in any way; the run goes on, the reason is recorded
             return self.unscored(f"{type(error).__name__}: {error}")
 
-    def program(self, trial: Trial, role: Callable[[str], Role]) -> Program[Scores]:
+    def program(self, trial: Trial, role: Callable[[str], Role]) -> Program[MetricScores]:
         """The scores of a trial by a judged metric, as a program."""
         generator: Generator[Any, Any, Any] = self.metric.function(
             trial, *(role(name) for name in self.metric.roles), **self.params
@@ -101,10 +144,10 @@ class BoundMetric:
         result = yield from generator
         return self.normalise(result)
 
-    def unscored(self, reason: str) -> Scores:
+    def unscored(self, reason: str) -> MetricScores:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
 
-    def normalise(self, result: Any) -> Scores:
+    def normalise(self, result: Any) -> MetricScores:
         """A metric's return value as scores: a number, a ``Score``, or a mapping of output names to either."""
         if not isinstance(result, Mapping):
             if len(self.metric.outputs) != 1:

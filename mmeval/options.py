@@ -46,6 +46,8 @@ class RunOptions:
     strict: bool = False
     max_unscored: float = 0.0
     command: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """All flags as a configuration file has them, secrets hidden: recorded, so that a later report can show them."""
 
 
 @dataclass(frozen=True)

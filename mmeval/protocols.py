@@ -45,20 +45,18 @@ def independent_passes(ask: Ask) -> Program[Interleaved]:
 def text_then_media(
     ask: Ask, *, instruction: str = "Produce the {kind} that belongs to your answer above, and nothing else."
 ) -> Program[Interleaved]:
-    """First the text, then each wanted medium kind on its own, with the text before its eyes.
+    """First the text (and code, which is text), then each wanted medium kind on its own, with the text before its eyes.
 
     The media fill the text's dangling placeholders of their kind in order; those left over follow the text.
     """
-    first = yield from ask_one(ask.call(wants=("text",)))
+    written: list[PartKind] = [kind for kind in ask.wants if kind in ("text", "code")]
+    first = yield from ask_one(ask.call(wants=written or ("text",)))
     text = first.require()
-    kinds = [kind for kind in ask.wants if kind != "text"]
+    kinds = [kind for kind in ask.wants if kind not in ("text", "code")]
     asked = [(*ask.messages, Message("assistant", text), user(instruction.format(kind=kind))) for kind in kinds]
     replies = yield from ask_all([ask.call(messages, (kind,)) for messages, kind in zip(asked, kinds, strict=True)])
     made = [medium for reply in replies for medium in reply.require().media()]
-    if not made:
-        return text
-    hidden = tuple(part for part in text.parts if part.kind == "reasoning")
-    return Interleaved((*hidden, *Interleaved.from_reply(text.text, (*text.media(), *made)).parts))
+    return text.filled(made) if made else text
 
 
 def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:

@@ -7,6 +7,7 @@ put to the model once, with every exchange it took; ``Score`` is what a metric s
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -112,12 +113,11 @@ class GenerationParams:
                 options[target] = value
             elif target in ("max_tokens", "temperature", "top_p", "top_k", "stop"):
                 known[target] = _typed_parameter(target, value)
-            elif target == "do_sample":
-                if not value:
-                    known["temperature"] = 0.0
-            else:
+            elif target != "do_sample":
                 names = [f.name for f in fields(cls) if f.name != "options"] + [*_GENERATION_ALIASES, "do_sample"]
                 raise UnknownNameError("generation parameter", name, names)
+        if not values.get("do_sample", True):
+            known["temperature"] = 0.0  # whatever temperature stands beside it
         return cls(**known, options=options)
 
     def to_json(self) -> dict[str, Any]:
@@ -129,9 +129,21 @@ def _typed_parameter(name: str, value: Any) -> Any:
     try:
         if name == "stop":
             return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
-        return int(value) if name in ("max_tokens", "top_k") else float(value)
-    except (TypeError, ValueError):
-        raise UsageError(f"generation parameter {name}={value!r} is not a number or a list of words") from None
+        number = float(value)
+        if name not in ("max_tokens", "top_k"):
+            return _finite(number)
+        if number == int(number):
+            return int(number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    wanted = "words" if name == "stop" else "a whole number" if name in ("max_tokens", "top_k") else "a number"
+    raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError
+    return number
 
 
 @dataclass(frozen=True)
@@ -357,10 +369,12 @@ class Trial:
 
     @property
     def digest(self) -> str:
-        """Names what a score of this trial depends on: the sample, and every request with whether it was answered."""
-        asked = (e.request_digest if e.response.error is None else f"{e.request_digest}!" for e in self.exchanges)
-        parts = [self.sample.digest, str(self.repeat), *asked]
-        return hashlib.sha256("/".join(parts).encode()).hexdigest()[:DIGEST_CHARS]
+        """Names what a score of this trial depends on: the sample, what was asked and answered, and what came of it."""
+        answers = [("answer", e.response.output) for e in self.exchanges if e.response.output is not None]
+        if self.output is not None and not any(self.output is answer for _, answer in answers):
+            answers.append(("output", self.output))
+        asked = [e.request_digest if e.response.error is None else f"{e.request_digest}!" for e in self.exchanges]
+        return content_digest("/".join((self.sample.digest, str(self.repeat), *asked)).encode(), answers)
 
 
 ScoreStatus = Literal["scored", "unscored", "unavailable"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from mmeval.broker import Broker
 from mmeval.build import build
-from mmeval.errors import UsageError
+from mmeval.errors import EXIT_INCOMPLETE, UsageError
 from mmeval.interrupt import interruptible
 from mmeval.journal import Journal
 from mmeval.judging import Judging
@@ -23,6 +23,7 @@ from mmeval.records import Sample
 from mmeval.report.progress import Progress
 from mmeval.run import (
     Backends,
+    check_roles,
     exit_code,
     finished_results,
     loop_factory,
@@ -64,6 +65,7 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     if not record:
         raise UsageError(f"{options.folder}: holds no run (there is no run.json); name the folder that a run printed")
     selection = stored_selection(record, options.overrides, frozenset(options.roles))
+    check_roles(options.roles, selection.tasks)
     say_unavailable(selection.tasks, strict=options.strict)
     return _Rescoring(selection, options, record, progress).run()
 
@@ -121,7 +123,10 @@ class _Rescoring:
 
     async def _all(self, scorer: Scorer, journal: Journal, backends: Backends) -> None:
         options = self._options
-        broker = Broker(journal, seed=self._record["identity"]["seed"])
+        tags = self._record["identity"]["reasoning_tags"]
+        broker = Broker(
+            journal, seed=self._record["identity"]["seed"], reasoning_tags=None if tags is None else tuple(tags)
+        )
         broker.roles = backends.runtimes(
             lambda: broker.live_trials, limit=options.max_connections, retries=options.retry_on_error
         )
@@ -184,6 +189,10 @@ class _Rescoring:
             unscored=worst_unscored(results),
             since=since,
         )
+        unfinished = []
+        if not self._record.get("finished", True):
+            made = f"{self._trials} trial{'s' if self._trials != 1 else ''}"
+            unfinished = [f"the run is not finished: these are the {made} that it made; its own command makes the rest"]
         return RunOutcome(
             folder=self._options.folder,
             model_name=self._record["options"]["model_name"],
@@ -193,8 +202,8 @@ class _Rescoring:
             counts=counts,
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
             seconds=time.time() - self._started,
-            exit_code=exit_code(counts, self._options.max_unscored),
+            exit_code=EXIT_INCOMPLETE if unfinished else exit_code(counts, self._options.max_unscored),
             rows={name: data["rows"] for name, data in self._record.get("data", {}).items()},
             score_sets=score_folders(self._runs),
-            complaints=tuple(unscored_complaints(results, self._options.folder)),
+            complaints=(*unfinished, *unscored_complaints(results, self._options.folder)),
         )

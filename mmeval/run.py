@@ -13,11 +13,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend import AnyBackend, ProgramBackend, create_backend
+from mmeval.backend import AnyBackend, BatchBackend, ProgramBackend, create_backend
 from mmeval.broker import Broker, RoleRuntime
 from mmeval.cache import ResponseCache
 from mmeval.digest import digest
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError, UsageError, did_you_mean
 from mmeval.generation import SPARE_LANES, Generation, Tally
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
@@ -76,6 +76,30 @@ def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
             log.warning(message)
 
 
+def check_roles(given: Iterable[str], tasks: Iterable[Task], model: AnyBackend | None = None) -> None:
+    """Raises UsageError for a role that nobody asks: no metric and no task file names it, and the model is no agent,
+    which may ask any."""
+    if isinstance(model, ProgramBackend):
+        return
+    chosen = list(tasks)
+    asked = {role for task in chosen for role in task.roles}
+    asked |= {role for task in chosen for metric in task.metrics for role in metric.bound.metric.roles}
+    for role in given:
+        if role not in asked:
+            whom = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
+            raise UsageError(f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({whom})")
+
+
+def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: int) -> None:
+    """A batch size that has no effect is said, not refused: commands are often shared between backends."""
+    if batch_size and not any(isinstance(backend, BatchBackend) for backend in backends.values()):
+        log.warning(
+            "--batch_size %d has no effect: this backend takes one request at a time, --max_connections bounds how "
+            "many are in flight",
+            batch_size,
+        )
+
+
 class _Session:
     """One process's work on a run folder."""
 
@@ -98,7 +122,9 @@ class _Session:
             backends = Backends({MODEL: options.model, **options.roles})
             media = MediaStore(self._path / "media")
             jobs = Plan(self._selection.tasks, options, media)
-            jobs.total()  # opens the data: what is missing is found before the folder is touched
+            check_roles(options.roles, self._selection.tasks, backends.named[MODEL])
+            say_unbatched(backends.named, options.batch_size)
+            jobs.check()  # opens the data: what is missing is found before the folder is touched
             if options.fresh and (kept := set_aside(self._path)) is not None:
                 self._progress.note(f"starting over; the earlier run is kept in {kept}")
             folder = RunFolder(self._path)
@@ -116,6 +142,7 @@ class _Session:
                 )
                 stack.callback(self._runs[-1].close)
             tally = self._generate(jobs, self._broker(journal, backends), scorer)
+            folder.finish()
             return self._outcome(jobs, tally, journal.since)
 
     def _describe(
@@ -141,6 +168,7 @@ class _Session:
             selection=self._selection,
             data=data,
             options={"model": options.model.name, "model_name": model_name(options), "limit": options.limit},
+            settings=options.settings,
             command=options.command,
         )
 
@@ -161,13 +189,16 @@ class _Session:
         return broker
 
     def _generate(self, plan: Plan, broker: Broker, scorer: Scorer | None) -> Tally:
-        lanes = self._options.max_connections + SPARE_LANES
+        batcher = broker.roles[MODEL].batcher
+        # A local model's next batch is collected while it is at work on one.
+        lanes = max(self._options.max_connections, 2 * batcher.size if batcher is not None else 0) + SPARE_LANES
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
             before: Counter[Standing] = Counter({"open": plan.total()})
             if self._resumed:
                 before = generation.kept_before(iter(plan))
-            exact = self._resumed or not any(task.filter for task in plan.tasks)
+            # Tasks may ask the same, which is sent once; a filter has yet to say what it keeps.
+            exact = self._resumed or (len(plan.tasks) == 1 and not plan.tasks[0].filter)
             self._progress.note(
                 opening(kept=before["kept"], new=before["open"], since=broker.journal.since, exact=exact)
             )
@@ -280,8 +311,11 @@ def worst_unscored(results: Iterable[Result]) -> int:
 
 
 def exit_code(counts: RunCounts, tolerated: float) -> int:
-    """0, or 3 when more was lost than ``--max_unscored`` (a count, or a share below 1) tolerates."""
+    """0, or 3 when more was lost than ``--max_unscored`` (a count, or a share below 1) tolerates, or when not a single
+    trial could be asked."""
     total = counts.kept + counts.new + counts.failed
+    if counts.unsupported and not total:
+        return EXIT_INCOMPLETE
     limit = tolerated * total if tolerated < 1 else tolerated
     return EXIT_INCOMPLETE if counts.failed + counts.unscored > math.floor(limit) else EXIT_OK
 

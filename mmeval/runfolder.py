@@ -104,6 +104,7 @@ class RunFolder:
         selection: Selection,
         data: Mapping[str, Mapping[str, Any]],
         options: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
         command: str,
     ) -> None:
         """Write ``run.json``: the first identity stays, this session is added, tasks are merged."""
@@ -115,11 +116,21 @@ class RunFolder:
             created=self._record.get("created", now),
             identity=dict(identity),
             options=dict(options),
+            settings=dict(settings or {}),
             tasks={**self._record.get("tasks", {}), **{task.name: dict(task.config) for task in selection}},
             groups={**self._record.get("groups", {}), **{group.name: asdict(group) for group in selection.groups}},
             data={**self._record.get("data", {}), **{name: dict(record) for name, record in data.items()}},
+            finished=False,
             sessions=[*self._record.get("sessions", []), session],
         )
+        self._write()
+
+    def finish(self) -> None:
+        """Note that every trial of the last command was made."""
+        self._record["finished"] = True
+        self._write()
+
+    def _write(self) -> None:
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
         write_atomic(self.path / "run.json", text.encode("utf-8", "backslashreplace"))  # a path need not be text
 

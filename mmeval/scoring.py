@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,6 +201,7 @@ class Scorer:
         self._plans, self._workers, self._deliver = plans, workers, deliver
         self._pool: ProcessPoolExecutor | None = None
         self._local = Worker(plans)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="mmeval-score")  # metrics need not be thread-safe
         self._waiting: list[tuple[int, bytes]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -242,6 +243,7 @@ class Scorer:
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
         if self._pool is None:
             return
         # Nobody waits for a metric that is still at work when the run was stopped: it scores again next time.
@@ -288,7 +290,7 @@ class Scorer:
         loop = asyncio.get_running_loop()
         pool = self._pool
         if pool is None:
-            return await loop.run_in_executor(None, self._local.score, batch)
+            return await loop.run_in_executor(self._thread, self._local.score, batch)
         try:
             return await loop.run_in_executor(pool, _score_in_worker, batch)
         except BrokenProcessPool:
@@ -314,7 +316,7 @@ class Scorer:
     def _blamed(self, item: tuple[int, bytes]) -> bytes:
         position, line = item
         plan, row = self._plans[position], from_line(line)
-        reason = "the scoring process died on this answer (out of memory, or a library crashed)"
+        reason = "the scoring process died on this answer (out of memory, out of time, or a library crashed)"
         outputs = [name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs]
         scores = dict.fromkeys(outputs, Score.unscored(reason))
         return score_row(row, trial_from(row, plan.media_root), plan, scores)
@@ -322,15 +324,21 @@ class Scorer:
 
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt Python code after a time; only a worker's main thread can, elsewhere there is no limit."""
+    """Interrupt Python code after a time; only a worker's main thread can, elsewhere there is no limit.
+
+    Native code that does not come back is ended with its process, by a signal that needs no Python: after twice the
+    time on every core. The answer that it was at is found and blamed by those who miss the process.
+    """
     if _worker is None or threading.current_thread() is not threading.main_thread():
         yield
         return
     before = signal.signal(signal.SIGALRM, _too_long)
     signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, 2 * seconds * (os.cpu_count() or 1))
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 

@@ -32,6 +32,8 @@ class TaskOverrides:
     profile: str = ""
     repeats: int | None = None
     system_instruction: str = ""
+    trust_remote_code: bool = False
+    """The user's consent to run code that a task file names, such as somebody's metric."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class Task:
     """The kinds of part that samples hold; empty when the file does not say."""
     source: Callable[[], Mapping[str, Any]] = dict
     """Where the data come from, for the record: path, revision and what it resolved to."""
+    source: Callable[[], Mapping[str, Any]] = dict
+    """Where the data come from, for the record: calling it finds them first."""
     comparable: bool = True
     """False for bundled samples: the result cannot be compared with a published number."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from mmeval.taskyaml import Document, KeyPath, Problem
 
 _GLOB = re.compile(r"[*?\[]")
-
-
-def split_names(names: Iterable[str]) -> list[str]:
-    """``["a,b c", "d"]`` as a, b, c, d; an item that is a file or folder stays whole."""
-    found: list[str] = []
-    for name in names:
-        found += [name] if re.search(r"[,\s]", name) and Path(name).exists() else re.split(r"[,\s]+", name)
-    return [name for name in found if name]
 
 
 class Chosen:
@@ -69,8 +61,8 @@ class Chosen:
         entry = self._index.find(name)
         if entry is not None:
             return [self._add_entry(entry, trail)]
-        tagged = self._index.tags().get(name)
-        if tagged is not None:
+        tagged = self._index.tagged(name)
+        if tagged:
             return [self._add_entry(item, trail) for item in tagged]
         if _GLOB.search(name):
             found = [self._add_entry(item, trail) for item in self._index.matching(name)]

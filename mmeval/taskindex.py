@@ -25,8 +25,9 @@ from mmeval.errors import (
     UnknownNameError,
     UsageError,
 )
+from mmeval.names import split_names
 from mmeval.task import Selection, TaskOverrides
-from mmeval.taskchoice import Chosen, split_names
+from mmeval.taskchoice import Chosen
 from mmeval.taskscan import Scan, scan_file, yaml_files
 
 if TYPE_CHECKING:
@@ -135,7 +136,13 @@ class TaskIndex:
 
     def matching(self, pattern: str) -> list[Entry]:
         """The entries whose name, or ``benchmark/name``, fits a glob."""
-        return [e for e in self.entries() if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)]
+        return self._told(
+            [e for e in self.entries() if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)]
+        )
+
+    def tagged(self, tag: str) -> list[Entry]:
+        """The entries of a tag."""
+        return self._told(self.tags().get(tag, []))
 
     def below(self, folder: Path) -> list[Entry]:
         """The entries of a folder, whether or not it belongs to the index."""
@@ -163,6 +170,13 @@ class TaskIndex:
 
     def _of_benchmark(self, benchmark: str, name: str) -> list[Entry]:
         return [entry for _, entry in self._claims.get(name, []) if entry.benchmark == benchmark]
+
+    def _told(self, chosen: list[Entry]) -> list[Entry]:
+        """What was chosen by a pattern, once it is said which of it overrides something."""
+        for entry in chosen:
+            if len(self._winners(entry.name)) == 1:
+                self._say_override(entry.name, entry)
+        return chosen
 
     def _say_override(self, name: str, winner: Entry) -> None:
         losers = [entry for _, entry in self._claims[name] if entry != winner]
@@ -197,7 +211,8 @@ def select(
     ``roles`` are the roles that the run has besides the model; metrics that ask others are unavailable.
     Raises UsageError for what cannot be used as asked, MissingDataError where ``--data bundled`` has no samples.
     """
-    from mmeval.build import build, bundled_folder
+    from mmeval.build import build
+    from mmeval.taskdata import bundled_folder
 
     given = overrides or TaskOverrides()
     chosen = choose(names, TaskIndex(include_path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -11,13 +11,11 @@ from pydantic_core import PydanticCustomError
 from mmeval.content import PART_KINDS
 from mmeval.errors import did_you_mean
 from mmeval.placeholders import SPELLINGS
+from mmeval.profiles import Profile
 from mmeval.requirement import parse_specifier
 
 PER_SAMPLE = "per_sample"
 """``output_modalities: per_sample``: each sample says in its metadata, under ``output_modalities``, what is wanted."""
-
-Profile = Literal["standard", "official"]
-PROFILES: tuple[str, ...] = get_args(Profile)
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
 _MAX_REPEATS = 10_000

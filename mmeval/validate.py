@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mmeval import plugins
-from mmeval.build import SampleKinds, TaskData, build
+from mmeval.build import SampleKinds, build
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import ContentError, MissingError, MmevalError, TaskFileError, UsageError
 from mmeval.media import Media, kind_for
+from mmeval.names import split_names
 from mmeval.records import Sample, Trial
 from mmeval.sniff import UNKNOWN_MIME
 from mmeval.task import Task, TaskMetric, TaskOverrides
-from mmeval.taskchoice import Chosen, split_names
+from mmeval.taskchoice import Chosen
+from mmeval.taskdata import TaskData
 from mmeval.taskfile import RequirementError, TaskFile
 from mmeval.taskindex import TaskIndex, package_folder
 from mmeval.taskyaml import KeyPath, SeveralFaultsError

@@ -117,6 +117,10 @@ FLAGS: tuple[Flag, ...] = (
         "metrics to leave out", "METRIC", "+",
     ),
     Flag(
+        "trust_remote_code", "", _SCORE, values.switch, False, "overrides.trust_remote_code",
+        "let metrics run code that a task file names: a folder, or another owner's on the hub", "BOOL", "?",
+    ),
+    Flag(
         "predict_only", "x", _SCORE, values.switch, False, "options.predict_only",
         "ask, but do not score", "BOOL", "?",
     ),
@@ -221,7 +225,6 @@ REFUSED: dict[str, str] = {
     "num_fewshot": "prompts have no few-shot examples yet; leave it out or write 0",
     "sample_shuffle": "samples keep the order of the data set; --samples picks them by index",
     "stratify": "samples keep the order of the data set; --samples picks them by index",
-    "trust_remote_code": "code from a model hub is never run",
     "wandb_args": "results are not uploaded; they lie in --output_path",
 }
 """Flags that users know from elsewhere and that have no effect here: refused by name, with what to do instead."""
@@ -233,7 +236,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("apply_chat_template", "check_integrity", "confirm_run_unsafe_code", "dry_run", "fail_on_error"), ("false",)
     ),
-    **dict.fromkeys(("fewshot_as_multiturn", "trust_remote_code"), ("false",)),
+    "fewshot_as_multiturn": ("false",),
 }
 """Values of refused flags that ask for what is done anyway."""
 

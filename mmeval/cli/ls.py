@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import inspect
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,13 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mmeval import plugins
 from mmeval.cli.flags import BY_NAME
+from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
 from mmeval.cli.settings import resolve
-from mmeval.errors import MmevalError
-from mmeval.report import log
+from mmeval.cli.streams import print_text
+from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.markdown import cell, table_lines
 
 if TYPE_CHECKING:
+    from mmeval.metric import Metric
     from mmeval.taskindex import TaskIndex
 
 KINDS: dict[str, plugins.Group] = {
@@ -34,24 +34,33 @@ KINDS: dict[str, plugins.Group] = {
 }
 _FLAGS = (BY_NAME["include_path"], BY_NAME["verbosity"])
 FROM_FILES = ("tasks", "groups", "tags")
+_KNOWN = ", ".join((*FROM_FILES, *KINDS))
 _MAX_PROBLEM = 400
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=[*FROM_FILES, *KINDS], help="what to list")
+    parser.add_argument("what", nargs="?", metavar="KIND", help=f"what to list: {_KNOWN}")
     parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help="a glob, or a part of the name")
     add_flags(parser, _FLAGS)
 
 
 def run(args: argparse.Namespace) -> int:
     settings = resolve(_FLAGS, vars(args), os.environ)
-    log.configure(settings["verbosity"].value)
+    begin_log(settings["verbosity"].value, os.environ)
+    _check_kind(args.what)
     if args.what in FROM_FILES:
         return print_tasks((args.what,), settings["include_path"].value, args.pattern)
     rows = _metric_rows if args.what == "metrics" else _plugin_rows
     headers = _METRIC_HEADERS if args.what == "metrics" else _PLUGIN_HEADERS
     _print(headers, rows(KINDS[args.what], args.pattern))
     return 0
+
+
+def _check_kind(what: str | None) -> None:
+    if what is None:
+        raise UsageError(f"name what to list, as in 'mmeval ls tasks'; the kinds are: {_KNOWN}")
+    if what not in (*FROM_FILES, *KINDS):
+        raise UnknownNameError("kind of thing to list", what, (*FROM_FILES, *KINDS), f"The kinds are: {_KNOWN}.")
 
 
 def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str = "*") -> int:
@@ -106,26 +115,27 @@ def _tag_rows(index: TaskIndex, pattern: str) -> Rows:
 
 
 def _metric_rows(group: plugins.Group, pattern: str) -> Rows:
-    from mmeval.metric import Metric, load_metric
+    from mmeval.metric import load_metric
 
     for name, owner in _names(group, pattern):
         try:
-            metric: Metric = load_metric(name)
+            metric = load_metric(name)
         except MmevalError as error:
             yield _Broken(name, owner, error)
             continue
         low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
         arrow = "↑" if metric.higher_is_better else "↓"
-        needs = ", ".join([*map(_need, metric.needs), *(f"role {role}" for role in metric.roles)])
+        needs = ", ".join([*_needs(metric), *(f"role {role}" for role in metric.roles)])
         yield [cell(name), cell(metric.version), f"{low}..{high}", arrow, cell(needs), cell(owner)]
 
 
-def _need(need: str) -> str:
-    """``module:extra``, as a user wants to know it: whether it is here, else what to install."""
-    module, _, extra = need.partition(":")
-    if importlib.util.find_spec(module.partition(".")[0]) is not None:
-        return module
-    return f'{module} (pip install "mmeval[{extra}]")' if extra else f"{module} (not installed)"
+def _needs(metric: Metric) -> Iterator[str]:
+    """The packages that a metric needs, with what installs those that are not here."""
+    missing = {error.package: error for error in metric.missing()}
+    for need in metric.needs:
+        module = need.partition(":")[0]
+        error = missing.get(module.partition(".")[0])
+        yield module if error is None else f"{module} ({error.command})"
 
 
 def _plugin_rows(group: plugins.Group, pattern: str) -> Rows:
@@ -166,4 +176,4 @@ def _print(headers: Sequence[str], rows: Rows) -> None:
     lines = table_lines(headers, sound)
     if broken:
         lines += ["", *table_lines(("Broken", "From", "Problem"), broken)]
-    sys.stdout.write("\n".join(lines) + "\n")
+    print_text("\n".join(lines) + "\n")

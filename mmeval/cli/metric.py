@@ -20,27 +20,26 @@ exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 somethi
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, MissingExtraError, UnknownNameError, UsageError
+from mmeval.cli.streams import print_text
+from mmeval.cli.values import read_json
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UnknownNameError, UsageError
+from mmeval.profiles import PROFILES
+from mmeval.report.terminal import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.content import Interleaved
     from mmeval.loaders.written import ContentReader
     from mmeval.media import Media
-    from mmeval.metric import Metric, Scores
+    from mmeval.metric import Metric, MetricScores
     from mmeval.records import Trial
 
 T = TypeVar("T")
-
-PROFILES = ("standard", "official")
-"""Known for every metric: one without an ``official`` definition has the same in both."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
     metric = load_metric(args.name)
     _refuse_judged(metric)
-    _require_extras(metric)
+    for missing in metric.missing():
+        raise missing
     if args.cases is None:
         return _run_one(metric, args)
     _refuse_single_flags(args)
@@ -83,7 +83,7 @@ def _run_one(metric: Metric, args: argparse.Namespace) -> int:
     )
     scores = score_case(metric, case, Path())
     write = _json_line if args.json else _lines_for_people
-    sys.stdout.write(write(metric, scores))
+    print_text(write(metric, scores))
     return _exit_code(scores)
 
 
@@ -95,7 +95,7 @@ def _run_cases(metric: Metric, file: Path, profile: str) -> int:
             scores = _score_or_say(metric, case, file.parent)
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
-        sys.stdout.write(_json_line(metric, scores, case.labels))
+        print_text(_json_line(metric, scores, case.labels))
         code = max(code, _exit_code(scores))
     return code
 
@@ -115,13 +115,6 @@ def _refuse_judged(metric: Metric) -> None:
             f"the metric {metric.name!r} asks {' and '.join(metric.roles) or 'a role'}, so it needs a run: name it in "
             "a task's metric_list and give the role a backend (--role)"
         )
-
-
-def _require_extras(metric: Metric) -> None:
-    for need in metric.needs:
-        module, _, extra = need.partition(":")
-        if importlib.util.find_spec(module.partition(".")[0]) is None:
-            raise MissingExtraError(module.partition(".")[0], extra)
 
 
 def _refuse_single_flags(args: argparse.Namespace) -> None:
@@ -190,7 +183,7 @@ def _targets(written: Any) -> tuple[Any, ...]:
     return (written,)
 
 
-def score_case(metric: Metric, case: Case, folder: Path) -> Scores:
+def score_case(metric: Metric, case: Case, folder: Path) -> MetricScores:
     """The scores of a case whose paths start from ``folder``.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingDataError for a
@@ -202,7 +195,7 @@ def score_case(metric: Metric, case: Case, folder: Path) -> Scores:
     return metric.bind(case.params, case.profile).score(trial_of(case, folder))
 
 
-def _score_or_say(metric: Metric, case: Case, folder: Path) -> Scores:
+def _score_or_say(metric: Metric, case: Case, folder: Path) -> MetricScores:
     """As ``score_case``; a file that is not there leaves the case unscored, with the reason."""
     try:
         return score_case(metric, case, folder)
@@ -260,7 +253,7 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
     if text is None:
         return {}
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as error:
         raise UsageError(f"{flag}: {text!r:.80} is no JSON ({error})") from None
     if not isinstance(value, dict):
@@ -268,11 +261,11 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
     return value
 
 
-def _exit_code(scores: Scores) -> int:
+def _exit_code(scores: MetricScores) -> int:
     return EXIT_OK if all(score.status == "scored" for score in scores.values()) else EXIT_INCOMPLETE
 
 
-def _json_line(metric: Metric, scores: Scores, labels: Mapping[str, Any] | None = None) -> str:
+def _json_line(metric: Metric, scores: MetricScores, labels: Mapping[str, Any] | None = None) -> str:
     """A result as JSON: the fields are those of the first output, ``outputs`` has all when there are several."""
     rows = {
         name: {"value": score.value, "status": score.status, "reason": score.reason, "evidence": score.evidence}
@@ -284,13 +277,13 @@ def _json_line(metric: Metric, scores: Scores, labels: Mapping[str, Any] | None 
     return json.dumps(row, ensure_ascii=False, default=str) + "\n"
 
 
-def _lines_for_people(metric: Metric, scores: Scores) -> str:
+def _lines_for_people(metric: Metric, scores: MetricScores) -> str:
     arrow = "↑" if metric.higher_is_better else "↓"
     lines: list[str] = []
     for name, score in scores.items():
         said = f"{score.value:.6g} {arrow}" if score.value is not None else f"{score.status}: {score.reason}"
         lines += [f"{name}: {said}", *(f"  {key}: {_short(value)}" for key, value in score.evidence.items())]
-    return "\n".join(lines) + "\n"
+    return escaped("\n".join(lines)) + "\n"
 
 
 def _short(value: Any) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from mmeval.cli.flags import REFUSED, REFUSED_SHORT, Flag
+from mmeval.cli.values import SWITCH_WORDS
 from mmeval.errors import UsageError, did_you_mean
 
 _UNSET = argparse.SUPPRESS
@@ -28,7 +29,7 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
         """The arguments of one verb. Raises UsageError for what the verb does not know, offering near flags."""
-        found, unknown = self.parse_known_args([self._spelt(word) for word in argv])
+        found, unknown = self.parse_known_args(list(self._separated([self._spelt(word) for word in argv])))
         if unknown:
             raise UsageError(self._complaint(unknown[0]))
         return found
@@ -43,6 +44,14 @@ class Parser(argparse.ArgumentParser):
         if not name.startswith("--") or self.knows(name) or not self.knows(underscored):
             return word
         return underscored + equals + value
+
+    def _separated(self, words: Sequence[str]) -> Iterator[str]:
+        """A switch before a word that says neither true nor false as ``--switch=true``: the word is not its own."""
+        for word, after in zip(words, [*words[1:], "-"], strict=False):
+            action = self._option_string_actions.get(word)
+            is_switch = action is not None and action.nargs == "?"
+            foreign = not after.startswith("-") and after.lower() not in SWITCH_WORDS
+            yield f"{word}=true" if is_switch and foreign else word
 
     def _complaint(self, word: str) -> str:
         if not word.startswith("-"):
@@ -59,14 +68,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
-    """Add flags of the table, by their headings. A flag that was not given is absent from the parsed arguments."""
+    """Add flags of the table, by their headings. A flag that was not given is absent from the parsed arguments.
+
+    Where the verb takes words of its own, which must be added first, a list is one word (``a,b``) and may be repeated:
+    else it would swallow them.
+    """
+    takes_words = any(not action.option_strings for action in parser._actions)
     groups: dict[str, argparse._ArgumentGroup] = {}
     for flag in flags:
         group = groups.get(flag.heading)
         if group is None:
             group = groups[flag.heading] = parser.add_argument_group(flag.heading)
         names = [*([f"-{flag.short}"] if flag.short else []), f"--{flag.name}"]
-        if flag.repeatable:
+        if flag.repeatable or (flag.nargs == "+" and takes_words):
             group.add_argument(*names, action="append", default=_UNSET, metavar=flag.metavar, help=flag.help)
         elif flag.nargs == "?":
             group.add_argument(*names, nargs="?", const=True, default=_UNSET, metavar=flag.metavar, help=flag.help)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mmeval import plugins
-from mmeval.cli.settings import Setting
+from mmeval.cli.settings import Setting, exclude_each_other
 from mmeval.errors import UsageError
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.report.context import ReportContext, without_secrets
+from mmeval.report.results_file import refuse_taken
 from mmeval.task import TaskOverrides
 
 
@@ -32,28 +33,27 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
     """Raises UsageError for settings that contradict each other, or a model that is missing."""
     _check_together(settings)
     values = {name: setting.value for name, setting in settings.items()}
-    options = _options(values, command)
+    config = as_config(settings)
+    options = replace(_options(values, command), settings=config)
     overrides = TaskOverrides(**_going_to("overrides", values))
     return Plan(
         options=options,
         overrides=overrides,
         tasks=values["tasks"],
         include_path=values["include_path"],
-        report=replace(_report(values, options), settings=as_config(settings)),
+        report=replace(_report(values, options), settings=config),
         log_samples=values["log_samples"],
         write_out=values["write_out"],
     )
 
 
 def _check_together(settings: Mapping[str, Setting]) -> None:
-    samples, limit, offset = settings["samples"], settings["limit"], settings["offset"]
     if not settings["model"].value:
         known = ", ".join(plugins.names("mmeval.model_backends"))
         raise UsageError(f"--model is missing; the backends are: {known}")
-    if samples.value and limit.value is not None:
-        raise UsageError(f"{samples.origin} and {limit.origin} exclude each other; leave one out")
-    if samples.value and offset.value:
-        raise UsageError(f"{samples.origin} and {offset.origin} exclude each other; leave one out")
+    for one, other in (("samples", "limit"), ("samples", "offset"), ("data", "data_dir")):
+        exclude_each_other(settings, one, other)
+    refuse_taken(settings["metadata"].value, settings["metadata"].origin)
 
 
 def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:

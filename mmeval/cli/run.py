@@ -6,20 +6,19 @@ import argparse
 import logging
 import os
 import shlex
-import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime
-from types import FrameType
 from typing import Any
 
 from mmeval.cli.flags import FLAGS
+from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags, add_refused
-from mmeval.cli.settings import Setting, config_file, resolve, unknown_variables
+from mmeval.cli.settings import Setting, config_file, resolve
 from mmeval.cli.streams import print_text
-from mmeval.errors import UsageError
-from mmeval.report import log
+from mmeval.errors import EXIT_USAGE, UsageError
+from mmeval.report.context import text_without_secrets
+from mmeval.report.terminal import write_line
 
 LISTS = {
     "list": ("groups", "tags", "tasks"),
@@ -28,6 +27,14 @@ LISTS = {
     "list_tags": ("tags",),
 }
 """What ``--tasks`` lists instead of running, as in lm-evaluation-harness."""
+
+USAGE = """\
+mmeval evaluates models that answer in any modality, interleaved.
+
+  mmeval --tasks TASK --model BACKEND --model_args k=v   asks a model and scores its answers
+  mmeval ls tasks                                        lists the tasks
+  mmeval --help                                          lists all verbs and flags"""
+"""What is said to a command without any words."""
 
 _logger = logging.getLogger(__name__)
 
@@ -40,9 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run what the flags, the configuration file and the environment ask for, and print the tables."""
     settings = read_settings(vars(args), os.environ)
-    log.configure(settings["verbosity"].value)
-    for warning in unknown_variables(os.environ):
-        _logger.warning(warning)
+    begin_log(settings["verbosity"].value, os.environ)
     if settings["show_config"].value:
         print_text(show_config(settings))
         return 0
@@ -51,8 +56,10 @@ def run(args: argparse.Namespace) -> int:
         from mmeval.cli import ls
 
         return ls.print_tasks(LISTS[listed[0]], settings["include_path"].value)
-    with _terminated_as_interrupted():
-        return _run(settings)
+    if not settings["tasks"].value and not args.argv:
+        write_line(USAGE)
+        return EXIT_USAGE
+    return _run(settings, text_without_secrets(shlex.join(("mmeval", *args.argv))))
 
 
 def read_settings(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Setting]:
@@ -74,18 +81,17 @@ def show_config(settings: Mapping[str, Setting]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _run(settings: Mapping[str, Setting]) -> int:
+def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval import taskindex
     from mmeval.cli.plan import make_plan
     from mmeval.cli.prompts import write_prompts
     from mmeval.cli.publish import publish
     from mmeval.report import progress
-    from mmeval.report.context import text_without_secrets
     from mmeval.run import run as run_tasks
 
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
-    plan = make_plan(settings, command=text_without_secrets(shlex.join(("mmeval", *sys.argv[1:]))))
+    plan = make_plan(settings, command=command)
     moment = datetime.now()
     selection = taskindex.select(
         plan.tasks,
@@ -105,17 +111,3 @@ def _run(settings: Mapping[str, Setting]) -> int:
     wanted = outcome.chosen if plan.log_samples else None
     print_text(publish(outcome, plan.report, moment=moment, wanted=wanted))
     return outcome.exit_code
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does: what was answered is saved, the exit code is 130."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    signal.raise_signal(signal.SIGINT)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.cli.flags import BY_NAME
+from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
 from mmeval.cli.settings import Setting, config_file, resolve
 from mmeval.cli.streams import print_text
-from mmeval.report import log
 
 if TYPE_CHECKING:
     from mmeval.report.context import ReportContext
@@ -27,6 +27,7 @@ _NAMES = (
     "metric_args",
     "skip_metric",
     "profile",
+    "trust_remote_code",
     "role",
     "max_unscored",
     "strict",
@@ -49,9 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what is not scored yet, print the tables, and return the exit code."""
-    given = {name: value for name, value in vars(args).items() if name != "folder"}
-    settings = resolve(FLAGS, given, os.environ, config_file(given, os.environ))
-    log.configure(settings["verbosity"].value)
+    from mmeval.report.results_file import refuse_taken
+
+    settings = resolve(FLAGS, vars(args), os.environ, config_file(vars(args), os.environ))
+    begin_log(settings["verbosity"].value, os.environ)
+    refuse_taken(settings["metadata"].value, settings["metadata"].origin)
     return _score(args.folder, settings)
 
 
@@ -68,7 +71,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     finally:
         bar.close()
     wanted = {task.name: _every_trial for task in outcome.selection} if values["log_samples"] else None
-    print_text(publish(outcome, _context(folder, values), moment=moment, wanted=wanted))
+    print_text(publish(outcome, _context(folder, settings), moment=moment, wanted=wanted))
     return outcome.exit_code
 
 
@@ -80,7 +83,10 @@ def _options(folder: Path, values: Mapping[str, Any]) -> RescoreOptions:
     return RescoreOptions(
         folder=folder,
         overrides=TaskOverrides(
-            metric_args=values["metric_args"], skip_metric=values["skip_metric"], profile=values["profile"]
+            metric_args=values["metric_args"],
+            skip_metric=values["skip_metric"],
+            profile=values["profile"],
+            trust_remote_code=values["trust_remote_code"],
         ),
         roles=backend_specs(values["role"]),
         score_workers=values["score_workers"],
@@ -91,19 +97,29 @@ def _options(folder: Path, values: Mapping[str, Any]) -> RescoreOptions:
     )
 
 
-def _context(folder: Path, values: Mapping[str, Any]) -> ReportContext:
-    """What the run's own record says of the model and the settings."""
+def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
+    """The settings that the run was made with, as it recorded them; what is given now stands above them."""
+    from mmeval.cli.plan import as_config
     from mmeval.report.context import ReportContext
     from mmeval.runfolder import RunFolder
 
     record = RunFolder.read_record(folder)
+    given = as_config({name: setting for name, setting in settings.items() if setting.origin})
+    made: dict[str, Any] = record.get("settings", {})
+    shown = {**made, **given}
+    batch_size = shown.get("batch_size", "auto")
     return ReportContext(
         model=record["options"]["model"],
-        model_args=record["identity"]["model"],
+        model_args=shown.get("model_args", {}),
+        gen_kwargs=shown.get("gen_kwargs", {}),
         limit=record["options"]["limit"],
+        batch_size=0 if batch_size == "auto" else batch_size,
         seed=record["identity"]["seed"],
-        profile=values["profile"],
-        metadata=values["metadata"],
+        use_cache=shown.get("use_cache", ""),
+        system_instruction=shown.get("system_instruction", ""),
+        profile=shown.get("profile", ""),
+        metadata={**made.get("metadata", {}), **given.get("metadata", {})},
+        settings=shown,
     )
 
 

@@ -53,6 +53,16 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     return [f"the variable {name} has no effect{did_you_mean(name, known)}" for name in found]
 
 
+def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) -> None:
+    """Raises UsageError when both are given."""
+    first, second = settings[one], settings[other]
+    if first.value not in _NOT_GIVEN and second.value not in _NOT_GIVEN:
+        raise UsageError(f"{first.origin} and {second.origin} exclude each other; leave one out")
+
+
+_NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {})
+
+
 def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
     """The keys of a configuration file. Raises TaskFileError with the line for what cannot be used."""
     from mmeval.taskyaml import read_document

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TextIO
 
+from mmeval.report.terminal import silence
+
 
 def steady() -> None:
     """Make the streams usable whatever the process was started with.
@@ -37,13 +39,4 @@ def print_text(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        silence()
-
-
-def silence() -> None:
-    """Send standard output nowhere from now on: the interpreter flushes it once more when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, sys.stdout.fileno())
-    finally:
-        os.close(nowhere)
+        silence(sys.stdout)

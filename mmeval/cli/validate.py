@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from textwrap import fill
 
 from mmeval.cli import values
 from mmeval.cli.flags import BY_NAME
+from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.settings import resolve
+from mmeval.cli.settings import exclude_each_other, resolve
+from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE
-from mmeval.report import log
 from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
 from mmeval.validate import CHECKS, check
@@ -32,7 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print every finding; the exit code is 2 if one of them is an error."""
     settings = resolve(_FLAGS, vars(args), os.environ)
-    log.configure(settings["verbosity"].value)
+    begin_log(settings["verbosity"].value, os.environ)
+    exclude_each_other(settings, "data", "data_dir")
     findings = check(
         values.words(args.names),
         settings["include_path"].value,
@@ -43,8 +44,8 @@ def run(args: argparse.Namespace) -> int:
     counts = {"error": 0, "warning": 0}
     for finding in findings:
         counts[finding.severity] += 1
-        sys.stdout.write(f"{printable(str(finding), limit=_MAX_FINDING)}\n")
-    sys.stdout.write(f"{_counted(counts['error'], 'error')}, {_counted(counts['warning'], 'warning')}\n")
+        print_text(f"{printable(str(finding), limit=_MAX_FINDING)}\n")
+    print_text(f"{_counted(counts['error'], 'error')}, {_counted(counts['warning'], 'warning')}\n")
     return EXIT_USAGE if counts["error"] else EXIT_OK
 
 

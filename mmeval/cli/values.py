@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.names import split_names
 
 Reader = Callable[[Any], Any]
 """Reads one flag; ``Any`` because a configuration file may hold whatever YAML can say."""
 
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: Mapping[str, Any] = {"true": True, "false": False, "null": None, "none": None, "~": None}
-_SWITCH_WORDS: Mapping[str, bool] = {
+SWITCH_WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
 }
@@ -32,14 +33,15 @@ _SEED_TAIL = (1234, 1234, 1234)
 def scalar(text: str) -> Any:
     """One value as YAML 1.2 reads it: true, false, null, numbers, ``[...]``, ``{...}`` and quoted text; else the text.
 
-    The traps of YAML 1.1 are left out: ``no`` is a word, ``010`` is ten and ``1:30`` is no number of seconds.
+    The traps of YAML 1.1 are left out: ``no`` is a word and ``1:30`` is no number of seconds. What would lose its
+    spelling as a number stays a text: ``0012345``, and ``12e4567``, which no number can hold.
     """
     text = text.strip()
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INTEGER.fullmatch(text):
         return int(text)
-    if _NUMBER.fullmatch(text):
+    if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
     if text[:1] in ("[", "{"):
         return _json_or_list(text)
@@ -49,15 +51,32 @@ def scalar(text: str) -> Any:
 
 
 def _json_or_list(text: str) -> Any:
-    import json
-
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         pass
     if text.startswith("[") and text.endswith("]"):
         return [scalar(item) for item in split_outside_brackets(text[1:-1], ",")]
     return text
+
+
+def read_json(text: str) -> Any:
+    """A JSON value whose numbers are finite: NaN and Infinity are no JSON, and results that hold them cannot be
+    written. Raises ValueError."""
+    import json
+
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(spelt: str) -> float:
+    found = float(spelt)
+    if not math.isfinite(found):
+        raise ValueError(f"{spelt} is too large for a number")
+    return found
 
 
 def split_outside_brackets(text: str, separator: str) -> list[str]:
@@ -91,7 +110,7 @@ def switch(value: Any) -> bool:
     """True or false; a flag without a value is true."""
     if isinstance(value, bool):
         return value
-    known = _SWITCH_WORDS.get(str(value).lower())
+    known = SWITCH_WORDS.get(str(value).lower())
     if known is None:
         raise UsageError(f"true or false is expected, not {value!r}")
     return known
@@ -168,24 +187,13 @@ def paths(value: Any) -> tuple[Path, ...]:
 
 def words(value: Any) -> tuple[str, ...]:
     """Names separated by commas or blanks, in order, once each. A name that is a file or a folder stays whole."""
-    found: list[str] = []
-    for item in value if isinstance(value, (list, tuple)) else [value]:
-        name = text(item)
-        found += [name] if _exists(name) else re.split(r"[,\s]+", name)
-    return tuple(dict.fromkeys(name for name in found if name))
-
-
-def _exists(name: str) -> bool:
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):
-        return False
+    return split_names(map(text, value if isinstance(value, (list, tuple)) else [value]))
 
 
 def arguments(value: Any) -> dict[str, Any]:
     """``k=v,k2=v2`` with YAML scalars, a JSON object, a file, or a mapping; several are merged in order."""
     if isinstance(value, Mapping):
-        return {str(key): item for key, item in value.items()}
+        return _mapping(value)
     if isinstance(value, (list, tuple)):
         merged: dict[str, Any] = {}
         for item in value:
@@ -215,14 +223,12 @@ def _pairs(spelt: str) -> dict[str, Any]:
 def json_object(value: Any) -> dict[str, Any]:
     """A JSON object, a file that holds one, or a mapping."""
     if isinstance(value, Mapping):
-        return {str(key): item for key, item in value.items()}
+        return _mapping(value)
     spelt = " ".join(str(item) for item in value) if isinstance(value, (list, tuple)) else text(value)
     if spelt.strip().endswith((".json", ".yaml", ".yml")):
         return file_object(Path(spelt.strip()).expanduser())
-    import json
-
     try:
-        found = json.loads(spelt)
+        found = read_json(spelt)
     except ValueError as error:
         raise UsageError(f"a JSON object is expected, not {spelt!r} ({error})") from None
     if not isinstance(found, dict):
@@ -236,7 +242,23 @@ def file_object(file: Path) -> dict[str, Any]:
 
     if not file.is_file():
         raise MissingDataError(f"{file} does not exist")
-    return dict(read_document(file).data)
+    return _mapping(read_document(file).data)
+
+
+def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+    """A mapping from YAML with names as keys. Raises UsageError for ``.nan`` and ``.inf`` at any depth."""
+    for name, item in value.items():
+        if not _all_finite(item):
+            raise UsageError(f"{name!r} holds a number that is not finite")
+    return {str(name): item for name, item in value.items()}
+
+
+def _all_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(map(_all_finite, value.values()))
+    return not isinstance(value, (list, tuple)) or all(map(_all_finite, value))
 
 
 def samples(value: Any) -> dict[str, tuple[int, ...]]:
@@ -293,7 +315,7 @@ def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
         raise UsageError("the role 'model' is what --model and --model_args give")
     if isinstance(given, Mapping):
-        rest = {str(key): item for key, item in given.items()}
+        rest = _mapping(given)
         name = rest.pop("backend", "")
     else:
         name, _, spelt = text(given).partition(",")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from mmeval.cli.flags import BY_NAME, FLAGS
 from mmeval.cli.parser import Parser, add_flags
@@ -48,10 +52,29 @@ def dispatch(argv: Sequence[str]) -> int:
         flag = BY_NAME["verbosity"]
         parser.add_argument("-v", "--verbosity", default="", metavar=flag.metavar, help=flag.help)
     args = parser.read(rest)
+    args.argv = list(argv)
     if simple:
-        _configure_log(args.verbosity)
-    code: int = module.run(args)
+        _begin_log(args.verbosity)
+    with _terminated_as_interrupted():
+        code: int = module.run(args)
     return code
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM ends every verb as Ctrl-C does: with a word, and with exit code 130."""
+    if threading.current_thread() is not threading.main_thread():  # others may set no handlers
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -93,8 +116,9 @@ def _help() -> int:
     return 0
 
 
-def _configure_log(level: str) -> None:
+def _begin_log(level: str) -> None:
+    from mmeval.cli.log import begin_log
     from mmeval.cli.values import level as read
-    from mmeval.report import log
 
-    log.configure(read(level or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"))
+    spelt = level or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"
+    begin_log(read(spelt), os.environ)

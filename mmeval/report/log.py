@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-import sys
+
+from mmeval.report.terminal import write_line
 
 FORMAT = "%(asctime)s %(levelname)-8s [%(module)s:%(lineno)d] %(message)s"
 TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
@@ -17,14 +18,6 @@ class _StderrHandler(logging.Handler):
             write_line(self.format(record))
         except Exception:  # logging must never end what it tells about
             self.handleError(record)
-
-
-def write_line(line: str) -> None:
-    """A line on stderr. tqdm takes its bar away first; it is in use only if somebody has imported it."""
-    if "tqdm" in sys.modules:
-        sys.modules["tqdm"].tqdm.write(line, file=sys.stderr)
-        return
-    sys.stderr.write(f"{line}\n")
 
 
 def configure(level: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
-from mmeval.report.log import write_line
+from mmeval.report.terminal import write_line
 
 
 class Progress(Protocol):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval._version import __version__
-from mmeval.errors import MmevalError
+from mmeval.errors import UsageError
 from mmeval.lines import write_atomic
 from mmeval.options import RunOutcome
 from mmeval.records import FORMAT_VERSION, Result
@@ -69,8 +69,8 @@ def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: M
         },
         "n-shot": dict.fromkeys((*names, *group_names), 0),
         "higher_is_better": _directions((*outcome.results, *outcome.group_results)),
-        "n-samples": {task.name: _sample_counts(task, outcome.results) for task in tasks},
-        "config": _run_config(context),
+        "n-samples": {task.name: _sample_counts(task, outcome) for task in tasks},
+        "config": {**_run_config(context), **without_secrets(context.metadata)},
         "git_hash": _git_hash(),
         "date": _timestamp(outcome.started),
         "pretty_env_info": _environment(),
@@ -118,18 +118,17 @@ def _config(task: Task) -> dict[str, Any]:
         "output_type": "generate_until",
         "repeats": task.repeats,
         "num_fewshot": 0,
+        "profile": task.config.get("profile", "standard"),
         "metric_list": [{"metric": name} for metric in task.metrics for name in metric.bound.metric.outputs],
     }
 
 
-def _sample_counts(task: Task, results: tuple[Result, ...]) -> dict[str, int]:
+def _sample_counts(task: Task, outcome: RunOutcome) -> dict[str, int]:
     """``original``: rows of the data set; ``effective``: samples that this run asked."""
-    trials = max((result.n for result in results if result.task == task.name and not result.slice), default=0)
+    results = (result for result in outcome.results if result.task == task.name and not result.slice)
+    trials = max((result.n for result in results), default=0)
     effective = trials // max(1, task.repeats)
-    try:
-        return {"original": max(len(task.dataset()), effective), "effective": effective}
-    except MmevalError:  # a run folder that is scored again may be all that is left of the data
-        return {"original": effective, "effective": effective}
+    return {"original": max(outcome.rows.get(task.name, 0), effective), "effective": effective}
 
 
 def _run_config(context: ReportContext) -> dict[str, Any]:
@@ -147,9 +146,15 @@ def _run_config(context: ReportContext) -> dict[str, Any]:
         "numpy_seed": _OTHER_SEEDS,
         "torch_seed": _OTHER_SEEDS,
         "fewshot_seed": _OTHER_SEEDS,
-        "profile": context.profile or "standard",
-        **context.metadata,
+        "profile": context.profile or None,
     }
+
+
+def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
+    """Raises UsageError when the user's own words would replace what the results file says of the run."""
+    taken = sorted(metadata.keys() & _run_config(ReportContext("")).keys())
+    if taken:
+        raise UsageError(f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name")
 
 
 def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:

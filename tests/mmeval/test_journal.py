@@ -12,7 +12,7 @@ import pytest
 
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import StorageError
-from mmeval.journal import Journal
+from mmeval.journal import MAX_READERS, Journal
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
 from mmeval.records import Response, Usage
@@ -159,7 +159,7 @@ def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path
     # A table and plain words look the same; only the name says which, and the record says it from then on.
     table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")
     with opened(tmp_path) as journal:
-        journal._write_receipt("k", "d", Response(Interleaved((media_part(table),))), by="")
+        journal._write_receipt("k", "d", Response(Interleaved((media_part(table),))), "", [table])
     with opened(tmp_path) as journal:
         entry = journal.get("k")
         assert entry is not None
@@ -171,12 +171,13 @@ def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path
 @pytest.mark.parametrize("cut", [0, 5, -3], ids=["empty", "line torn", "medium torn"])
 def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut: int) -> None:
     with opened(tmp_path) as journal:
-        path = journal._write_receipt("k", "d", reply("<image1>", picture()), by="")
+        path = journal._write_receipt("k", "d", reply("<image1>", picture()), "", [picture()])
         path.write_bytes(path.read_bytes()[:cut])
 
+    aside = path.with_suffix(".damaged")
     with opened(tmp_path) as journal:
-        assert ("k" in journal, path.exists()) == (False, False)
-        assert journal.damaged[0].startswith(str(path))
+        assert ("k" in journal, path.exists(), aside.exists()) == (False, False, True)
+        assert journal.damaged[0].startswith(str(aside))
 
 
 def test_a_moved_run_folder_finds_its_media(tmp_path: Path) -> None:
@@ -194,14 +195,42 @@ def test_a_moved_run_folder_finds_its_media(tmp_path: Path) -> None:
             assert entry.response.output.media()[0].read() == picture(5).data
 
 
-def test_media_that_lie_elsewhere_stay_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_place", [True, False], ids=["a data set's own stay there", "a model's are kept"])
+def test_media_that_are_files_already(tmp_path: Path, in_place: bool) -> None:
     given = tmp_path / "given.png"
     given.write_bytes(picture().read())
-    segment = written(tmp_path, k=reply("<image1>", Media.from_path(given)))
+    with opened(tmp_path) as journal:
+        journal.append("k", "d", reply("<image1>", Media.from_path(given)), in_place=in_place)
 
-    row = json.loads(segment.read_bytes())
-    assert row["r"]["output"][0]["media"]["path"] == str(given)
-    assert not (tmp_path / "media").exists()
+    (segment,) = (tmp_path / "journal").glob("*.jsonl")
+    medium = json.loads(segment.read_bytes())["r"]["output"][0]["media"]
+    assert medium.get("path") == (str(given) if in_place else None)
+    assert (tmp_path / "media").exists() is not in_place
+
+
+def test_a_process_that_asks_nothing_leaves_no_segment(tmp_path: Path) -> None:
+    with opened(tmp_path):
+        pass
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_more_segments_than_may_be_open_is_read(tmp_path: Path) -> None:
+    for number in range(MAX_READERS + 3):
+        written(tmp_path, **{f"k{number}": reply(f"answer {number}")})
+
+    with opened(tmp_path) as journal:
+        entries = [journal.get(f"k{number}") for number in range(MAX_READERS + 3)]
+        assert [entry and entry.response.text for entry in entries] == [f"answer {n}" for n in range(MAX_READERS + 3)]
+        assert len(journal._readers) == MAX_READERS
+
+
+def test_an_answer_of_this_process_is_no_earlier_one(tmp_path: Path) -> None:
+    written(tmp_path, old=reply("old"))
+    with opened(tmp_path) as journal:
+        journal.append("new", "d", reply("new"))
+        found = [journal.get(key) for key in ("old", "new")]
+        assert [entry is not None and entry.earlier for entry in found] == [True, False]
 
 
 @contextmanager
@@ -233,9 +262,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
     with (
         pytest.raises(StorageError, match=r"journal.*cannot be written \(.*\); choose another --output_path"),
-        opened(tmp_path),
+        opened(tmp_path) as journal,
     ):
-        pass
+        journal.append("k", "d", reply("an answer"))
 
 
 def test_a_journal_that_is_only_read_writes_nothing(tmp_path: Path) -> None:

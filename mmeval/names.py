@@ -1,0 +1,22 @@
+"""Names as users write them: several in one text, separated by commas or blanks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def split_names(texts: Iterable[str]) -> tuple[str, ...]:
+    """``["a,b c", "d"]`` as a, b, c, d: in order, once each. A text that is a file or a folder stays whole."""
+    found: list[str] = []
+    for text in texts:
+        found += [text] if _exists(text) else re.split(r"[,\s]+", text)
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long, or with a null character
+        return False

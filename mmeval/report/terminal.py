@@ -1,0 +1,48 @@
+"""What a terminal is given: text that cannot steer it, and nothing at all once its reader has gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from typing import TextIO
+
+_STEERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories of what moves the cursor, turns the direction of writing, or breaks a line."""
+
+
+def escaped(text: str) -> str:
+    """Text in which control characters are spelt out (``\\x1b``); line breaks and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(_spelt_out(char) if _steers(char) else char for char in text)
+
+
+def _steers(char: str) -> bool:
+    return char not in "\n\t" and unicodedata.category(char) in _STEERS
+
+
+def _spelt_out(char: str) -> str:
+    return char.encode("unicode_escape").decode()
+
+
+def write_line(line: str) -> None:
+    """A line on stderr, escaped. tqdm takes its bar away first; it is in use only if somebody has imported it."""
+    safe = escaped(line)
+    try:
+        if "tqdm" in sys.modules:
+            sys.modules["tqdm"].tqdm.write(safe, file=sys.stderr)
+            return
+        sys.stderr.write(f"{safe}\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Send a standard stream nowhere from now on: the interpreter flushes it once more when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream.fileno())
+    finally:
+        os.close(nowhere)

@@ -1,0 +1,141 @@
+"""The data of a task: the folder that holds its samples, found or fetched, and what a record says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from mmeval.dataset import Dataset, DataSource, Loader
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.media import path_inside
+from mmeval.task import TaskOverrides
+from mmeval.taskfile import TaskFile
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """Where a task's samples come from; calling it finds the folder, downloads what is missing, and loads."""
+
+    task: str
+    loader: Loader
+    path: str = ""
+    """``dataset_path``: a local folder, or the name of a data set on the hub."""
+    revision: str = ""
+    beside: Path = Path()
+    """What a relative ``path`` is relative to."""
+    bundled: Path | None = None
+    """The folder of the bundled samples, when these are to be used."""
+    data_dir: Path | None = None
+    name: str = ""
+    split: str = "test"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self) -> Dataset:
+        return self.loader(DataSource(self.task, self.folder, self.name, self.split, self.options))
+
+    @cached_property
+    def folder(self) -> Path:
+        """Raises MissingDataError where there is none, with the way to supply it."""
+        if self.bundled is not None:
+            return self.bundled
+        if self.data_dir is not None:
+            return self._supplied(self.data_dir)
+        local = self.local()
+        if local is not None:
+            return local
+        from mmeval.hub import snapshot
+
+        found: Path = snapshot(self.path, self.revision or "main")
+        return found
+
+    def local(self) -> Path | None:
+        """The local folder that ``dataset_path`` means, or None when it names a data set on the hub."""
+        if not self.path:
+            return self.beside
+        folder = self.beside / Path(self.path).expanduser()
+        if folder.is_dir():
+            return folder
+        if is_absolute(self.path) or self.path.startswith((".", "~")):
+            raise MissingDataError(
+                f"task {self.task!r}: there is no folder {folder}; change dataset_path, or give --data_dir FOLDER"
+            )
+        return None
+
+    def record(self) -> dict[str, Any]:
+        """What a record says of the data, without paths of the machine: ``path`` and ``revision`` as the task file has
+        them, ``commit`` where the folder is one commit of a hub's data set (else empty), and ``bundled``.
+
+        Finds the folder first, as calling does. Raises MissingDataError.
+        """
+        return {
+            "path": portable(self.path),
+            "revision": self.revision,
+            "commit": _commit(self.folder),
+            "bundled": self.bundled is not None,
+        }
+
+    def _supplied(self, data_dir: Path) -> Path:
+        if not data_dir.is_dir():
+            raise MissingDataError(f"--data_dir {data_dir}: there is no such folder")
+        if self.path and not is_absolute(self.path) and ".." not in PurePosixPath(self.path).parts:
+            inner = data_dir / self.path
+            if inner.is_dir():
+                return inner
+        return data_dir
+
+
+def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
+    """The data of a task. Raises MissingDataError when bundled samples are asked for and it has none."""
+    if overrides.data not in ("", "bundled"):
+        raise UsageError(f"--data {overrides.data}: the only word it takes is bundled")
+    bundled = bundled_folder(file) if overrides.data == "bundled" else None
+    if overrides.data == "bundled" and bundled is None:
+        raise MissingDataError(f"no bundled samples: {file.name}; leave it out, or leave out --data bundled")
+    keys = file.keys
+    return TaskData(
+        task=file.name,
+        loader=loader,
+        path=keys.dataset_path,
+        revision=keys.revision,
+        beside=file.beside("dataset_path") if keys.dataset_path else file.folder,
+        bundled=bundled,
+        data_dir=overrides.data_dir,
+        name=keys.dataset_name,
+        split=keys.test_split,
+        options=keys.dataset_kwargs,
+    )
+
+
+def bundled_folder(file: TaskFile) -> Path | None:
+    """The folder of a task's bundled samples, beside its YAML unless ``bundled`` says otherwise; None without one.
+
+    Raises TaskFileError for a path that leads out of that folder.
+    """
+    home = file.beside("bundled") if "bundled" in file.document.data else file.folder
+    try:
+        folder = path_inside(home, file.keys.bundled)
+    except UsageError as error:
+        raise file.document.error(("bundled",), str(error)) from None
+    return folder if folder.is_dir() else None
+
+
+def portable(path: str) -> str:
+    """A path without what belongs to one machine: an absolute one becomes its last name."""
+    return PurePosixPath(path.replace("\\", "/")).name if is_absolute(path) else path
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a path is absolute on any system."""
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+
+
+def _commit(folder: Path) -> str:
+    """The hub's cache keeps a commit as ``snapshots/<commit>``."""
+    home = folder.absolute()
+    return home.name if home.parent.name == "snapshots" and _COMMIT.fullmatch(home.name) else ""
