@@ -20,7 +20,7 @@ from mmeval.cache import ResponseCache
 from mmeval.content import Interleaved, Part, split_reasoning
 from mmeval.digest import call_seed, digest
 from mmeval.errors import MissingError, MmevalError, ReplayMismatchError, StorageError
-from mmeval.journal import Journal
+from mmeval.journal import Entry, Journal
 from mmeval.limiter import Limiter
 from mmeval.lines import to_line
 from mmeval.program import Call, Program, Reply, Role
@@ -71,8 +71,9 @@ class Scope:
     keys: list[str] = field(default_factory=list)
     replayed: int = 0
     """Calls that an earlier process was given the answer to."""
-    asked: bool = False
-    """Whether a call of this program was answered just now: what is journalled for later steps may then be stale."""
+    newest: float = 0.0
+    """When the newest answer to an earlier step came. What is journalled for a later step and is older was asked after
+    another answer, which is lost."""
     _seen: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -207,7 +208,7 @@ class Broker:
         self.roles: dict[str, RoleRuntime] = {}
         self.live_trials = 0
         self._seed, self._cache, self._tags = seed, cache, reasoning_tags
-        self._flights: dict[str, asyncio.Future[tuple[Response, bytes]]] = {}
+        self._flights: dict[str, asyncio.Future[Entry]] = {}
 
     async def run(self, program: Program[T], scope: Scope) -> T:
         """Drive a program to its result, recording its exchanges in ``scope``. Raises what the program raises."""
@@ -252,35 +253,33 @@ class Broker:
         return scope.occurrence(f"{call.role}/{call.request.digest}")
 
     @staticmethod
-    def _note(call: Call, scope: Scope, path: str, answer: tuple[str, Response, bytes]) -> Reply:
-        key, response, line = answer
-        scope.exchanges.append(Exchange(path, call.role, call.request.digest, response))
-        scope.lines.append(line)
+    def _note(call: Call, scope: Scope, path: str, answer: tuple[str, Entry]) -> Reply:
+        key, entry = answer
+        scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
+        scope.lines.append(entry.line)
         scope.keys.append(key)
-        return Reply(response, path)
+        scope.replayed += entry.earlier
+        scope.newest = max(scope.newest, entry.at)
+        return Reply(entry.response, path)
 
-    async def _answer(
-        self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int
-    ) -> tuple[str, Response, bytes]:
+    async def _answer(self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int) -> tuple[str, Entry]:
         key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = self.journal.get(key)
         if entry is not None and entry.request_digest == call.request.digest:
-            scope.replayed += entry.earlier
-            return key, entry.response, entry.line
-        if entry is not None and not scope.asked:
+            return key, entry
+        if entry is not None and entry.at >= scope.newest:
             raise ReplayMismatchError(
                 f"step {path} of {scope.name} now asks something else than what is journalled under it: the task, "
                 "its prompt or its protocol changed. --fresh starts over, --run_id NAME keeps both"
             )
-        scope.asked = True
         while (flight := self._flights.get(key)) is not None:
             try:
-                return key, *await asyncio.shield(flight)
+                return key, await asyncio.shield(flight)
             except asyncio.CancelledError:
                 if not flight.cancelled():
                     raise
                 # Not this trial was given up, but the one that asked for both: now this one asks.
-        return key, *await self._fly(key, call, scope, path, occurrence)
+        return key, await self._fly(key, call, scope, path, occurrence)
 
     def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
         """A call's name in the journal: by content where it may be shared, by its place in the program elsewhere."""
@@ -291,9 +290,9 @@ class Broker:
         # Whoever plays the role now never inherits what another one has said.
         return f"{scope.name}#{path}" if runtime is None else f"{scope.name}#{path}@{runtime.mark}"
 
-    async def _fly(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> tuple[Response, bytes]:
+    async def _fly(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> Entry:
         """Ask, once, however many trials wait for the same answer."""
-        flight: asyncio.Future[tuple[Response, bytes]] = asyncio.get_running_loop().create_future()
+        flight: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
         try:
             answer = await self._ask(key, call, scope, path, occurrence)
@@ -308,13 +307,13 @@ class Broker:
         finally:
             del self._flights[key]
 
-    async def _ask(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> tuple[Response, bytes]:
+    async def _ask(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> Entry:
         runtime = self.roles.get(call.role)
         if runtime is None:
-            return _unkept(Response.failed("unsupported", f"no backend plays the role {call.role!r}"))
+            return _unkept(call.request, f"no backend plays the role {call.role!r}")
         gaps = runtime.capabilities.missing(call.request)
         if gaps:
-            return _unkept(Response.failed("unsupported", f"the {call.role} {'; '.join(gaps)}"))
+            return _unkept(call.request, f"the {call.role} {'; '.join(gaps)}")
         seed = call_seed(self._seed, call.request.digest, scope.repeat, occurrence, scope.draw)
         request = call.request.with_seed(seed)
         cache = self._cache if runtime.samples is None and runtime.programs is None else None
@@ -333,7 +332,7 @@ class Broker:
         )
         if cache is not None and kept is None:
             _put(cache, cache_key, entry.response)
-        return entry.response, entry.line
+        return entry
 
     async def _from_backend(
         self, runtime: RoleRuntime, request: Request, key: str, scope: Scope, occurrence: int
@@ -341,7 +340,15 @@ class Broker:
         if runtime.samples is not None:
             return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
         if runtime.programs is not None:
-            inner = Scope(scope.task, scope.sample, scope.repeat, share=False, within=key, draw=occurrence)
+            inner = Scope(
+                scope.task,
+                scope.sample,
+                scope.repeat,
+                share=False,
+                within=key,
+                draw=occurrence,
+                newest=scope.newest,
+            )
             return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
         return await runtime.ask(request, scope.trial)
 
@@ -368,9 +375,10 @@ def _put(cache: ResponseCache, key: str, response: Response) -> None:
         log.warning("%s. The answer is kept in the run folder", error)
 
 
-def _unkept(response: Response) -> tuple[Response, bytes]:
+def _unkept(request: Request, why: str) -> Entry:
     """A reply that is not journalled: nothing was asked, so there is nothing to keep."""
-    return response, to_line(response.to_json())
+    response = Response.failed("unsupported", why)
+    return Entry(request.digest, response, to_line(response.to_json()), at=time.time())
 
 
 def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interleaved:

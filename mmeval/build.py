@@ -252,7 +252,7 @@ def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, over
     faults = [((*path, name), fault) for name in keys.switches if (fault := _switch_fault(metric, keys, name))]
     if faults:
         raise _FaultsError(*faults)
-    given = {**_with_paths(file, metric, keys.switches), **overrides.metric_args.get(keys.metric, {})}
+    given = {**metric.placed(keys.switches, file.beside("metric_list")), **overrides.metric_args.get(keys.metric, {})}
     return metric.bind(metric.consented(given, trust=overrides.trust_remote_code), profile)
 
 
@@ -262,12 +262,6 @@ def _switch_fault(metric: Metric, keys: MetricKeys, name: str) -> str:
     if name == TRUST:
         return f"a task file cannot allow code to run; who runs the task gives --{TRUST}"
     return metric.switch_fault(name, keys.switches[name])
-
-
-def _with_paths(file: TaskFile, metric: Metric, switches: Mapping[str, Any]) -> dict[str, Any]:
-    """The switches of an entry, relative paths among them taken from the folder of the file that has the entry."""
-    paths = {name for name in metric.path_switches() if str(switches.get(name, "")).startswith(".")}
-    return {name: str(file.beside("metric_list") / value) if name in paths else value for name, value in switches.items()}
 
 
 def _config(file: TaskFile, overrides: TaskOverrides) -> dict[str, Any]:

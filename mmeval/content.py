@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -131,8 +132,10 @@ class Interleaved:
 
     @property
     def words(self) -> str:
-        """The text parts alone, joined: no placeholders, no code, no reasoning."""
-        return "".join(part.text or "" for part in self.parts if part.kind == "text")
+        """The text parts alone: no placeholders, no code, no reasoning. A blank stands for what is left out between two
+        texts, so that the words around it stay two."""
+        runs = groupby(self.parts, key=lambda part: part.kind == "text")
+        return " ".join("".join(part.text or "" for part in run) for is_text, run in runs if is_text)
 
     def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
         """The media in order, of one kind or of all; dangling placeholders have none."""

@@ -14,6 +14,7 @@ from mmeval.errors import ContentError, MissingDataError, MmevalError
 from mmeval.jobs import Job
 from mmeval.journal import forget_store
 from mmeval.judging import Judging
+from mmeval.names import either
 from mmeval.program import CallFailed, Program, Role
 from mmeval.protocols import Ask
 from mmeval.records import ErrorInfo, Trial
@@ -146,7 +147,7 @@ class Generation:
         asked = run.wanted(job.sample)
         left_out = [kind for kind in run.task.wanted(job.sample) if kind not in asked]
         if left_out:
-            self.tally.partial[" or ".join(left_out)] += 1
+            self.tally.partial[either(left_out)] += 1
 
     async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
         if self._scorer is None or run.scores is None or run.scores.covers(job.index, job.repeat, digest):

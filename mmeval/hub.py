@@ -31,9 +31,7 @@ def snapshot(repo: str, revision: str) -> Path:
     hub = need("huggingface_hub", "hub")
     _quiet_when_piped()
     try:
-        folder = hub.snapshot_download(
-            repo, repo_type="dataset", revision=revision, local_files_only=bool(_offline())
-        )
+        folder = hub.snapshot_download(repo, repo_type="dataset", revision=revision, local_files_only=bool(_offline()))
     except Exception as error:  # whatever the library, its transport or the disk says becomes one message
         raise _explained(error, f"{repo} at {revision}") from error
     return Path(folder)

@@ -38,12 +38,13 @@ MAX_READERS = 16
 class Entry:
     """One answered call: the digest of what was asked, the response, and the response's JSON as it was written.
 
-    ``earlier``: an earlier process was given this answer.
+    ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier process was given this answer.
     """
 
     request_digest: str
     response: Response
     line: bytes
+    at: float
     earlier: bool = False
 
 
@@ -91,7 +92,8 @@ class Journal:
             return None
         row = self._row_at(place)
         response = Response.from_json(row["r"], self.media.root)
-        return Entry(row["d"], response, to_line(row["r"]), place >> _OFFSET_BITS < self._first_own)
+        earlier = place >> _OFFSET_BITS < self._first_own
+        return Entry(row["d"], response, to_line(row["r"]), at=row.get("t", 0.0), earlier=earlier)
 
     def append(
         self,
@@ -113,10 +115,11 @@ class Journal:
         if receipt is not None:
             response = self._store_media(response)
         line = to_line(_portable(response, self.media.root))
-        self._write_line(key, request_digest, line, failed=response.error is not None, by=by, attempt=attempt)
+        failed = response.error is not None
+        at = self._write_line(key, request_digest, line, failed=failed, by=by, attempt=attempt)
         if receipt is not None:
             receipt.unlink(missing_ok=True)
-        return Entry(request_digest, response, line)
+        return Entry(request_digest, response, line, at)
 
     def sync(self) -> None:
         """Push what was written to the disk itself; called on a timer, because doing it for every line is slow."""
@@ -145,8 +148,10 @@ class Journal:
         except OSError as error:
             raise StorageError(f"{path}: cannot be written ({error.strerror}); choose another --output_path") from None
 
-    def _write_line(self, key: str, digest: str, line: bytes, *, failed: bool, by: str, attempt: int) -> None:
-        head: dict[str, Any] = {"k": key, "d": digest, "t": round(time.time(), 3)}
+    def _write_line(self, key: str, digest: str, line: bytes, *, failed: bool, by: str, attempt: int) -> float:
+        """Returns the time that the line bears."""
+        at = round(time.time(), 3)
+        head: dict[str, Any] = {"k": key, "d": digest, "t": at}
         if by:
             head["by"] = by
         if attempt:
@@ -167,6 +172,7 @@ class Journal:
         if not failed:
             self._index[_hash(key)] = (len(self._segments) - 1) << _OFFSET_BITS | self._size
         self._size += len(whole)
+        return at
 
     def _store_media(self, response: Response) -> Response:
         parts = (response.output or Interleaved()).parts
@@ -232,9 +238,13 @@ class Journal:
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     self.damaged.append(f"{path}:{line_number}: {error}")
                     continue
-                if answered:
+                if answered and self._newer(row, self._index.get(key)):
                     self._index[key] = number << _OFFSET_BITS | offset
                     self._oldest = min(self._oldest, row.get("t", math.inf))
+
+    def _newer(self, row: Mapping[str, Any], place: int | None) -> bool:
+        """Whether a line replaces the one that its key has; segments are not read in the order of their time."""
+        return place is None or bool(row.get("t", 0.0) >= self._row_at(place).get("t", 0.0))
 
     def _reader(self, number: int) -> BinaryIO:
         """A segment for reading; a folder that was resumed a thousand times has more of them than may be open."""

@@ -44,7 +44,7 @@ class Judging:
         try:
             found: dict[str, Score] = {}
             for bound in run.judged:
-                found.update(await self._verdict(run, bound, trial))
+                found.update(await self._verdict(run, bound, trial, trial_digest))
             row = {"i": index, "n": trial.repeat, "d": trial_digest}
             run.deliver(score_row(row, trial, run.plan, found))
         except StoppedError:
@@ -54,9 +54,9 @@ class Judging:
         finally:
             self._room.release()
 
-    async def _verdict(self, run: TaskRun, bound: BoundMetric, trial: Trial) -> dict[str, Score]:
-        """One judged metric; its failure costs only its own score."""
-        part = f"score/{bound.name}-{run.judging_key(bound)}"
+    async def _verdict(self, run: TaskRun, bound: BoundMetric, trial: Trial, trial_digest: str) -> dict[str, Score]:
+        """One judged metric; its failure costs only its own score. Another answer is judged anew."""
+        part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
         scope = Scope(run.task.name, trial.sample, trial.repeat, part, share=False)
         try:
             return dict(await self._broker.run(bound.program(trial, run.role), scope))

@@ -6,12 +6,12 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Hashable, Iterator, Mapping
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
 from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
-from mmeval.sniff import SNIFF_BYTES, ZIP_TAIL_BYTES, sniff_mime, suffix_for
+from mmeval.sniff import sniff_file, suffix_for
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
@@ -162,14 +162,9 @@ class Media:
 
     def _sniff(self) -> str:
         if self.data is not None:
-            tail = self.data[-ZIP_TAIL_BYTES:]
-            return sniff_mime(self.data[:SNIFF_BYTES], self.name, size=len(self.data), tail=tail)
+            return sniff_file(BytesIO(self.data), self.name)
         with self._open() as file:
-            head, size, tail = file.read(SNIFF_BYTES), os.fstat(file.fileno()).st_size, b""
-            if head.startswith(b"PK"):
-                file.seek(max(0, size - ZIP_TAIL_BYTES))
-                tail = file.read(ZIP_TAIL_BYTES)
-        return sniff_mime(head, self.name, size=size, tail=tail)
+            return sniff_file(file, self.name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Media) and other.sha256 == self.sha256

@@ -16,6 +16,7 @@ import inspect
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from mmeval import plugins
@@ -26,7 +27,7 @@ from mmeval.records import Score, Trial
 from mmeval.switches import fault_of, hint_of, is_path
 
 TRUST = "trust_remote_code"
-"""The switch of a metric that runs code which is named to it. No file can set it: consent is the user's, by the flag."""
+"""The switch of a metric that runs code which is named to it. No file can set it: the user consents, by the flag."""
 
 MetricScores = Mapping[str, Score]
 """What one metric says of one trial, by output name: one entry for most, several for a metric with sub-scores."""
@@ -64,9 +65,14 @@ class Metric:
         """Why a switch cannot have a value, by its annotation; empty when it can."""
         return fault_of(value, hint_of(self.function, switch))
 
-    def path_switches(self) -> list[str]:
-        """The switches whose value may be a path (``PathOrName``)."""
-        return [switch for switch in self.switches if is_path(hint_of(self.function, switch))]
+    def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """Switches that were written in a file of ``folder``: its relative paths (``PathOrName``) start from there."""
+        return {
+            switch: str((folder / value).absolute())
+            if isinstance(value, str) and value.startswith(".") and is_path(hint_of(self.function, switch))
+            else value
+            for switch, value in params.items()
+        }
 
     def consented(self, params: Mapping[str, Any], *, trust: bool) -> dict[str, Any]:
         """Switches as written, with the user's consent to run code that they name, where the metric asks for it.

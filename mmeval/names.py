@@ -1,4 +1,4 @@
-"""Names as users write them: several in one text, separated by commas or blanks."""
+"""Names in one text: as users write several of them, and as a message lists them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ def split_names(texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         found += [text] if _exists(text) else re.split(r"[,\s]+", text)
     return tuple(dict.fromkeys(name for name in found if name))
+
+
+def either(names: Iterable[str]) -> str:
+    """``a``, ``a or b``, ``a, b or c``."""
+    *rest, last = names
+    return f"{', '.join(rest)} or {last}" if rest else last
 
 
 def _exists(text: str) -> bool:

@@ -79,6 +79,8 @@ def _render_block(kind: TagKind, index: int) -> str:
     return f"<gen_{'img' if kind == 'image' else kind}{index}>"
 
 
+SpellingName = Literal["span", "block", "tag", "hash", "generated", "pair"]
+
 SPELLINGS: dict[str, Spelling] = {
     "span": Spelling(
         r"<(?P<span>image|audio)_start><(?P=span)_(?P<span_i>[0-9]++)><(?P=span)_end>",

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from mmeval import garbage
 from mmeval.backend import AnyBackend, BatchBackend, ProgramBackend, create_backend
 from mmeval.broker import Broker, RoleRuntime
 from mmeval.cache import ResponseCache
@@ -136,9 +137,7 @@ class _Session:
             for task, plan in zip(self._selection, plans, strict=True):
                 fingerprint = data[task.name]["fingerprint"]
                 self._runs.append(
-                    task_run(
-                        self._path, task, plan, backends.named, data=fingerprint, scoring=not options.predict_only
-                    )
+                    task_run(self._path, task, plan, backends.named, data=fingerprint, scoring=not options.predict_only)
                 )
                 stack.callback(self._runs[-1].close)
             tally = self._generate(jobs, self._broker(journal, backends), scorer)
@@ -204,7 +203,8 @@ class _Session:
             )
             self._progress.start(before.total(), before["kept"])
             try:
-                runner.run(self._until_done(generation, iter(plan), broker))
+                with garbage.settled():
+                    runner.run(self._until_done(generation, iter(plan), broker))
             finally:
                 self._progress.close()
         return generation.tally
@@ -251,16 +251,24 @@ class _Session:
         )
 
 
+ROLE_LIMIT = "max_connections"
+"""Among the arguments of a role: how many of its calls may be in flight, where ``--max_connections`` is not meant."""
+
+
 class Backends:
-    """The backends of a run by role; equal specs share one instance."""
+    """The backends of a run by role; equal specs share one instance and its limit."""
 
     def __init__(self, specs: Mapping[str, BackendSpec]) -> None:
         self.named: dict[str, AnyBackend] = {}
+        self._limits: dict[int, int] = {}
         made: dict[str, AnyBackend] = {}
         for role, spec in specs.items():
             key = digest([spec.name, dict(spec.args)])
             if key not in made:
-                made[key] = create_backend(spec.name, spec.args)
+                args = {name: value for name, value in spec.args.items() if name != ROLE_LIMIT}
+                made[key] = create_backend(spec.name, args)
+                if ROLE_LIMIT in spec.args:
+                    self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
             self.named[role] = made[key]
 
     def identities(self, selection: Selection) -> dict[str, Any]:
@@ -281,9 +289,15 @@ class Backends:
         for backend in self.named.values():
             if id(backend) not in made:
                 made[id(backend)] = RoleRuntime(
-                    backend, limit=limit, retries=retries, live=live, max_batch_size=max_batch_size
+                    backend, limit=self._limits.get(id(backend), limit), retries=retries, live=live, max_batch_size=max_batch_size
                 )
         return {role: made[id(backend)] for role, backend in self.named.items()}
+
+
+def _positive(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{ROLE_LIMIT}={value!r}: must be a whole number above 0")
+    return value
 
 
 def finished_results(runs: Sequence[TaskRun], wanted: Sequence[Callable[[int, int], bool]]) -> list[Result]:

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from mmeval import garbage
 from mmeval.content import Interleaved
 from mmeval.lines import from_line, to_line
 from mmeval.metric import BoundMetric, load_metric
@@ -172,6 +173,7 @@ def _start_worker(plans: Sequence[ScoringPlan]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
     _worker = Worker(plans)
+    garbage.settle()
 
 
 def _die_with(parent: int) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import BinaryIO
+
+from mmeval.mp4 import handlers
 
 SNIFF_BYTES = 4096
 ZIP_TAIL_BYTES = 65536
@@ -50,8 +54,9 @@ _MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
     (b"avis", "image/avif"),
     (b"heic", "image/heic"),
     (b"heix", "image/heic"),
-    (b"mif1", "image/heic"),
 )
+_ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
+"""Still or moving pictures of any codec: the compatible brands say which."""
 _OFFICE: tuple[tuple[bytes, str], ...] = (
     (b"word/document", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     (b"xl/workbook", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
@@ -114,6 +119,19 @@ _SVG = re.compile(
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
+def sniff_file(file: BinaryIO, name: str = "") -> str:
+    """The MIME type of a whole file: of its beginning, and of the place that tells what a container holds."""
+    head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
+    if head.startswith(b"PK"):
+        file.seek(max(0, size - ZIP_TAIL_BYTES))
+        tail = file.read(ZIP_TAIL_BYTES)
+    mime = sniff_mime(head, name, size=size, tail=tail)
+    if mime == "video/mp4":
+        tracks = handlers(file, size)
+        return "audio/mp4" if b"soun" in tracks and b"vide" not in tracks else mime
+    return mime
+
+
 def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: bytes = b"") -> str:
     """The MIME type of content by its first bytes; a file name decides only between kinds of plain text.
 
@@ -124,7 +142,7 @@ def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: by
         if pattern.match(head):
             return _audio_only(head, mime)
     if head[4:8] == b"ftyp":
-        return next((mime for brand, mime in _MP4_BRANDS if head.startswith(brand, 8)), "video/mp4")
+        return _by_brand(head)
     if head[4:8] in (b"moov", b"wide"):
         return "video/quicktime"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -132,6 +150,15 @@ def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: by
     if size is not None and len(head) >= 84 and size == 84 + 50 * int.from_bytes(head[80:84], "little"):
         return "model/stl"
     return _sniff_text(head, name)
+
+
+def _by_brand(head: bytes) -> str:
+    """What the brands at the beginning of an MP4 or HEIF file say."""
+    major, end = head[8:12], min(len(head), int.from_bytes(head[:4]))
+    any_heif = major in _ANY_HEIF_BRANDS
+    brands = [head[at : at + 4] for at in range(16, end, 4)] if any_heif else [major]
+    found = (mime for name, mime in _MP4_BRANDS for brand in brands if brand.startswith(name))
+    return next(found, "image/heic" if any_heif else "video/mp4")
 
 
 def _audio_only(head: bytes, mime: str) -> str:

@@ -49,7 +49,7 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
 def _known(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> Reply | None:
     occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
     entry = broker.journal.get(broker.key_of(call, scope, path, shared=shared, occurrence=occurrence))
-    if entry is not None:
+    if entry is not None and entry.request_digest == call.request.digest:
         return Reply(entry.response, path)
     runtime = broker.roles.get(call.role)
     gaps = runtime.capabilities.missing(call.request) if runtime is not None else ["has no backend"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from mmeval.errors import did_you_mean
+from mmeval.names import either
 
 Hint: TypeAlias = Any
 """A type as an annotation writes it; types have no common type of their own."""
@@ -42,52 +43,61 @@ def fault_of(value: Any, hint: Hint) -> str:
     return f"must be {_wanted(hint)}, not {value!r:.80}{near}"
 
 
+class _Form(NamedTuple):
+    """A type taken apart: ``list[str]`` is the kind ``list`` with ``(str,)`` inside. ``Any``: see ``Hint``."""
+
+    kind: Any
+    inner: tuple[Hint, ...]
+
+
+def _form(hint: Hint) -> _Form:
+    if get_origin(hint) is Annotated:
+        return _form(get_args(hint)[0])
+    kind: Any = get_origin(hint)
+    return _Form("union" if kind in (Union, types.UnionType) else kind or hint, get_args(hint))
+
+
 def _fits(value: Any, hint: Hint) -> bool:
-    kind, inner = get_origin(hint), get_args(hint)
-    if kind is Annotated:
-        return _fits(value, inner[0])
-    if kind in (Union, types.UnionType):
+    kind, inner = _form(hint)
+    if kind == "union":
         return any(_fits(value, option) for option in inner)
     if kind is Literal:
         return any(type(value) is type(option) and value == option for option in inner)
-    if (kind or hint) in _LISTS:
+    if kind in _LISTS:
         return isinstance(value, (list, tuple)) and all(_fits(item, inner[0] if inner else Any) for item in value)
-    if (kind or hint) in _MAPPINGS:
-        return isinstance(value, Mapping)
-    if hint is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return not isinstance(hint, type) or hint not in _PLAIN or isinstance(value, hint)
+    if kind not in _SAID:
+        return True
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
 
 
 _LISTS = (list, Sequence)
-_MAPPINGS = (dict, Mapping)
-_PLAIN: Mapping[type, str] = {
+_SAID: Mapping[Any, str] = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
     str: "a text",
+    dict: "a mapping",
+    Mapping: "a mapping",
     types.NoneType: "null",
 }
 
 
 def _wanted(hint: Hint) -> str:
-    kind, inner = get_origin(hint), get_args(hint)
-    if kind is Annotated:
-        return _wanted(inner[0])
-    if kind in (Union, types.UnionType):
-        return " or ".join(map(_wanted, inner))
+    kind, inner = _form(hint)
+    if kind == "union":
+        return either(map(_wanted, inner))
     if kind is Literal:
-        *rest, last = map(str, inner)
-        return f"{', '.join(rest)} or {last}" if rest else last
-    if (kind or hint) in _LISTS:
+        return either(map(str, inner))
+    if kind in _LISTS:
         return f"a list, each {_wanted(inner[0])}" if inner and inner[0] is not Any else "a list"
-    return "a mapping" if (kind or hint) in _MAPPINGS else _PLAIN.get(hint, "something else")
+    return _SAID.get(kind, "something else")
 
 
 def _words(hint: Hint) -> list[str]:
     """The texts that a type names one by one."""
-    if get_origin(hint) is Literal:
-        return [option for option in get_args(hint) if isinstance(option, str)]
-    return [word for inner in get_args(hint) for word in _words(inner)]
+    kind, inner = _form(hint)
+    if kind is Literal:
+        return [option for option in inner if isinstance(option, str)]
+    return [word for part in inner for word in _words(part)]

@@ -85,8 +85,6 @@ class Task:
     """The kinds of part that samples hold; empty when the file does not say."""
     source: Callable[[], Mapping[str, Any]] = dict
     """Where the data come from, for the record: path, revision and what it resolved to."""
-    source: Callable[[], Mapping[str, Any]] = dict
-    """Where the data come from, for the record: calling it finds them first."""
     comparable: bool = True
     """False for bundled samples: the result cannot be compared with a published number."""
 

@@ -289,7 +289,7 @@ def test_a_misspelt_task_file_is_refused_with_line_and_near_name(
         (["--limit", "abc"], "--limit: a count of samples, or a share between 0 and 1, is expected, not 'abc'"),
         (["--limt", "3"], 'unknown flag --limt; did you mean "--limit"?'),
         (["--num_fewshot", "5"], "--num_fewshot"),
-        (["--trust_remote_code"], "--trust_remote_code"),
+        (["--wandb_args", "project=p"], "--wandb_args"),
         (["--budget_usd", "5"], "--budget_usd"),
         (["--model", "hf", "--model_args", "pretrained=a/b"], "hf"),
         (["--gen_kwargs", "temprature=1"], "temprature"),

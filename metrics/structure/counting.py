@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from mmeval.content import Interleaved
-from mmeval.errors import UnknownNameError
 from mmeval.metrics.sides import sides_of
-from mmeval.placeholders import find
+from mmeval.placeholders import SpellingName, find
 from mmeval.records import Sample, Score, Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
@@ -47,11 +46,10 @@ class Structures(NamedTuple):
         return found if value is None else {**found, "fraction": f"{value.numerator}/{value.denominator}"}
 
 
-def structures_of(trial: Trial, *, mode: str, unit: str, spelling: str | Sequence[str]) -> Structures | Score:
-    """The counts of the first reference and of the answer, or an unscored score when one of them is missing.
-
-    Raises UnknownNameError for a mode, unit or spelling that does not exist.
-    """
+def structures_of(
+    trial: Trial, *, mode: Mode, unit: Unit, spelling: SpellingName | Sequence[SpellingName]
+) -> Structures | Score:
+    """The counts of the first reference and of the answer, or an unscored score when one of them is missing."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
@@ -63,19 +61,15 @@ def structures_of(trial: Trial, *, mode: str, unit: str, spelling: str | Sequenc
     )
 
 
-def _count(items: Iterator[Item], mode: str) -> Counts:
-    if mode not in get_args(Mode):
-        raise UnknownNameError("counting mode", mode, get_args(Mode))
+def _count(items: Iterator[Item], mode: Mode) -> Counts:
     counted = items if mode == "occurrences" else dict.fromkeys(items)
     return Counter(item.kind for item in counted)
 
 
-def _items(content: Interleaved, unit: str, spellings: tuple[str, ...]) -> Iterator[Item]:
+def _items(content: Interleaved, unit: Unit, spellings: tuple[str, ...]) -> Iterator[Item]:
     if unit == "tags":
         return _tags(content, spellings)
-    if unit in get_args(Unit):
-        return _parts(content, with_dangling=unit == "parts")
-    raise UnknownNameError("unit of counting", unit, get_args(Unit))
+    return _parts(content, with_dangling=unit == "parts")
 
 
 def _tags(content: Interleaved, spellings: tuple[str, ...]) -> Iterator[Item]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mmeval.metric import metric
-from mmeval.metrics.structure.counting import Structures, structures_of
+from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
+from mmeval.placeholders import SpellingName
 from mmeval.records import Score, Trial
 
 
 @metric(range=(0, 1), version="1", source="UniM, section 4.2 (LeS)")
 def lenient_structure(
-    trial: Trial, *, mode: str = "occurrences", count: str = "tags", spelling: str | list[str] = "tag"
+    trial: Trial,
+    *,
+    mode: Mode = "occurrences",
+    count: Unit = "tags",
+    spelling: SpellingName | list[SpellingName] = "tag",
 ) -> Score:
     """The share of the reference's modalities that the answer has, however often.
 

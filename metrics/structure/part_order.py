@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from mmeval.content import Interleaved, Part, PartKind
-from mmeval.errors import UnknownNameError
 from mmeval.metric import metric
 from mmeval.records import Sample, Score, Trial
 
@@ -36,7 +35,7 @@ def part_order(
     order_key: str = "order",
     orders: Sequence[str] = (),
     dangling: bool = True,
-    reading: str = "parts",
+    reading: Reading = "parts",
 ) -> Score:
     """1 when the answer's parts come in an accepted order, else 0.
 
@@ -91,9 +90,7 @@ def _stray_tokens(response: str) -> bool:
     return len(_MEDIUM.split(response)) != len(_TOKEN.findall(response)) + 1
 
 
-def _read(answer: Interleaved, reading: str, *, dangling: bool) -> str | None:
-    if reading not in get_args(Reading):
-        raise UnknownNameError("reading of an order", reading, get_args(Reading))
+def _read(answer: Interleaved, reading: Reading, *, dangling: bool) -> str | None:
     return official_order(_official_text(answer)) if reading == "official_text" else order_of(answer, dangling=dangling)
 
 

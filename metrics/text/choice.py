@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mmeval.metric import metric
@@ -21,7 +21,7 @@ class Found(NamedTuple):
     rule: str
 
 
-@metric(range=(0, 1), version="1", source="our own reading of free answers, rule by rule in its documentation")
+@metric(range=(0, 1), version="2", source="our own reading of free answers, rule by rule in its documentation")
 def choice(trial: Trial, *, options_key: str = "options", answer_key: str = "answer") -> Score:
     """1 when the answer names the right option and no other, else 0.
 
@@ -33,6 +33,9 @@ def choice(trial: Trial, *, options_key: str = "options", answer_key: str = "ans
     3. ``line``: the letter that opens a line with a mark behind it (``B. because``, ``(B) because``);
     4. ``brackets``: a letter in brackets anywhere;
     5. ``text``: the text of an option, as whole words; longer texts hide shorter ones inside them.
+
+    Options that are listed together (``B or C``, ``Answer: B, C``) are several. What an answer rejects (``I would not
+    choose B``, ``the answer is not B``) is not looked at.
 
     The options are the sample's metadata under ``options_key``: a list of texts (lettered from A) or a mapping from
     letters to texts; without them any letter can be named. The right one is the metadata under ``answer_key`` (a
@@ -57,7 +60,7 @@ def find_choice(answer: str, options: Options) -> Found:
     >>> find_choice("I think the answer is (B).", {"A": "a cat", "B": "a dog"})
     Found(letter='B', rule='stated')
     """
-    text = re.sub(r"[*_`$]+", "", answer).strip()
+    text = _REJECTED.sub(" ", re.sub(r"[*_`$]+", "", answer)).strip()
     for rule, read in _RULES.items():
         named = list(dict.fromkeys(letter for letter in read(text, options) if letter in options))
         if len(named) == 1:
@@ -67,6 +70,14 @@ def find_choice(answer: str, options: Options) -> Found:
     return Found(None, "names no option")
 
 
+_NOT = r"(?:\bnot|\bnever|\bcannot|n['’]t)\b"
+_BETWEEN = r"(?:\s+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|right|correct|best|final)\b){0,4}"
+_REJECTED = re.compile(
+    rf"(?:{_NOT}{_BETWEEN}\s+(?:answer|choice|option|choose|pick|select)\b"
+    rf"|\b(?:answer|choice|option)\b[^.:=\n]{{0,60}}?\bis(?:\s+not\b|n['’]t\b))[^.,;:\n]*?(?=\bbut\b|[.,;:\n]|$)",
+    re.IGNORECASE,
+)
+"""A choice that is turned down, to the end of its clause."""
 _WHOLE_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]*")
 _STATEMENT = re.compile(
     r"\b(?:(?:answer|choice|option)\b(?:[^.:=\n]{0,60}?(?:\bis\b|[:=]))?|(?:choose|pick|select)\b)"
@@ -76,9 +87,17 @@ _STATEMENT = re.compile(
 # A small letter counts only with a mark or the end behind it, so that "the answer is a cat" names no option A; and so
 # do the capitals A and I, which are words.
 _STATED_LETTER = re.compile(r"[(\[]([A-Za-z])[)\]]|([A-Za-z])(?=\s*(?:$|[\n.,;:()\[\]–—-]))|([B-HJ-Z])(?![\w'’])")
+_AND_MORE = re.compile(
+    r"(?:\s*+(?:[)\].]\s*+)?(?:[,/&+;]|\b(?:and|or)\b))+\s*+(?:(?:option|choice)\s+)?"
+    r"(?:[(\[]([A-Za-z])[)\]]|([A-Z])(?=\s*(?:$|[\n.,;:()\[\]/&+–—-]|(?:and|or)\b)))"
+)
+"""A further letter in a list of letters."""
 _CALLED_RIGHT = re.compile(r"\b([A-Z])[)\]]?\s+is\s+(?:the\s+)?(?:correct|right|best)\b")
 _BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*\(?([A-Za-z])\)?\s*\}")
-_OPENS_LINE = re.compile(r"^[ \t]*(?:[(\[]([A-Z])[)\]]|([A-Z])[.):](?=\s|$))", re.MULTILINE)
+_OPENS_LINE = re.compile(
+    r"^[ \t]*(?:[(\[]([A-Z])[)\]]|([A-Z])(?=\s*(?:[,/&+]|\b(?:and|or)\b)\s*[(\[]?[A-Z]\b)|([A-Z])[.):](?=\s|$))",
+    re.MULTILINE,
+)
 _IN_BRACKETS = re.compile(r"\(([A-Z])\)")
 
 
@@ -90,7 +109,7 @@ def _whole(text: str, options: Options) -> list[str]:
 
 
 def _stated(text: str, options: Options) -> list[str]:
-    """The last stated choice, as a list of one or none (several when two options share their text)."""
+    """The last stated choice: one option or none, several when it lists them or when they share their text."""
     found = [(match.start(), [match[1].upper()]) for match in (*_CALLED_RIGHT.finditer(text), *_BOXED.finditer(text))]
     for match in _STATEMENT.finditer(text):
         found.append((match.start(), _statement(text[match.end() :][:_LONGEST_OPTION], options)))
@@ -106,11 +125,23 @@ def _statement(rest: str, options: Options) -> list[str]:
         longest = max(len(_plain(options[name])) for name in opening)
         return [name for name in opening if len(_plain(options[name])) == longest]
     letter = _STATED_LETTER.match(rest)
-    return [next(group for group in letter.groups() if group).upper()] if letter else []
+    return [_letter(letter), *_more_letters(rest, letter.end())] if letter else []
+
+
+def _letter(match: re.Match[str]) -> str:
+    return next(group for group in match.groups() if group).upper()
+
+
+def _more_letters(text: str, at: int) -> Iterator[str]:
+    """The letters that a list goes on with behind its first one."""
+    while further := _AND_MORE.match(text, at):
+        yield _letter(further)
+        at = further.end()
 
 
 def _line(text: str, _: Options) -> list[str]:
-    return [match[1] or match[2] for match in _OPENS_LINE.finditer(text)]
+    opened = _OPENS_LINE.finditer(text)
+    return [letter for match in opened for letter in (_letter(match), *_more_letters(text, match.end()))]
 
 
 def _brackets(text: str, _: Options) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from math import inf
@@ -13,13 +14,14 @@ from mmeval.extras import need
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
+from mmeval.switches import PathOrName
 
 
 @metric(range=(-inf, inf), version="1", source="the evaluate library", needs=("evaluate:evaluate",))
 def hf_evaluate(
     trial: Trial,
     *,
-    name: str = "",
+    name: PathOrName = "",
     field: str = "",
     kwargs: Mapping[str, Any] | None = None,
     all_references: bool = False,
@@ -31,10 +33,11 @@ def hf_evaluate(
     task's ``metric_list``. The answer's text is the prediction, the first reference's text the reference. Unscored
     without references, unavailable when the metric cannot be loaded (no network and not in the cache).
 
-    Switches: ``name`` is a metric of the library (``rouge``) or the path of a folder with a metric script, beginning
-    with ``/`` or ``.``; ``field`` picks a number of its result (needed when it gives several); ``kwargs`` go to its
-    ``compute``; ``all_references`` gives it the list of all references. Metrics of other people on the hub
-    (``owner/name``) run their code here, so they need ``trust_remote_code``. Evidence: the whole result.
+    Switches: ``name`` is a metric of the library (``rouge``), or one whose code runs here only with the user's consent:
+    somebody's on the hub (``owner/name``), or the path of a folder with a metric script, beginning with ``/`` or ``.``
+    (then relative to the file in which it stands). The consent is ``trust_remote_code``, which the flag of that name
+    sets and no file can. ``field`` picks a number of the result (needed when there are several); ``kwargs`` go to its
+    ``compute``; ``all_references`` gives it the list of all references. Evidence: the whole result.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):
@@ -52,11 +55,19 @@ def _checked(name: str, *, trust_remote_code: bool) -> str:
     """What the library shall load. Raises UsageError for no name, or for somebody's code that nobody has trusted."""
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
-    if name.startswith(("/", ".")):
-        return str(Path(name).resolve())
-    if "/" in name and not trust_remote_code:
-        raise UsageError(f"{name!r} runs code of its owner; read it, then set trust_remote_code: true")
-    return name
+    if not trust_remote_code and not _is_of_the_library(name):
+        raise UsageError(f"{name!r} runs code of its owner; read it, then give --trust_remote_code")
+    return str(Path(name).resolve()) if name.startswith(("/", ".")) else name
+
+
+_OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\w+")
+
+
+def _is_of_the_library(name: str) -> bool:
+    """Whether a name means the library's own metric. The library looks into the working folder first, so that a script
+    of the same name there is somebody's."""
+    script = f"{name.rpartition('/')[2]}.py"
+    return _OF_THE_LIBRARY.fullmatch(name) is not None and not Path(name, script).is_file()
 
 
 @cache

@@ -6,22 +6,25 @@ import re
 import string
 from collections.abc import Callable, Mapping
 from math import inf
+from typing import Literal
 
-from mmeval.errors import UnknownNameError
 from mmeval.extras import need
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
 
 
+Normaliser = Literal["basic", "none"]
+
+
 @metric(
     range=(0, inf),
     higher_is_better=False,
-    version="1",
+    version="2",
     source="the usual definition, computed by jiwer",
-    needs=("jiwer:audio",),
+    needs=("jiwer:text",),
 )
-def wer(trial: Trial, *, normalise: str = "basic") -> Score:
+def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
     """Word errors (substituted, deleted, inserted) for each word of the reference.
 
     Range 0 to infinity, lower is better: 0 is a perfect transcript, 1 an empty one, and inserted words lead above 1.
@@ -34,7 +37,7 @@ def wer(trial: Trial, *, normalise: str = "basic") -> Score:
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
-    clean = _normaliser(normalise)
+    clean = _NORMALISERS[normalise]
     answer = clean(sides.answer.words)
     references = [text for text in (clean(reference.words) for reference in sides.references) if text]
     if not references:
@@ -44,7 +47,7 @@ def wer(trial: Trial, *, normalise: str = "basic") -> Score:
 
 
 def _score(answer: str, reference: str) -> Score:
-    found = need("jiwer", "audio").process_words(reference, answer)
+    found = need("jiwer", "text").process_words(reference, answer)
     counts = {"substitutions": found.substitutions, "deletions": found.deletions, "insertions": found.insertions}
     return Score(float(found.wer), evidence={**counts, "answer": answer, "reference": reference})
 
@@ -57,10 +60,4 @@ def _basic(text: str) -> str:
     return _blanks(re.sub(f"[{re.escape(string.punctuation)}]", "", text.casefold()))
 
 
-_NORMALISERS: Mapping[str, Callable[[str], str]] = {"basic": _basic, "none": _blanks}
-
-
-def _normaliser(name: str) -> Callable[[str], str]:
-    if name not in _NORMALISERS:
-        raise UnknownNameError("normaliser", name, _NORMALISERS)
-    return _NORMALISERS[name]
+_NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {"basic": _basic, "none": _blanks}

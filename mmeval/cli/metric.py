@@ -21,11 +21,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mmeval.cli.flags import BY_NAME
+from mmeval.cli.parser import add_flags
+from mmeval.cli.settings import resolve
 from mmeval.cli.streams import print_text
 from mmeval.cli.values import read_json
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UnknownNameError, UsageError
@@ -41,6 +45,8 @@ if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
 
 T = TypeVar("T")
 
+_FLAGS = (BY_NAME["trust_remote_code"],)
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="a registered metric ('mmeval ls metrics' lists them)")
@@ -53,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="P", default="standard", help="standard (default) or official")
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
     parser.add_argument("--cases", metavar="FILE.jsonl", type=Path, help="score each line of a file instead")
+    add_flags(parser, _FLAGS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,13 +70,15 @@ def run(args: argparse.Namespace) -> int:
     _refuse_judged(metric)
     for missing in metric.missing():
         raise missing
+    given = {flag.name: getattr(args, flag.name) for flag in _FLAGS if hasattr(args, flag.name)}
+    trust: bool = resolve(_FLAGS, given, os.environ)["trust_remote_code"].value
     if args.cases is None:
-        return _run_one(metric, args)
+        return _run_one(metric, args, trust=trust)
     _refuse_single_flags(args)
-    return _run_cases(metric, args.cases, args.profile)
+    return _run_cases(metric, args.cases, args.profile, trust=trust)
 
 
-def _run_one(metric: Metric, args: argparse.Namespace) -> int:
+def _run_one(metric: Metric, args: argparse.Namespace, *, trust: bool) -> int:
     if args.answer is None and not args.files:
         raise UsageError("nothing to score: give FILE..., --answer or --cases")
     case = Case(
@@ -81,18 +90,18 @@ def _run_one(metric: Metric, args: argparse.Namespace) -> int:
         profile=args.profile,
         metadata=_object(args.metadata, "--metadata"),
     )
-    scores = score_case(metric, case, Path())
+    scores = score_case(metric, case, Path(), trust=trust)
     write = _json_line if args.json else _lines_for_people
     print_text(write(metric, scores))
     return _exit_code(scores)
 
 
-def _run_cases(metric: Metric, file: Path, profile: str) -> int:
+def _run_cases(metric: Metric, file: Path, profile: str, *, trust: bool) -> int:
     code = EXIT_OK
     for place, values in _case_lines(file):
         try:
             case = read_case(values, metric, profile)
-            scores = _score_or_say(metric, case, file.parent)
+            scores = _score_or_say(metric, case, file.parent, trust=trust)
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
         print_text(_json_line(metric, scores, case.labels))
@@ -183,8 +192,9 @@ def _targets(written: Any) -> tuple[Any, ...]:
     return (written,)
 
 
-def score_case(metric: Metric, case: Case, folder: Path) -> MetricScores:
-    """The scores of a case whose paths start from ``folder``.
+def score_case(metric: Metric, case: Case, folder: Path, *, trust: bool = False) -> MetricScores:
+    """The scores of a case whose paths start from ``folder``. ``trust`` is the user's consent to run code that the
+    case names.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingDataError for a
     file that is not there.
@@ -192,13 +202,14 @@ def score_case(metric: Metric, case: Case, folder: Path) -> MetricScores:
     known = dict.fromkeys((*PROFILES, *metric.profiles))
     if case.profile not in known:
         raise UnknownNameError("profile", case.profile, known)
-    return metric.bind(case.params, case.profile).score(trial_of(case, folder))
+    params = metric.consented(metric.placed(case.params, folder), trust=trust)
+    return metric.bind(params, case.profile).score(trial_of(case, folder))
 
 
-def _score_or_say(metric: Metric, case: Case, folder: Path) -> MetricScores:
+def _score_or_say(metric: Metric, case: Case, folder: Path, *, trust: bool) -> MetricScores:
     """As ``score_case``; a file that is not there leaves the case unscored, with the reason."""
     try:
-        return score_case(metric, case, folder)
+        return score_case(metric, case, folder, trust=trust)
     except MissingDataError as error:
         return metric.bind().unscored(str(error))
 

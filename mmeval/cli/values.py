@@ -193,7 +193,7 @@ def words(value: Any) -> tuple[str, ...]:
 def arguments(value: Any) -> dict[str, Any]:
     """``k=v,k2=v2`` with YAML scalars, a JSON object, a file, or a mapping; several are merged in order."""
     if isinstance(value, Mapping):
-        return _mapping(value)
+        return {str(key): item for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         merged: dict[str, Any] = {}
         for item in value:
@@ -223,7 +223,7 @@ def _pairs(spelt: str) -> dict[str, Any]:
 def json_object(value: Any) -> dict[str, Any]:
     """A JSON object, a file that holds one, or a mapping."""
     if isinstance(value, Mapping):
-        return _mapping(value)
+        return {str(key): item for key, item in value.items()}
     spelt = " ".join(str(item) for item in value) if isinstance(value, (list, tuple)) else text(value)
     if spelt.strip().endswith((".json", ".yaml", ".yml")):
         return file_object(Path(spelt.strip()).expanduser())
@@ -237,28 +237,12 @@ def json_object(value: Any) -> dict[str, Any]:
 
 
 def file_object(file: Path) -> dict[str, Any]:
-    """The mapping that a YAML or JSON file holds (JSON is YAML)."""
+    """The mapping that a YAML or JSON file holds (JSON is YAML). Its reader refuses numbers that are not finite."""
     from mmeval.taskyaml import read_document
 
     if not file.is_file():
         raise MissingDataError(f"{file} does not exist")
-    return _mapping(read_document(file).data)
-
-
-def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
-    """A mapping from YAML with names as keys. Raises UsageError for ``.nan`` and ``.inf`` at any depth."""
-    for name, item in value.items():
-        if not _all_finite(item):
-            raise UsageError(f"{name!r} holds a number that is not finite")
-    return {str(name): item for name, item in value.items()}
-
-
-def _all_finite(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, Mapping):
-        return all(map(_all_finite, value.values()))
-    return not isinstance(value, (list, tuple)) or all(map(_all_finite, value))
+    return dict(read_document(file).data)
 
 
 def samples(value: Any) -> dict[str, tuple[int, ...]]:
@@ -315,7 +299,7 @@ def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
         raise UsageError("the role 'model' is what --model and --model_args give")
     if isinstance(given, Mapping):
-        rest = _mapping(given)
+        rest = {str(key): item for key, item in given.items()}
         name = rest.pop("backend", "")
     else:
         name, _, spelt = text(given).partition(",")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -60,8 +61,35 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
         for suffix in SUFFIXES:
             found = sorted(folder.glob(f"{split}{suffix}")) or sorted(folder.glob(f"{split}-*{suffix}"))
             if found:
+                _require_all_shards(found)
                 return tuple(found)
     raise MissingDataError(_no_rows(top, source.split))
+
+
+_SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
+"""``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
+
+
+def _require_all_shards(files: Sequence[Path]) -> None:
+    """Raises MissingDataError naming the shards that others announce by their names and that are not there."""
+    shards = [match for file in files if (match := _SHARD.fullmatch(file.name))]
+    there = {f"{shard['split']}-{shard['number']}-of-{shard['total']}" for shard in shards}
+    announced = {(shard["split"], len(shard["number"]), shard["total"]) for shard in shards}
+    missing = sorted({name for split, width, total in announced for name in _shards(split, width, total)} - there)
+    if missing:
+        more = f" and {len(missing) - _NAMED_SHARDS} more" if len(missing) > _NAMED_SHARDS else ""
+        raise MissingDataError(
+            f"{files[0].parent}: {', '.join(missing[:_NAMED_SHARDS])}{more} missing, of the files of one split; "
+            "fetch the whole split"
+        )
+
+
+_NAMED_SHARDS = 10
+
+
+def _shards(split: str, width: int, total: str) -> Iterator[str]:
+    """The names of a whole set of shards, counted from 0."""
+    return (f"{split}-{number:0{width}}-of-{total}" for number in range(int(total)))
 
 
 def _no_rows(folder: Path, split: str) -> str:

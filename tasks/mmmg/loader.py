@@ -16,23 +16,22 @@ a right answer in the shape of a model's: the n-th number of a list is the file 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.dataset import DataSource
 from mmeval.digest import DIGEST_CHARS
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.loaders.row_files import read_jsonl
 from mmeval.media import Media, path_inside
 from mmeval.records import Message, Sample
 
 FOLDER = "seed_instruction"
-MAX_LINE_BYTES = 4 * 2**20
 
 _MEDIA_FILES = {"image": ("image", ".png"), "audio": ("audio", ".wav")}
 _NOT_LABELS = ("instruction", "instruction_para", "image_list", "audio_list", "reference")
@@ -130,33 +129,11 @@ def _file_name(options: Mapping[str, Any]) -> str:
 
 
 def _lines(file: Path) -> Iterator[_Line]:
-    """The rows of a file with their line numbers; blank lines are passed over."""
-    with file.open("rb") as stream:
-        number = 0
-        while line := stream.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if len(line) > MAX_LINE_BYTES:
-                raise UsageError(
-                    f"{file}:{number}: the line is longer than {MAX_LINE_BYTES} bytes; is this the right file?"
-                )
-            if line.strip():
-                yield _Line(number, _row(line, f"{file}:{number}"))
-
-
-def _row(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{where}: the row cannot be read as JSON: {error}. Repair it or fetch the file again"
-        ) from None
-    if not isinstance(row, dict):
-        raise UsageError(f"{where}: the row is a {type(row).__name__}, not an object")
-    return row
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON value")
+    """The rows of a file with their line numbers."""
+    for row in read_jsonl(file):
+        if not isinstance(row.values, dict):
+            raise UsageError(f"{file}:{row.number}: the row is a {type(row.values).__name__}, not an object")
+        yield _Line(row.number, row.values)
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:

@@ -133,3 +133,14 @@ def test_an_argument_that_is_missing_is_named_with_the_flag() -> None:
 def test_an_unknown_backend_is_refused_with_a_near_name() -> None:
     with pytest.raises(UnknownNameError, match="unknown model backend 'openia'; did you mean \"openai\""):
         create_backend("openia", {})
+
+
+@pytest.mark.usefixtures("_toys")
+def test_a_text_that_looks_like_a_number_stays_a_text() -> None:
+    assert create_backend("toy", {"model": 1234567}).identity["model"] == "1234567"
+
+
+@pytest.mark.usefixtures("_toys")
+def test_a_text_whose_spelling_a_number_has_lost_is_refused_with_the_way_to_write_it() -> None:
+    with pytest.raises(UsageError, match=r"model is a text and was read as the number 1.234e\+59; write it in quotes"):
+        create_backend("toy", {"model": 1234e56})

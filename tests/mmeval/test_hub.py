@@ -85,6 +85,7 @@ def test_patterns_limit_what_is_fetched(hub: FakeHub, tmp_path: Path) -> None:
         (["me/gated", NEW], {}, "gated; accept its terms on its page, then set HF_TOKEN"),
         (["me/tiny", "c" * 40], {}, "no such revision"),
         (["me/tiny", OLD], {"HF_HUB_OFFLINE": "1"}, "run once with HF_HUB_OFFLINE=0"),
+        (["me/tiny", OLD], {"HF_DATASETS_OFFLINE": "1"}, "run once with HF_DATASETS_OFFLINE=0"),
         (["../up", NEW], {}, "no name of a data set"),
         pytest.param(
             ["me/tiny", OLD],
@@ -93,7 +94,7 @@ def test_patterns_limit_what_is_fetched(hub: FakeHub, tmp_path: Path) -> None:
             marks=pytest.mark.slow,  # the library tries again for a while
         ),
     ],
-    ids=["absent", "gated", "revision", "offline", "hostile name", "no network"],
+    ids=["absent", "gated", "revision", "offline", "data sets offline", "hostile name", "no network"],
 )
 def test_each_failure_is_one_message_with_the_way_out(
     hub: FakeHub, tmp_path: Path, argv: list[str], environment: dict[str, str], message: str

@@ -78,6 +78,17 @@ async def test_the_first_signal_waits_for_what_is_in_flight(
 
 
 @in_loop
+async def test_the_handlers_of_whoever_called_are_put_back() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        work = Work()
+        await interruptible(work, work.run(), Quiet())
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@in_loop
 async def test_the_second_signal_leaves_at_once() -> None:
     work = Work(seconds=5)
     later(0.02, signal.SIGINT, signal.SIGINT)

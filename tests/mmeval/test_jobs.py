@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,27 @@ def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(tmp_path: Pat
     kept = Sample.from_json(from_line(job.sample_line), tmp_path / "media")
     media = [*kept.input[0].content.media(), *kept.references[0].media()]
     assert [medium.read() for medium in media] == [picture(3).data, picture(4).data]
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "said"),
+    [
+        ({"offset": 9}, {}, "no sample is left of the 6 in its data set; change --offset 9"),
+        ({"samples": {"toy": ()}}, {}, "change --samples []"),
+        ({}, {"filter": {"level": "none"}}, "change the filter {'level': 'none'}"),
+        ({"offset": 3}, {"filter": {"level": "hard"}}, "change the filter {'level': 'hard'} or --offset 3"),
+    ],
+    ids=["offset", "samples", "filter", "filter and offset"],
+)
+def test_a_choice_that_leaves_no_sample_is_refused(options: dict[str, Any], more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        plan(task(rows=levels(6), **more), **options).check()
+
+
+def test_a_choice_that_leaves_a_sample_is_good() -> None:
+    plan(task(rows=levels(6), filter={"level": "hard"}), offset=2).check()
+
+
+def test_a_data_set_without_samples_is_refused() -> None:
+    with pytest.raises(UsageError, match="toy: no sample is left of the 0 in its data set; check its data"):
+        plan(task(rows=0)).check()

@@ -118,11 +118,32 @@ def _cpu(command: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_a_reader_that_has_seen_enough_ends_the_listing_quietly() -> None:
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["ls", "metrics"], 0),
+        (["validate", "no-such-task"], 2),
+        (["metric", "exact_match", "--cases", "{cases}"], 3),
+    ],
+    ids=lambda value: str(value[0]) if isinstance(value, list) else "",
+)
+def test_a_reader_that_has_seen_enough_changes_no_exit_code(words: list[str], code: int, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"files": ["none.png"], "target": "x"}\n' * 500)
+    command = [sys.executable, "-m", "mmeval", *(word.format(cases=cases) for word in words)]
     read, write = os.pipe()
     os.close(read)  # whoever reads is gone before the first line
     with os.fdopen(write, "wb") as pipe:
-        command = [sys.executable, "-m", "mmeval", "ls", "metrics"]
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == code
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_a_message_cannot_steer_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, errors.UsageError("no such file \x1b[2J.yaml"))
+
+    assert main(["ls"]) == 2
+    assert capsys.readouterr().err == "error: no such file \\x1b[2J.yaml\n"

@@ -12,7 +12,7 @@ from mmeval.broker import BackendDownError
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, UsageError
 from mmeval.options import BackendSpec, RunCounts, RunOptions
 from mmeval.records import GenerationParams, Sample, user
-from mmeval.run import exit_code, model_name, run_path
+from mmeval.run import Backends, exit_code, model_name, run_path
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import (
     asked_in,
@@ -340,3 +340,16 @@ def test_a_wrong_index_is_refused_before_the_folder_is_touched(tmp_path: Path) -
         run_toy(tmp_path, task(), samples={"toy": (7,)})
 
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("given", ["many", 0, True])
+def test_a_limit_of_a_role_is_a_whole_number_above_zero(given: object) -> None:
+    with pytest.raises(UsageError, match="max_connections=.*must be a whole number above 0"):
+        Backends({"judge": BackendSpec("empty", {"max_connections": given})})
+
+
+def test_a_role_may_have_a_limit_of_its_own() -> None:
+    specs = {"model": BackendSpec("empty"), "judge": BackendSpec("reference", {"max_connections": 3})}
+    runtimes = Backends(specs).runtimes(lambda: 1, limit=64, retries=0)
+
+    assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {"model": 64, "judge": 3}

@@ -74,5 +74,6 @@ def outcome(
         started="2026-01-31T12-00-00",
         seconds=1.5,
         exit_code=0,
+        rows=dict.fromkeys((task.name for task in tasks), 10),
         **more,
     )

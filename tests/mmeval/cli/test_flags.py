@@ -1,6 +1,6 @@
 """Every flag, walked: what it changes, from each source, or that it is refused."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ def test_each_flag_can_be_given_in_a_file(name: str, tmp_path: Path) -> None:
 def test_every_field_of_a_run_has_a_flag_or_is_set_by_a_verb() -> None:
     targets = {flag.to for flag in FLAGS}
 
-    by_verbs = {"command"}
+    by_verbs = {"command", "settings"}
     assert {f"options.{f.name}" for f in fields(RunOptions) if f.name not in by_verbs} <= targets
     assert {f"overrides.{f.name}" for f in fields(TaskOverrides)} <= targets
 
@@ -112,7 +112,7 @@ def test_every_field_of_a_run_has_a_flag_or_is_set_by_a_verb() -> None:
 def test_the_defaults_are_those_of_the_records() -> None:
     plan = plan_of({}, {})
 
-    assert plan.options == RunOptions(BackendSpec("reference"), Path("runs"))
+    assert replace(plan.options, settings={}) == RunOptions(BackendSpec("reference"), Path("runs"))
     assert plan.overrides == TaskOverrides()
 
 

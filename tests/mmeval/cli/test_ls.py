@@ -98,3 +98,16 @@ def test_the_environment_may_name_folders_with_tasks(
     main(["ls", "tasks", "tiny"])
 
     assert "tiny" in listed(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [([], "name what to list, as in 'mmeval ls tasks'"), (["metrix"], "metrics")]
+)
+def test_what_is_no_kind_is_answered_with_the_kinds(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ls", *words]) == 2
+
+    error = capsys.readouterr().err
+    assert said in error
+    assert [kind for kind in (*ls.FROM_FILES, *ls.KINDS) if kind not in error] == []

@@ -50,6 +50,31 @@ def test_switches_can_be_turned_off() -> None:
     assert vars(parser().read(["--fresh", "--strict", "false"])) == {"fresh": True, "strict": "false"}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["-s", "RUN"], ["--log_samples", "RUN"], ["--log_samples", "true", "RUN"], ["--log-samples", "RUN", "--strict"]],
+    ids=" ".join,
+)
+def test_a_switch_does_not_swallow_the_word_after_it(words: list[str]) -> None:
+    made = Parser("mmeval score", "a test")
+    made.add_argument("folder")
+    add_flags(made, FLAGS)
+
+    found = made.read(words)
+
+    assert (found.folder, found.log_samples) == ("RUN", "true")
+
+
+def test_a_list_does_not_swallow_the_word_after_it() -> None:
+    made = Parser("mmeval score", "a test")
+    made.add_argument("folder")
+    add_flags(made, FLAGS)
+
+    found = made.read(["--skip_metric", "a,b", "RUN", "--skip_metric", "c"])
+
+    assert (found.folder, found.skip_metric) == ("RUN", ["a,b", "c"])
+
+
 def test_the_help_names_every_flag_and_none_that_is_refused() -> None:
     text = parser().format_help()
 

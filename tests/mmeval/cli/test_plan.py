@@ -18,6 +18,22 @@ def test_samples_by_index_and_by_count_exclude_each_other(other: dict[str, str])
         make_plan(settings(samples='{"t": [0]}', **other))
 
 
+def test_bundled_data_and_a_folder_of_data_exclude_each_other() -> None:
+    with pytest.raises(UsageError, match="--data and --data_dir exclude each other"):
+        make_plan(settings(data="bundled", data_dir="/data"))
+
+
+def test_metadata_that_would_forge_the_results_are_refused() -> None:
+    with pytest.raises(UsageError, match="--metadata: the results' config has model of its own"):
+        make_plan(settings(metadata='{"model": "x"}'))
+
+
+def test_the_settings_that_a_later_report_shows_go_with_the_run_without_secrets() -> None:
+    recorded = make_plan(settings(model_args=["api_key=sk-1"], system_instruction="be brief")).options.settings
+
+    assert (recorded["model_args"], recorded["system_instruction"]) == ({"api_key": "***"}, "be brief")
+
+
 def test_a_missing_model_is_said_with_the_backends_that_there_are() -> None:
     with pytest.raises(UsageError, match=r"--model is missing; the backends are: .*reference"):
         make_plan(read_settings({}, {}))

@@ -171,7 +171,16 @@ def test_tasks_can_be_listed_as_users_know_it(name: str, shown: str, capsys: pyt
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ([], 2, "--tasks is missing; 'mmeval ls tasks' lists them"),
+        (["--limit", "2"], 2, "--tasks is missing; 'mmeval ls tasks' lists them"),
+        (["-t", "tiny", "-M", "empty", "--data", "bundled", "--data_dir", "x"], 2, "--data and --data_dir exclude"),
+        (["-t", "tiny", "-M", "empty", "--role", "jugde=empty"], 2, "--role jugde: no chosen task asks this role"),
+        (
+            ["-t", "tiny", "-M", "empty", "--offset", "99"],
+            2,
+            "tiny: no sample is left of the 3 in its data set; change",
+        ),
+        (["-t", "tiny", "-M", "empty", "--metadata", '{"limit": 1}'], 2, "--metadata: the results' config has limit"),
+        (["-t", "tiny", "-M", "empty", "--metadata", '{"a": NaN}'], 2, "NaN is no JSON number"),
         (["-t", "tiny"], 2, "--model is missing"),
         (["-t", "tiny", "-M", "referense"], 2, 'did you mean "reference"'),
         (["-t", "nothing-like-it", "-M", "empty"], 2, "unknown task"),
@@ -195,3 +204,46 @@ def test_misuse_is_answered_with_what_to_do(
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.out == ""
+
+
+def test_a_command_without_words_is_told_how_to_begin(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "mmeval --tasks TASK --model BACKEND" in captured.err
+    assert "mmeval --help" in captured.err
+
+
+def test_the_environment_alone_can_name_a_run(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for flag, value in zip(command[::2], command[1::2], strict=True):
+        monkeypatch.setenv(f"MMEVAL_{flag.removeprefix('--').upper()}", value)
+
+    assert main([]) == 0
+    assert [number.value for number in read_numbers(results(tmp_path))] == [1.0]
+
+
+def test_the_command_that_is_recorded_is_the_one_that_was_given(command: list[str], tmp_path: Path) -> None:
+    main([*command, "--metadata", '{"api_key": "sk-1"}'])
+
+    record = json.loads((tmp_path / "runs" / "reference" / "default" / "run.json").read_text())
+    assert record["sessions"][0]["command"].startswith("mmeval --model reference --tasks tiny ")
+    assert "sk-1" not in json.dumps(record)
+
+
+def test_a_batch_size_without_effect_is_said(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--batch_size", "4"]) == 0
+
+    assert "--batch_size 4 has no effect: this backend takes one request at a time" in capsys.readouterr().err
+
+
+def test_tasks_that_may_ask_the_same_are_counted_as_an_upper_limit(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_benchmark(tmp_path / "tasks", "other")
+
+    main([*command, "--tasks", "tiny,other"])
+
+    assert capsys.readouterr().err.splitlines()[0] == "asking up to 6 answers"

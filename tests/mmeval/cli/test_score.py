@@ -73,6 +73,37 @@ def test_flags_that_could_only_change_the_answers_are_refused(
     assert f"unknown flag {word}" in capsys.readouterr().err
 
 
+def test_the_report_shows_the_settings_that_the_run_was_made_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = write_benchmark(tmp_path / "tasks")
+    where = ["--include_path", str(tasks), "--output_path", str(tmp_path / "runs"), "--score_workers", "0"]
+    made = ["--gen_kwargs", "top_k=5", "--system_instruction", "be brief", "--profile", "official", "--batch_size", "2"]
+    assert main(["-M", "reference", "-t", "tiny", *where, *made]) == 0
+    header = capsys.readouterr().out.splitlines()[0]
+    run = latest(tmp_path / "runs")[0]
+    (tasks / "data" / "test.jsonl").unlink()  # a report of what is kept needs no data set
+
+    assert score(tmp_path / "runs" / "reference" / "default") == 0
+
+    assert capsys.readouterr().out.splitlines()[0] == header
+    again = latest(tmp_path / "runs")[0]
+    for key in ("config", "system_instruction", "n-samples"):
+        assert again[key] == run[key]
+    assert again["configs"]["tiny"]["profile"] == "official"
+
+
+def test_a_role_that_no_task_asks_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(folder, "--role", "judge=empty") == 2
+    assert "--role judge: no chosen task asks this role (they ask the model alone)" in capsys.readouterr().err
+
+
+def test_a_switch_before_the_folder_is_a_switch(folder: Path) -> None:
+    assert main(["score", "--score_workers", "0", "--log_samples", str(folder)]) == 0
+
+    assert latest(folder)[1]
+
+
 def test_a_folder_without_a_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert score(tmp_path / "nothing") == 2
     assert "holds no run" in capsys.readouterr().err

@@ -56,3 +56,8 @@ def test_the_help_lists_exactly_the_checks_that_are_done(capsys: pytest.CaptureF
     _, _, checks = capsys.readouterr().out.partition("checks, in this order:\n")
     named = [line.split()[0] for line in checks.splitlines() if line.startswith("  ") and line[2] != " "]
     assert named == [item.name for item in CHECKS]
+
+
+def test_bundled_data_and_a_folder_of_data_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "tiny", "--data", "bundled", "--data_dir", "x"]) == 2
+    assert "--data and --data_dir exclude each other" in capsys.readouterr().err

@@ -11,7 +11,10 @@ from mmeval.errors import MissingDataError, UsageError
     [
         ("bfloat16", "bfloat16"),
         ("8", 8),
-        ("010", 10),
+        ("010", "010"),
+        ("0012345", "0012345"),
+        ("12e4567", "12e4567"),
+        ("[NaN, 1]", ["NaN", 1]),
         ("1e-3", 0.001),
         ("1.10", 1.1),
         ("true", True),
@@ -179,3 +182,19 @@ def test_samples_of_another_shape_are_refused(given: str) -> None:
 def test_values_of_the_wrong_kind_are_refused_with_what_is_expected(read: values.Reader, given: object) -> None:
     with pytest.raises(UsageError, match=r"expected|needs|no NAME=VALUE"):
         read(given)
+
+
+@pytest.mark.parametrize("spelt", ['{"a": NaN}', '{"a": [1, -Infinity]}', '{"a": {"b": 1e999}}'])
+@pytest.mark.parametrize("read", [values.json_object, values.arguments, values.switches])
+def test_json_with_numbers_that_are_not_finite_is_refused(read: values.Reader, spelt: str) -> None:
+    with pytest.raises(UsageError, match="a JSON object is expected"):
+        read(spelt)
+
+
+@pytest.mark.parametrize("spelt", ["a: .nan", "a: [.inf]", "a: {b: -.inf}"])
+def test_a_file_with_numbers_that_are_not_finite_is_refused(spelt: str, tmp_path: Path) -> None:
+    file = tmp_path / "args.yaml"
+    file.write_text(spelt)
+
+    with pytest.raises(UsageError, match="is no plain finite number"):
+        values.arguments(str(file))

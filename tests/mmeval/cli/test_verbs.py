@@ -1,7 +1,11 @@
+import importlib
+import signal
+
 import pytest
 
 from mmeval.__main__ import main
 from mmeval.cli.verbs import REFUSED_VERBS, VERBS
+from tests.support.log_level import restored_log
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
@@ -37,3 +41,35 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"mmeval {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words", [["ls", "tags"], ["validate", "tiny"], ["metric", "wer", "--answer", "a"]], ids=" ".join
+)
+def test_a_variable_without_effect_is_said_by_every_verb(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MMEVAL_LIMITS", "5")
+
+    with restored_log():
+        main(words)
+
+    assert 'the variable MMEVAL_LIMITS has no effect; did you mean "MMEVAL_LIMIT"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_every_verb_is_terminated_as_it_is_interrupted(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def long_work(_args: object) -> int:
+        signal.raise_signal(signal.SIGTERM)
+        return 0
+
+    words = {"validate": ["x"], "metric": ["wer"], "score": ["x"]}.get(verb, [])
+    monkeypatch.setattr(importlib.import_module(f"mmeval.cli.{verb}"), "run", long_work)
+
+    with restored_log():
+        assert main([verb, *words]) == 130
+
+    assert capsys.readouterr().err.startswith("interrupted; ")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -37,6 +37,14 @@ def test_lines_below_the_level_are_left_out(capsys: pytest.CaptureFixture[str]) 
     assert captured.out == ""
 
 
+def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    log.configure("INFO")
+
+    logging.getLogger("mmeval").warning("the server said %s", "\x1b]0;title\x07")
+
+    assert capsys.readouterr().err.endswith("the server said \\x1b]0;title\\x07\n")
+
+
 def test_debugging_does_not_turn_on_the_chatter_of_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     log.configure("DEBUG")
 

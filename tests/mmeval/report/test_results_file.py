@@ -1,13 +1,14 @@
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
-from mmeval.errors import StorageError
+from mmeval.errors import StorageError, UsageError
 from mmeval.report.context import ReportContext
-from mmeval.report.results_file import results_document, write_results
+from mmeval.report.results_file import refuse_taken, results_document, write_results
 from mmeval.task import Group, GroupMetric
 from tests.support.lm_eval_reader import Number, read_numbers
 from tests.support.outcomes import outcome, result, task
@@ -80,6 +81,38 @@ def test_the_settings_are_recorded_without_secrets_and_with_the_users_own_words(
 
     assert config["model_args"] == "model=m,api_key=***"
     assert (config["limit"], config["note"], config["random_seed"]) == (5, "nightly", 0)
+
+
+def test_secrets_among_the_users_own_words_are_hidden(tmp_path: Path) -> None:
+    context = ReportContext("m", metadata={"team": {"api_key": "sk-1"}})
+
+    made = results_document(outcome(tmp_path, tasks=(task("a"),)), context, {})
+
+    assert made["config"]["team"] == {"api_key": "***"}
+
+
+def test_the_users_own_words_cannot_replace_what_the_file_says_of_the_run() -> None:
+    refuse_taken({"note": "x"}, "--metadata")
+
+    with pytest.raises(UsageError, match="--metadata: the results' config has limit, model of its own"):
+        refuse_taken({"model": "gpt-9", "limit": 1, "note": "x"}, "--metadata")
+
+
+def test_a_report_opens_no_data_set(tmp_path: Path) -> None:
+    def gone() -> NoReturn:
+        raise AssertionError("opened")
+
+    made = outcome(tmp_path, result("a", n=4), tasks=(replace(task("a"), dataset=gone),))
+
+    assert results_document(made, CONTEXT, {})["n-samples"] == {"a": {"original": 10, "effective": 4}}
+
+
+def test_each_task_has_its_own_profile(tmp_path: Path) -> None:
+    official = replace(task("b"), config={"profile": "official"})
+
+    made = results_document(outcome(tmp_path, tasks=(task("a"), official)), CONTEXT, {})
+
+    assert {name: config["profile"] for name, config in made["configs"].items()} == {"a": "standard", "b": "official"}
 
 
 def test_a_system_instruction_is_recorded_with_its_hash(tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+from collections.abc import Iterator
+
+import pytest
+
+from mmeval.cli.log import begin_log
+from tests.support.log_level import restored_log
+
+
+@pytest.fixture(autouse=True)
+def _log() -> Iterator[None]:
+    with restored_log():
+        yield
+
+
+def test_a_log_begins_with_the_variables_that_nothing_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    begin_log("INFO", {"MMEVAL_LIMITS": "5", "MMEVAL_LIMIT": "5", "OTHER": "1"})
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert 'the variable MMEVAL_LIMITS has no effect; did you mean "MMEVAL_LIMIT" or ' in line
+
+
+def test_a_quiet_log_says_nothing_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    begin_log("ERROR", {"MMEVAL_LIMITS": "5"})
+
+    assert capsys.readouterr().err == ""
