@@ -159,7 +159,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     for arg in args:
         if arg not in known and not takes_any:
             raise UnknownNameError(f"argument of the backend {name!r}", arg, known, f"It takes: {', '.join(known)}.")
-    texts = {p.name for p in signature.parameters.values() if p.annotation in (str, "str")}
+    texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
     given = {arg: _text(name, arg, value) if arg in texts else value for arg, value in args.items()}
     try:
         signature.bind(**given)
@@ -169,8 +169,11 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     return backend
 
 
+_TEXT = (str, "str", str | None, "str | None")
+
+
 def _text(backend: str, arg: str, value: Any) -> Any:
-    """What a parameter that is annotated ``str`` is given: ``revision=1234567`` is the text of that number.
+    """What a parameter that is annotated as text is given: ``revision=1234567`` is the text of that number.
 
     Raises UsageError for a fraction or a power of ten, which may have been written in another way than its value is.
     """

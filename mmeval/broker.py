@@ -1,55 +1,31 @@
 """The broker: the one executor of calls.
 
 It runs programs, finds each call's answer in the journal or asks a backend for it, and keeps what comes back before the
-program goes on. Limits, retries, single flight and replay live here and nowhere else.
+program goes on. Single flight and replay live here and nowhere else; limits and retries with the roles.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from mmeval.backend import AnyBackend, BatchBackend, ModelBackend, ProgramBackend, SampleBackend
-from mmeval.batching import Batcher
 from mmeval.cache import ResponseCache
 from mmeval.content import Interleaved, Part, split_reasoning
-from mmeval.digest import call_seed, digest
-from mmeval.errors import MissingError, MmevalError, ReplayMismatchError, StorageError
+from mmeval.digest import call_seed
+from mmeval.errors import ReplayMismatchError, StorageError
 from mmeval.journal import Entry, Journal
-from mmeval.limiter import Limiter
 from mmeval.lines import to_line
 from mmeval.program import Call, Program, Reply, Role
-from mmeval.records import RETRYABLE, ErrorKind, Exchange, Request, Response, Sample
+from mmeval.records import Exchange, Request, Response, Sample
+from mmeval.roles import RoleRuntime
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
-
-RATE_LIMIT_TRIES = 100
-"""How often a call may be refused for its rate; each time the whole role waits, so this is hours, not seconds."""
-NO_LIMIT = 1 << 30
-FAILURES_IN_A_ROW = 50
-"""So many calls that all fail after their retries mean that the backend is gone."""
-BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
-
-
-class BackendDownError(MmevalError):
-    """A role stopped answering altogether; the run stops instead of failing sample after sample."""
-
-    exit_code = 3
-
-
-class StoppedError(MmevalError):
-    """The user stopped the run before this call was made; its trial is neither answered nor failed."""
-
-
-class KeyRefusedError(MissingError):
-    """The server does not accept the key: no call of this run can succeed."""
 
 
 @dataclass(slots=True)
@@ -91,102 +67,6 @@ class Scope:
         count = self._seen.get(request_digest, 0)
         self._seen[request_digest] = count + 1
         return count
-
-
-class RoleRuntime:
-    """A role's backend with its limits and retries.
-
-    What a backend is and can do is looked up once: protocols and properties are too slow to ask at every call.
-    """
-
-    def __init__(
-        self,
-        backend: AnyBackend,
-        *,
-        limit: int,
-        retries: int,
-        live: Callable[[], int],
-        max_batch_size: int = 0,
-    ) -> None:
-        self.backend = backend
-        self.capabilities = backend.capabilities
-        self.identity = dict(backend.identity)
-        self.mark = digest(self.identity)[:8]
-        self.samples = backend if isinstance(backend, SampleBackend) else None
-        self.programs = backend if isinstance(backend, ProgramBackend) else None
-        self.model = backend if isinstance(backend, ModelBackend) else None
-        # A local model's batches are its limit: calls wait in the batcher, where they can be put together.
-        self.limiter = Limiter(NO_LIMIT if isinstance(backend, BatchBackend) else limit)
-        self.retries = retries
-        self.stopping = False
-        self.batcher = Batcher(backend, live, max_batch_size) if isinstance(backend, BatchBackend) else None
-        self._failed_in_a_row = 0
-        self._gone: MmevalError | None = None
-
-    async def ask(self, request: Request, trial: str) -> tuple[Response, int]:
-        """The answer and how many tries failed before it. Retries errors of the way, within the limits.
-
-        Raises KeyRefusedError and BackendDownError, from then on at every call: nobody waits for what is gone.
-        """
-        if self._gone is not None:
-            raise self._gone
-        tries = refusals = 0
-        while True:
-            response = await self._once(request, trial)
-            error = response.error
-            if error is None:
-                self._failed_in_a_row = 0
-                self.limiter.succeeded()
-                return response, tries + refusals
-            if error.kind == "auth":
-                self._gone = KeyRefusedError(
-                    f"{error.message}. What was answered is kept: fix the key, then run the same command"
-                )
-                raise self._gone
-            if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
-                refusals += 1
-                self.limiter.slow_down(error.retry_after)
-                continue
-            if error.kind not in RETRYABLE or tries >= self.retries:
-                return self._give_up(response), tries + refusals
-            await asyncio.sleep(min(BACKOFF_CAP, BACKOFF_BASE * 2**tries) * random.uniform(0.5, 1.0))
-            tries += 1
-
-    async def close(self) -> None:
-        if self.batcher is not None:
-            self.batcher.close()
-        await self.backend.close()
-
-    async def _once(self, request: Request, trial: str) -> Response:
-        limiter = self.limiter
-        await limiter.acquire()
-        started = time.monotonic()
-        try:
-            if self.stopping:
-                raise StoppedError("stopped before the call was made")
-            if self.batcher is not None:
-                return await self.batcher.ask(request, trial)
-            assert self.model is not None
-            response = await self.model.generate(request)
-            return response if response.latency else replace(response, latency=time.monotonic() - started)
-        except MmevalError:
-            raise
-        except (Exception, SystemExit) as error:  # a backend may fail in any way; the call records how
-            return Response.failed("internal", f"{type(error).__name__}: {error}", latency=time.monotonic() - started)
-        finally:
-            limiter.release()
-
-    def _give_up(self, response: Response) -> Response:
-        assert response.error is not None
-        gone: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
-        self._failed_in_a_row = self._failed_in_a_row + 1 if response.error.kind in gone else 0
-        if self._failed_in_a_row >= FAILURES_IN_A_ROW:
-            self._gone = BackendDownError(
-                f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}. "
-                "What was answered is kept: bring the backend up, then run the same command"
-            )
-            raise self._gone
-        return response
 
 
 class Broker:
@@ -368,7 +248,7 @@ class Broker:
 
 
 def _put(cache: ResponseCache, key: str, response: Response) -> None:
-    """Keep an answer for other runs. This run has it already, so a cache that cannot take it is worth a warning only."""
+    """Keep an answer for other runs. This run has it already: a cache that cannot take it is worth a warning only."""
     try:
         cache.put(key, response)
     except StorageError as error:

@@ -132,10 +132,13 @@ class Interleaved:
 
     @property
     def words(self) -> str:
-        """The text parts alone: no placeholders, no code, no reasoning. A blank stands for what is left out between two
-        texts, so that the words around it stay two."""
-        runs = groupby(self.parts, key=lambda part: part.kind == "text")
-        return " ".join("".join(part.text or "" for part in run) for is_text, run in runs if is_text)
+        """The text parts alone: no placeholders, no code, no reasoning. What is left out parts two words as a blank."""
+        texts: list[str] = []
+        for is_text, run in groupby(self.parts, key=lambda part: part.kind == "text"):
+            text = "".join(part.text or "" for part in run) if is_text else ""
+            glued = texts and text and not texts[-1][-1].isspace() and not text[0].isspace()
+            texts += [" ", text] if glued else [text] if text else []
+        return "".join(texts)
 
     def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
         """The media in order, of one kind or of all; dangling placeholders have none."""
@@ -165,39 +168,28 @@ class Interleaved:
     def filled(self, media: Sequence[Media]) -> Interleaved:
         """With media that were made for it: the n-th distinct dangling placeholder of a kind gets the n-th medium of
         that kind, the others follow in their order. Every other part stays as it is."""
-        waiting = list(media)
-        taken: dict[str, Media] = {}
-        parts: list[Part] = []
-        for part in self.parts:
-            if part.dangling and part.label not in taken:
-                fitting = next((item for item in waiting if item.kind == part.kind), None)
-                if fitting is not None:
-                    waiting.remove(fitting)
-                    taken[part.label] = fitting
-            parts.append(replace(part, media=taken.get(part.label)) if part.dangling else part)
-        return Interleaved((*parts, *map(media_part, waiting)))
+        return Interleaved(tuple(_filled(self.parts, map(media_part, media))))
 
     def respelled(self, spellings: Sequence[str]) -> Interleaved:
-        """The same answer with its placeholders read in other spellings. What a placeholder stands for stays with it;
-        media whose placeholder is none in these spellings go where :meth:`filled` puts them."""
-        shown = [part for part in self.parts if part.kind != "reasoning"]
-        held: dict[int, Part] = {}
-        at = 0
-        for part in shown:
-            if part.kind != "text" and part.raw and not part.dangling:
-                held[at] = part
-            at += len(part.raw)
-        text = self.text
-        tags = [tag for tag in find(text, spellings) if tag.kind != "text"]
-        kept = {tag.start: held[tag.start] for tag in tags if tag.start in held and held[tag.start].raw == tag.raw}
-        items = [kept[tag.start].media or kept[tag.start].text if tag.start in kept else None for tag in tags]
-        loose = [part for part in shown if part.kind != "text" and not part.dangling and part not in kept.values()]
-        woven = Interleaved(tuple(_weave(text, tags, items)))
-        hidden = tuple(part for part in self.parts if part.kind == "reasoning")
-        words = tuple(replace(part, raw="") for part in loose if part.media is None)
-        answer = woven.filled([part.media for part in loose if part.media is not None])
-        parts = (*hidden, *answer.parts, *words)
-        return self if parts == self.parts else Interleaved(parts)
+        """The same answer with its placeholders read in other spellings; its raw text stays.
+
+        What a placeholder stands for stays with it. Media and words that follow the text, and those whose placeholder
+        is none in these spellings, go where :meth:`filled` puts them, a labelled one only to its own placeholder; what
+        stands between texts keeps its place.
+        """
+        last = max((at for at, part in enumerate(self.parts) if part.raw and part.kind != "reasoning"), default=-1)
+        parts: list[Part] = []
+        loose: list[Part] = []
+        for written, run in groupby(enumerate(self.parts), key=lambda item: bool(item[1].raw) and _shown(item[1])):
+            if written:
+                read, unread = _read_again([part for _, part in run], spellings)
+                parts.extend(read)
+                loose.extend(unread)
+            else:
+                for at, part in run:
+                    (parts if at < last or not _shown(part) else loose).append(part)
+        again = tuple(_filled(parts, loose))
+        return self if again == self.parts else Interleaved(again)
 
     def to_json(self) -> list[dict[str, Any]]:
         return [part.to_json() for part in self.parts]
@@ -205,6 +197,59 @@ class Interleaved:
     @classmethod
     def from_json(cls, rows: Iterable[Mapping[str, Any]], media_root: Path) -> Interleaved:
         return cls(tuple(Part.from_json(row, media_root) for row in rows))
+
+
+def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
+    """Parts whose dangling placeholders hold what is loose: each distinct one the next part of its kind that has its
+    label or none. What is left follows in its order."""
+    open_: dict[str, Part] = {}
+    for at, part in enumerate(parts):
+        if part.dangling:
+            open_.setdefault(_place(part, at), part)
+    given: dict[str, Part] = {}
+    left: list[Part] = []
+    for part in loose:
+        fits = (place for place, hole in open_.items() if hole.kind == part.kind and part.label in ("", hole.label))
+        place = next(fits, None)
+        if place is None:
+            left.append(part)
+        else:
+            given[place] = part
+            del open_[place]
+    filled = []
+    for at, part in enumerate(parts):
+        held = given.get(_place(part, at)) if part.dangling else None
+        filled.append(part if held is None else replace(part, media=held.media, text=held.text))
+    return filled + left
+
+
+def _place(part: Part, at: int) -> str:
+    """What a placeholder is known by: its label, or its position when it has no number."""
+    return part.label if part.label[-1:].isdigit() else f"@{at}"
+
+
+def _read_again(run: Sequence[Part], spellings: Sequence[str]) -> tuple[list[Part], list[Part]]:
+    """The parts of a written run with its placeholders read in some spellings, and what no placeholder stands for now:
+    its placeholder has become words."""
+    held: dict[int, Part] = {}
+    at = 0
+    for part in run:
+        if part.kind != "text" and not part.dangling:
+            held[at] = part
+        at += len(part.raw)
+    text = "".join(part.raw for part in run)
+    tags = [tag for tag in find(text, spellings) if tag.kind != "text"]
+    items: list[Media | str | None] = []
+    for tag in tags:
+        part_there = held.get(tag.start)
+        same = part_there is not None and (part_there.kind, part_there.raw) == (tag.kind, tag.raw)
+        kept = held.pop(tag.start) if same else None
+        items.append(None if kept is None else kept.media or kept.text)
+    return _weave(text, tags, items), [replace(part, raw="", label="") for part in held.values()]
+
+
+def _shown(part: Part) -> bool:
+    return part.kind != "reasoning"
 
 
 def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:

@@ -18,9 +18,9 @@ MmevalError                 1   something unexpected; the message still says wha
 ├── StorageError            1   the run folder cannot be written: disk full, read-only
 ├── Interrupted           130   the user stopped the run; everything that was answered is kept
 ├── CallFailed              1   in mmeval.program: a call that a program cannot do without has failed
-├── KeyRefusedError         4   in mmeval.broker: the server does not accept the key
-├── BackendDownError        3   in mmeval.broker: the backend stopped answering altogether
-└── StoppedError            1   in mmeval.broker: the run is ending, so this call was not made
+├── KeyRefusedError         4   in mmeval.roles: the server does not accept the key
+├── BackendDownError        3   in mmeval.roles: the backend stopped answering altogether
+└── StoppedError            1   in mmeval.roles: the run is ending, so this call was not made
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mmeval.broker import Broker, Scope, StoppedError
+from mmeval.broker import Broker, Scope
 from mmeval.content import Interleaved
 from mmeval.errors import ContentError, MissingDataError, MmevalError
 from mmeval.jobs import Job
@@ -19,6 +19,7 @@ from mmeval.program import CallFailed, Program, Role
 from mmeval.protocols import Ask
 from mmeval.records import ErrorInfo, Trial
 from mmeval.report.progress import Progress
+from mmeval.roles import StoppedError
 from mmeval.scoring import Scorer, trial_line
 from mmeval.standing import Standing, standing
 from mmeval.taskrun import MODEL, TaskRun
@@ -119,7 +120,7 @@ class Generation:
             return
         except MmevalError:
             raise
-        except (Exception, SystemExit) as defect:  # a task's prompt or protocol may fail in any way; the trial records how
+        except (Exception, SystemExit) as defect:  # a prompt or protocol may fail in any way; the trial records how
             log.debug("%s failed", scope.name, exc_info=True)
             error = ErrorInfo("internal", f"{type(defect).__name__}: {defect}")
         trial = Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
@@ -168,7 +169,7 @@ class Generation:
     def _standing(self, job: Job) -> Standing:
         try:
             program = _program(job, self._runs[job.position])
-        except Exception:
+        except (Exception, SystemExit):
             return "open"  # it fails again when it is its turn, and is recorded there
         return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
 

@@ -150,7 +150,7 @@ class Journal:
 
     def _write_line(self, key: str, digest: str, line: bytes, *, failed: bool, by: str, attempt: int) -> float:
         """Returns the time that the line bears."""
-        at = round(time.time(), 3)
+        at = round(time.time(), 6)
         head: dict[str, Any] = {"k": key, "d": digest, "t": at}
         if by:
             head["by"] = by

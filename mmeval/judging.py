@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from mmeval.broker import Broker, Scope, StoppedError
+from mmeval.broker import Broker, Scope
 from mmeval.errors import ReplayMismatchError, StorageError
 from mmeval.metric import BoundMetric
 from mmeval.program import CallFailed
 from mmeval.records import Score, Trial
+from mmeval.roles import StoppedError
 from mmeval.scoring import score_row
 from mmeval.taskrun import TaskRun
 

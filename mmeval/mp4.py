@@ -28,7 +28,7 @@ def _handlers(file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget
             continue
         if len(path) > 1:
             yield from _handlers(file, box.start, box.end, path[1:], budget)
-        else:
+        elif box.start + 12 <= box.end:
             file.seek(box.start + 8)  # after the version, the flags and a field that says nothing
             yield file.read(4)
 

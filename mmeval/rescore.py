@@ -19,19 +19,11 @@ from mmeval.judging import Judging
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunCounts, RunOutcome
+from mmeval.outcome import exit_code, finished_results, score_folders, unscored_complaints, worst_unscored
 from mmeval.records import Sample
 from mmeval.report.progress import Progress
-from mmeval.run import (
-    Backends,
-    check_roles,
-    exit_code,
-    finished_results,
-    loop_factory,
-    say_unavailable,
-    score_folders,
-    unscored_complaints,
-    worst_unscored,
-)
+from mmeval.roles import Backends, check_roles
+from mmeval.run import loop_factory, say_unavailable
 from mmeval.runfolder import RunFolder
 from mmeval.scoring import Scorer, trial_line
 from mmeval.storedtrials import stored_exchanges, stored_trial
@@ -65,7 +57,6 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     if not record:
         raise UsageError(f"{options.folder}: holds no run (there is no run.json); name the folder that a run printed")
     selection = stored_selection(record, options.overrides, frozenset(options.roles))
-    check_roles(options.roles, selection.tasks)
     say_unavailable(selection.tasks, strict=options.strict)
     return _Rescoring(selection, options, record, progress).run()
 
@@ -113,6 +104,7 @@ class _Rescoring:
             journal = Journal(folder.journal, MediaStore(folder.media))
             stack.callback(journal.close)
             backends = Backends(options.roles)
+            check_roles(backends.named, self._selection.tasks)
             for task, plan in zip(self._selection, plans, strict=True):
                 data = self._record.get("data", {}).get(task.name, {}).get("fingerprint", "")
                 self._runs.append(task_run(options.folder, task, plan, backends.named, data=data))

@@ -5,32 +5,37 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from mmeval import garbage
-from mmeval.backend import AnyBackend, BatchBackend, ProgramBackend, create_backend
-from mmeval.broker import Broker, RoleRuntime
+from mmeval.broker import Broker
 from mmeval.cache import ResponseCache
-from mmeval.digest import digest
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError, UsageError, did_you_mean
+from mmeval.errors import MissingError
 from mmeval.generation import SPARE_LANES, Generation, Tally
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
-from mmeval.options import BackendSpec, RunCounts, RunOptions, RunOutcome
-from mmeval.records import Result
+from mmeval.options import RunCounts, RunOptions, RunOutcome
+from mmeval.outcome import (
+    exit_code,
+    finished_results,
+    lost_complaints,
+    score_folders,
+    unscored_complaints,
+    worst_unscored,
+)
 from mmeval.report.progress import Progress, opening
+from mmeval.roles import Backends, check_roles, say_unbatched
 from mmeval.runfolder import RunFolder, file_name, provenance, set_aside
 from mmeval.scoring import Scorer
 from mmeval.standing import Standing
-from mmeval.summary import group_results, task_results
+from mmeval.summary import group_results
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL, TaskRun, scoring_plan, task_run
 
@@ -38,8 +43,6 @@ log = logging.getLogger(__name__)
 
 DEFAULT_RUN_ID = "default"
 SYNC_SECONDS = 10.0
-MAX_REASONS = 10
-"""So many kinds of reason are told one by one."""
 
 
 def run(selection: Selection, options: RunOptions, *, progress: Progress) -> RunOutcome:
@@ -77,30 +80,6 @@ def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
             log.warning(message)
 
 
-def check_roles(given: Iterable[str], tasks: Iterable[Task], model: AnyBackend | None = None) -> None:
-    """Raises UsageError for a role that nobody asks: no metric and no task file names it, and the model is no agent,
-    which may ask any."""
-    if isinstance(model, ProgramBackend):
-        return
-    chosen = list(tasks)
-    asked = {role for task in chosen for role in task.roles}
-    asked |= {role for task in chosen for metric in task.metrics for role in metric.bound.metric.roles}
-    for role in given:
-        if role not in asked:
-            whom = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
-            raise UsageError(f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({whom})")
-
-
-def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: int) -> None:
-    """A batch size that has no effect is said, not refused: commands are often shared between backends."""
-    if batch_size and not any(isinstance(backend, BatchBackend) for backend in backends.values()):
-        log.warning(
-            "--batch_size %d has no effect: this backend takes one request at a time, --max_connections bounds how "
-            "many are in flight",
-            batch_size,
-        )
-
-
 class _Session:
     """One process's work on a run folder."""
 
@@ -123,7 +102,7 @@ class _Session:
             backends = Backends({MODEL: options.model, **options.roles})
             media = MediaStore(self._path / "media")
             jobs = Plan(self._selection.tasks, options, media)
-            check_roles(options.roles, self._selection.tasks, backends.named[MODEL])
+            check_roles(backends.named, self._selection.tasks)
             say_unbatched(backends.named, options.batch_size)
             jobs.check()  # opens the data: what is missing is found before the folder is touched
             if options.fresh and (kept := set_aside(self._path)) is not None:
@@ -247,117 +226,8 @@ class _Session:
             chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
             rows={name: record["rows"] for name, record in plan.data().items()},
             score_sets=score_folders(self._runs),
-            complaints=(*_lost(tally), *unscored_complaints(results, self._path)),
+            complaints=(*lost_complaints(tally), *unscored_complaints(results, self._path)),
         )
-
-
-ROLE_LIMIT = "max_connections"
-"""Among the arguments of a role: how many of its calls may be in flight, where ``--max_connections`` is not meant."""
-
-
-class Backends:
-    """The backends of a run by role; equal specs share one instance and its limit."""
-
-    def __init__(self, specs: Mapping[str, BackendSpec]) -> None:
-        self.named: dict[str, AnyBackend] = {}
-        self._limits: dict[int, int] = {}
-        made: dict[str, AnyBackend] = {}
-        for role, spec in specs.items():
-            key = digest([spec.name, dict(spec.args)])
-            if key not in made:
-                args = {name: value for name, value in spec.args.items() if name != ROLE_LIMIT}
-                made[key] = create_backend(spec.name, args)
-                if ROLE_LIMIT in spec.args:
-                    self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
-            self.named[role] = made[key]
-
-    def identities(self, selection: Selection) -> dict[str, Any]:
-        """Who makes the answers: the model, and for an agent every role that it may ask, which are all but judges."""
-        model = self.named[MODEL]
-        found: dict[str, Any] = {"model": dict(model.identity)}
-        if isinstance(model, ProgramBackend):
-            judges = {role for task in selection for metric in task.metrics for role in metric.bound.metric.roles}
-            helpers = {role for role in self.named if role not in judges} - {MODEL}
-            found["roles"] = {role: dict(self.named[role].identity) for role in sorted(helpers)}
-        return found
-
-    def runtimes(
-        self, live: Callable[[], int], *, limit: int, retries: int, max_batch_size: int = 0
-    ) -> dict[str, RoleRuntime]:
-        """How each role is asked; roles with the same backend share its limit."""
-        made: dict[int, RoleRuntime] = {}
-        for backend in self.named.values():
-            if id(backend) not in made:
-                made[id(backend)] = RoleRuntime(
-                    backend, limit=self._limits.get(id(backend), limit), retries=retries, live=live, max_batch_size=max_batch_size
-                )
-        return {role: made[id(backend)] for role, backend in self.named.items()}
-
-
-def _positive(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{ROLE_LIMIT}={value!r}: must be a whole number above 0")
-    return value
-
-
-def finished_results(runs: Sequence[TaskRun], wanted: Sequence[Callable[[int, int], bool]]) -> list[Result]:
-    """Put the score rows in order and make the numbers of every task, over the trials that are wanted."""
-    results: list[Result] = []
-    for run, chosen in zip(runs, wanted, strict=True):
-        run.records.close()
-        if run.scores is not None:
-            run.scores.finish()
-            results.extend(task_results(run.task, run.scores, chosen))
-    return results
-
-
-def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
-    return {run.task.name: run.scores.folder for run in runs if run.scores is not None}
-
-
-def worst_unscored(results: Iterable[Result]) -> int:
-    """Trials that lack a score by the metric that lacks most, summed over tasks."""
-    worst: dict[str, int] = {}
-    for result in results:
-        if not result.slice:
-            worst[result.task] = max(result.unscored, worst.get(result.task, 0))
-    return sum(worst.values())
-
-
-def exit_code(counts: RunCounts, tolerated: float) -> int:
-    """0, or 3 when more was lost than ``--max_unscored`` (a count, or a share below 1) tolerates, or when not a single
-    trial could be asked."""
-    total = counts.kept + counts.new + counts.failed
-    if counts.unsupported and not total:
-        return EXIT_INCOMPLETE
-    limit = tolerated * total if tolerated < 1 else tolerated
-    return EXIT_INCOMPLETE if counts.failed + counts.unscored > math.floor(limit) else EXIT_OK
-
-
-def unscored_complaints(results: Sequence[Result], folder: Path) -> Iterator[str]:
-    for result in results:
-        if result.unscored and not result.slice:
-            share = f"{result.unscored} of {result.n} unscored by {result.metric}"
-            yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}, mmeval score {folder} tries again"
-
-
-def _lost(tally: Tally) -> Iterator[str]:
-    if tally.failed:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in tally.failed.most_common())
-        yield f"{_trials(tally.failed.total())} failed ({kinds}); the same command asks them again"
-        for kind, message in tally.examples.items():
-            yield f"the first {kind} failure: {message}"
-    for kinds, count in tally.partial.most_common():
-        yield f"{_trials(count)} asked without {kinds}, which the model does not give, and scored on the rest"
-    reasons = tally.unsupported.most_common()
-    for reason, count in reasons[:MAX_REASONS]:
-        yield f"{_trials(count)} not asked: {reason}"
-    if rest := sum(count for _, count in reasons[MAX_REASONS:]):
-        yield f"{_trials(rest)} not asked for {len(reasons) - MAX_REASONS} other reasons; --log_samples lists them"
-
-
-def _trials(count: int) -> str:
-    return f"{count} trial" if count == 1 else f"{count} trials"
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

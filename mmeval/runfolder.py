@@ -1,6 +1,7 @@
 """A run's folder: who may write in it, what made it, and what was asked and answered there.
 
-run.json               what the run is: identity, provenance, resolved task files, every command that extended it
+run.json               what the run is: identity, provenance, resolved task files, settings as the last command gave
+                       them, every command that extended it
 run.lock               held by the process that works here
 journal/               answers (see mmeval.journal)
 media/                 produced media, by content

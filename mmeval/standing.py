@@ -22,7 +22,7 @@ def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
                 return "open"
     except CallFailed as failed:
         return "unaskable" if failed.error.kind == "unsupported" else "open"
-    except Exception:
+    except (Exception, SystemExit):
         return "open"  # it fails again when it is its turn, and is recorded there
     finally:
         program.close()

@@ -51,9 +51,9 @@ class _Form(NamedTuple):
 
 
 def _form(hint: Hint) -> _Form:
-    if get_origin(hint) is Annotated:
-        return _form(get_args(hint)[0])
     kind: Any = get_origin(hint)
+    if kind is Annotated:
+        return _form(get_args(hint)[0])
     return _Form("union" if kind in (Union, types.UnionType) else kind or hint, get_args(hint))
 
 

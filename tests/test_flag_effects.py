@@ -72,8 +72,8 @@ def gen_kwargs(bench: Bench) -> None:
 
 
 def system_instruction(bench: Bench) -> None:
-    request = bench.run("--system_instruction", "be brief").requests[0]
-    assert [(m.role, m.content.text) for m in request.messages][0] == ("system", "be brief")
+    first = bench.run("--system_instruction", "be brief").requests[0].messages[0]
+    assert (first.role, first.content.text) == ("system", "be brief")
 
 
 def data(bench: Bench) -> None:

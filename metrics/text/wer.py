@@ -13,7 +13,6 @@ from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
 
-
 Normaliser = Literal["basic", "none"]
 
 

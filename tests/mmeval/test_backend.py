@@ -51,6 +51,8 @@ def test_what_is_missing_is_said_kind_by_kind(capabilities: Capabilities, reques
         ("single", ("text", "code"), True),
         ("single", ("text", "image"), False),
         ("exclusive", ("text", "image"), False),
+        ("exclusive", ("code", "image"), False),
+        ("exclusive", ("code",), True),
         ("parallel", ("text", "image"), True),
         ("interleaved", ("text", "image"), True),
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -133,6 +134,18 @@ def test_a_bad_row_takes_no_neighbour_with_it() -> None:
     found = answered(ToyLocal(), "question 1", "bad", "question 2")
 
     assert found == {"question 1": "answer 1", "bad": "internal: ValueError: bad row", "question 2": "answer 2"}
+
+
+def test_a_model_that_leaves_the_process_fails_that_row_alone() -> None:
+    class Leaving(ToyLocal):
+        def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+            for position, response in super().generate_batch(requests):
+                if response.text == "answer 1":
+                    sys.exit(0)
+                yield position, response
+
+    found = answered(Leaving(), "question 0", "question 1", "question 2")
+    assert found == {"question 0": "answer 0", "question 1": "internal: SystemExit: 0", "question 2": "answer 2"}
 
 
 def test_rows_answered_before_the_error_are_not_asked_again() -> None:

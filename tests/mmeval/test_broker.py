@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from mmeval import broker as broker_module
+from mmeval import roles as roles_module
 from mmeval.backend import AnyBackend
-from mmeval.broker import BackendDownError, Broker, KeyRefusedError, RoleRuntime, Scope
-from mmeval.errors import MissingDataError, ReplayMismatchError
+from mmeval.broker import Broker, Scope
+from mmeval.cache import ResponseCache
+from mmeval.errors import MissingDataError, ReplayMismatchError, StorageError
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program import Call, Program, ask_all, ask_one
 from mmeval.records import Request, Response
+from mmeval.roles import BackendDownError, KeyRefusedError, RoleRuntime
 from tests.support.in_loop import in_loop
-from tests.support.toy import Toy, ToyAgent, asked_text, asks, picture, reply, request, sample
+from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
 
 
 @asynccontextmanager
@@ -52,7 +54,7 @@ def texts(backend: Toy) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker_module, "BACKOFF_BASE", 0.001)
+    monkeypatch.setattr(roles_module, "BACKOFF_BASE", 0.001)
 
 
 # --- what is shared ----------------------------------------------------------------------------------------------
@@ -156,6 +158,105 @@ async def test_a_step_that_asks_something_else_than_before_is_named(tmp_path: Pa
         await broker.run(asks("a", "b"), scope())
         with pytest.raises(ReplayMismatchError, match=r"step 1 of t/s0/0 now asks something else.*--fresh"):
             await broker.run(asks("a", "other"), scope())
+
+
+def turns(count: int, last: str = "turn") -> Program[list[str]]:
+    """Questions that each repeat the answer before."""
+    said = ["begin"]
+    for turn in range(count):
+        got = yield from ask_one(Call("model", request(f"{last if turn == count - 1 else 'turn'} {turn}: {said[-1]}")))
+        said.append(got.text if got.ok else "nothing")
+    return said[1:]
+
+
+def worded(mark: str) -> Toy:
+    return Toy(answers=lambda asked: reply(f"{mark}{asked_text(asked)[5]}"))
+
+
+@in_loop
+@pytest.mark.parametrize(("lost", "asked"), [("turn 0", 3), ("turn 1", 2), ("turn 2", 1)], ids=["first", "middle", "last"])
+async def test_what_followed_from_a_lost_answer_is_asked_again_and_no_more(
+    tmp_path: Path, lost: str, asked: int
+) -> None:
+    async with brokered(tmp_path, model=worded("old ")) as broker:
+        await broker.run(turns(3), scope())
+    damage(tmp_path, f"#{lost[-1]}")
+    model = worded("new ")
+    async with brokered(tmp_path, model=model) as broker:
+        await broker.run(turns(3), scope())
+
+    assert len(texts(model)) == asked
+    async with brokered(tmp_path, model=(idle := Toy())) as broker:
+        said = await broker.run(turns(3), scope())
+    assert (said, texts(idle)) == ([f"{'new' if i >= 3 - asked else 'old'} {i}" for i in range(3)], [])
+
+
+@in_loop
+async def test_a_process_that_dies_after_the_lost_answer_leaves_the_rest_to_the_next(tmp_path: Path) -> None:
+    async with brokered(tmp_path, model=worded("old ")) as broker:
+        await broker.run(turns(3), scope())
+    damage(tmp_path, "#0")
+    async with brokered(tmp_path, model=worded("new ")) as broker:
+        await broker.run(turns(1), scope())
+    async with brokered(tmp_path, model=worded("new ")) as broker:
+        assert await broker.run(turns(3), scope()) == ["new 0", "new 1", "new 2"]
+
+
+@in_loop
+async def test_a_lost_answer_that_another_task_has_asked_for_again_makes_the_later_steps_stale_too(
+    tmp_path: Path,
+) -> None:
+    async with brokered(tmp_path, model=worded("old ")) as broker:
+        await broker.run(turns(3), scope("a"))
+    damage(tmp_path, "#0")
+    async with brokered(tmp_path, model=worded("new ")) as broker:
+        await broker.run(turns(1), scope("b"))
+        assert await broker.run(turns(3), scope("a")) == ["new 0", "new 1", "new 2"]
+
+
+@in_loop
+async def test_a_lost_answer_of_an_agent_is_asked_again_with_what_it_asked_after_it(tmp_path: Path) -> None:
+    for mark in ("old", "new"):
+        helper = Toy(answers=lambda asked, mark=mark: reply(f"{mark} of {asked_text(asked)}"))  # type: ignore[misc]
+        async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
+            (said, again) = await broker.run(asks("question 1", "question 2"), scope())
+            assert said == f"{mark} of better: {mark} of draft: question 1"
+        damage(tmp_path, "question 1")
+
+
+@in_loop
+async def test_a_changed_question_is_named_although_an_answer_beside_it_is_newer(tmp_path: Path) -> None:
+    def pair(second: str) -> Program[None]:
+        yield from ask_one(Call("model", request("begin")))
+        yield from ask_all([Call("model", request(text)) for text in ("a", second)])
+
+    async with brokered(tmp_path, model=Toy()) as broker:
+        await broker.run(pair("b"), scope())
+    async with brokered(tmp_path, model=Toy()) as broker:
+        with pytest.raises(ReplayMismatchError, match=r"step 1\.1"):
+            await broker.run(pair("changed"), scope())
+
+
+@in_loop
+async def test_an_answer_is_journalled_before_it_is_cached_and_a_full_cache_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with brokered(tmp_path, model=Toy()) as broker:
+        journalled = []
+
+        def full(key: str, response: Response) -> None:
+            journalled.append(len(broker.journal))
+            raise StorageError("--use_cache: an answer cannot be kept (disk full)")
+
+        cache = ResponseCache(tmp_path / "cache")
+        monkeypatch.setattr(cache, "put", full)
+        monkeypatch.setattr(broker, "_cache", cache)
+        assert await broker.run(asks("question 1"), scope()) == ["answer 1"]
+
+    assert journalled == [1]
+    assert caplog.messages == [
+        "--use_cache: an answer cannot be kept (disk full). The answer is kept in the run folder"
+    ]
 
 
 @in_loop

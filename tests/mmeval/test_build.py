@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.build import FixedKinds, TaskData, build, unavailable
-from mmeval.errors import MissingDataError, TaskFileError, UnknownNameError, UsageError
-from mmeval.metric import Metric, metric
-from mmeval.program import Role
-from mmeval.records import Sample, Trial, user
+from mmeval.build import FixedKinds, build
+from mmeval.errors import TaskFileError, UsageError
+from mmeval.records import Sample, user
 from mmeval.task import Task, TaskOverrides
 from mmeval.taskfile import TaskFile, parse_task
 from mmeval.taskinclude import TaskFiles
@@ -84,6 +82,18 @@ def test_a_plugin_or_option_that_does_not_exist_is_named_with_its_line(
             "{metric: exact_match, ignore_cas: true}",
             'metric_list[0].ignore_cas: unknown key; did you mean "ignore_case"',
         ),
+        (
+            "{metric: exact_match, ignore_case: 'false'}",
+            "metric_list[0].ignore_case: must be true or false, not 'false'",
+        ),
+        (
+            "{metric: strict_structure, mode: uniqe}",
+            "metric_list[0].mode: must be occurrences, unique or unique_no_echo, not 'uniqe'; did you mean \"unique\"",
+        ),
+        (
+            "{metric: hf_evaluate, name: rouge, trust_remote_code: true}",
+            "metric_list[0].trust_remote_code: a task file cannot allow code to run; who runs the task gives --trust",
+        ),
         ("{metric: exact_match, aggregation: maen}", "metric_list[0].aggregation: unknown aggregator 'maen'; did you"),
         ("{metric: exact_match, aggregation: {name: mean, p: 1}}", "metric_list[0].aggregation.p: unknown key"),
     ],
@@ -93,6 +103,34 @@ def test_a_wrong_entry_of_the_metric_list_is_named_with_its_line(tmp_path: Path,
     with pytest.raises(TaskFileError) as caught:
         build(parse_task(TaskFiles([tmp_path]).document(tmp_path / "t.yaml")))
     assert str(caught.value).startswith(f"{tmp_path}/t.yaml:4: {complaint}")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "twice"),
+    [
+        ("{metric: exact_match}", "{metric: exact_match, ignore_case: true}", "exact_match"),
+        ("{metric: strict_structure}", "{metric: sts}", "strict_structure"),
+    ],
+    ids=["itself", "its alias"],
+)
+def test_a_number_that_two_entries_give_is_refused(tmp_path: Path, first: str, second: str, twice: str) -> None:
+    entries = f"metric_list:\n  - {first}\n  - {second}\n"
+    write_files(tmp_path, {"t.yaml": f"task: t\nmetadata: {{version: 1}}\n{entries}"})
+    file = parse_task(TaskFiles([tmp_path]).document(tmp_path / "t.yaml"))
+    with pytest.raises(TaskFileError) as caught:
+        build(file)
+    complaint = f"metric_list[1].metric: {twice} is given by an earlier entry already; list a metric once"
+    assert str(caught.value) == f"{tmp_path}/t.yaml:5: {complaint}"
+
+
+def test_a_path_in_a_switch_starts_from_the_file_and_consent_comes_from_the_user(tmp_path: Path) -> None:
+    text = "task: t\nmetadata: {version: 1}\nmetric_list:\n  - {metric: hf_evaluate, name: ./overlap}\n"
+    file = parse_task(TaskFiles([tmp_path]).document(write_files(tmp_path, {"t.yaml": text}) / "t.yaml"))
+
+    (plain,), (trusted,) = (build(file, TaskOverrides(trust_remote_code=trust)).metrics for trust in (False, True))
+
+    assert plain.bound.params["name"] == trusted.bound.params["name"] == str(tmp_path / "overlap")
+    assert (plain.bound.params["trust_remote_code"], trusted.bound.params["trust_remote_code"]) == (False, True)
 
 
 def test_all_wrong_names_of_a_file_are_told_at_once(tmp_path: Path) -> None:
@@ -112,9 +150,20 @@ def test_switches_come_from_the_file_and_the_command_line_wins(tmp_path: Path) -
     assert found.bound.params == {"ignore_case": True, "ignore_punctuation": False, "strip": True}
 
 
-def test_an_unknown_switch_of_the_command_line_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match='did you mean "strip"'):
-        built(tmp_path, metric_args={"exact_match": {"stripp": True}})
+@pytest.mark.parametrize(
+    ("switches", "complaint"),
+    [
+        ({"stripp": True}, 'did you mean "strip"'),
+        ({"strip": "no"}, "the switch 'strip' of the metric 'exact_match' must be true or false, not 'no'"),
+        ({"trust_remote_code": True}, "trust_remote_code is the user's to give, with the flag"),
+    ],
+    ids=["name", "value", "consent"],
+)
+def test_a_wrong_switch_of_the_command_line_is_refused(
+    tmp_path: Path, switches: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        built(tmp_path, metric_args={"exact_match": switches})
 
 
 @pytest.mark.parametrize(
@@ -171,8 +220,13 @@ def test_the_configuration_is_plain_json_without_paths_of_the_machine(tmp_path: 
 
 @pytest.mark.parametrize(
     ("labels", "kinds"),
-    [({"output_modalities": ["text", "image"]}, ("text", "image")), ({}, None)],
-    ids=["said", "not"],
+    [
+        ({"output_modalities": ["text", "image"]}, ("text", "image")),
+        ({}, None),
+        ({"output_modalities": "text"}, None),
+        ({"output_modalities": [{"kind": "text"}, 3]}, None),
+    ],
+    ids=["said", "not", "a text", "no texts"],
 )
 def test_each_sample_says_what_is_wanted_when_the_file_says_per_sample(
     tmp_path: Path, labels: dict[str, Any], kinds: tuple[str, ...] | None
@@ -183,89 +237,6 @@ def test_each_sample_says_what_is_wanted_when_the_file_says_per_sample(
         return
     with pytest.raises(UsageError, match="task 't', sample 's': output_modalities is per_sample"):
         made.wanted(sample)
-
-
-def test_data_are_found_beside_the_file(tmp_path: Path) -> None:
-    write_rows(tmp_path / "rows", {"id": "local", "input": "q"})
-    assert ids(built(tmp_path, "dataset_path: rows")) == ["local"]
-    assert ids(built(tmp_path, f"dataset_path: {tmp_path / 'rows'}")) == ["local"]
-
-
-def test_a_path_from_a_template_is_relative_to_the_template(tmp_path: Path) -> None:
-    write_rows(tmp_path / "rows", {"id": "shared", "input": "q"})
-    write_files(tmp_path, {"_base": "dataset_path: rows", "sub/t.yaml": task("t", "include: ../_base")})
-    file = parse_task(TaskFiles([tmp_path]).document(tmp_path / "sub/t.yaml"))
-    assert ids(build(file)) == ["shared"]
-
-
-@pytest.mark.parametrize(("below", "found"), [("org/name", "inner"), ("", "outer")])
-def test_data_dir_holds_the_data_set_or_is_it(tmp_path: Path, below: str, found: str) -> None:
-    write_rows(tmp_path / "data" / below, {"id": found, "input": "q"})
-    assert ids(built(tmp_path, "dataset_path: org/name", data_dir=tmp_path / "data")) == [found]
-
-
-def test_data_dir_is_not_left_by_a_dataset_path(tmp_path: Path) -> None:
-    write_rows(tmp_path / "outside", {"id": "x", "input": "q"})
-    (tmp_path / "data").mkdir()
-    made = built(tmp_path, "dataset_path: ../outside", data_dir=tmp_path / "data")
-    assert isinstance(made.dataset, TaskData)
-    assert made.dataset.folder() == tmp_path / "data"
-
-
-def test_bundled_samples_lie_beside_the_file_and_are_not_comparable(tmp_path: Path) -> None:
-    write_rows(tmp_path / "bundled", {"id": "small", "input": "q"})
-    made = built(tmp_path, "dataset_path: org/name", data="bundled")
-    assert (ids(made), made.comparable, made.config["data"]) == (["small"], False, "bundled")
-
-
-@pytest.mark.parametrize(
-    ("more", "overrides", "complaint"),
-    [
-        ("dataset_path: ./gone", {}, "there is no folder .*gone; change dataset_path, or give --data_dir"),
-        ("dataset_path: /gone/away", {}, "there is no folder /gone/away"),
-        ("", {"data_dir": Path("/gone")}, "--data_dir /gone: there is no such folder"),
-        ("", {"data": "bundled"}, "no bundled samples: t"),
-    ],
-)
-def test_missing_data_are_told_with_the_way_to_supply_them(
-    tmp_path: Path, more: str, overrides: dict[str, Any], complaint: str
-) -> None:
-    with pytest.raises(MissingDataError, match=complaint):
-        built(tmp_path, more, **overrides).dataset()
-
-
-def test_bundled_samples_may_not_lie_outside(tmp_path: Path) -> None:
-    with pytest.raises(TaskFileError, match=r"t.yaml:5: bundled: .* leads out of"):
-        built(tmp_path, "bundled: ../x", data="bundled")
-
-
-def graded(trial: Trial, judge: Role) -> float:
-    return 1.0
-
-
-@pytest.mark.parametrize(
-    ("needs", "reason"),
-    [
-        (("json",), ""),
-        (("no_such_module.sub:audio",), 'no_such_module is not installed; run: pip install "mmeval[audio]"'),
-        (("no_such_module",), 'no_such_module is not installed; run: pip install "no_such_module"'),
-    ],
-)
-def test_a_metric_is_unavailable_while_a_package_is_missing(needs: tuple[str, ...], reason: str) -> None:
-    found: Metric = metric(range=(0, 1), version="1", source="test", needs=needs)(lambda trial: 1.0)
-    assert unavailable(found, frozenset()) == reason
-
-
-@pytest.mark.parametrize(
-    ("roles", "reason"),
-    [
-        (frozenset({"judge"}), ""),
-        (frozenset(), "it asks the role 'judge', which this run has not; add --role judge=BACKEND"),
-    ],
-    ids=["there", "not there"],
-)
-def test_a_metric_is_unavailable_while_the_run_lacks_a_role(roles: frozenset[str], reason: str) -> None:
-    assert unavailable(metric(range=(0, 1), version="1", source="test")(graded), roles) == reason
 
 
 def test_prompt_data_and_wanted_kinds_travel_to_another_process(tmp_path: Path) -> None:

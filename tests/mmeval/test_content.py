@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from mmeval.content import Interleaved, Part, media_part, split_reasoning, text_
 from mmeval.media import Media
 from mmeval.placeholders import SPELLINGS
 from tests.support import tiny_media as tiny
-from tests.support.content_cases import answers, near_grammar, parts, plain_words
+from tests.support.content_cases import answers, media, near_grammar, parts, plain_words
 
 PICTURE = Media.from_bytes(tiny.picture(), "a.png")
 OTHER = Media.from_bytes(tiny.picture(colour=(9, 9, 9)))
@@ -21,6 +22,10 @@ SOUND = Media.from_bytes(tiny.wav(8))
 
 def kinds(answer: Interleaved) -> list[str]:
     return [part.kind for part in answer.parts]
+
+
+def codes(answer: Interleaved) -> list[str]:
+    return sorted(part.text or "" for part in answer.parts if part.kind == "code" and not part.dangling)
 
 
 @given(near_grammar, st.sampled_from([(), ("tag",), tuple(SPELLINGS)]))
@@ -100,6 +105,24 @@ def test_words_leave_out_placeholders_code_and_reasoning() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("one<<image1>>two", "one two"),
+        ("one<<image1>><<audio1>>two", "one two"),
+        ("one\n<<image1>>two", "one\ntwo"),
+        ("<<image1>>two<<image2>>", "two"),
+        ("<<image1>>", ""),
+    ],
+)
+def test_a_medium_parts_the_words_beside_it(written: str, words: str) -> None:
+    assert Interleaved.from_text(written).words == words
+
+
+def test_texts_that_came_in_pieces_are_one_text() -> None:
+    assert Interleaved((text_part("on"), text_part(""), text_part("e"))).words == "one"
+
+
+@pytest.mark.parametrize(
     ("answer", "empty"),
     [
         (Interleaved(), True),
@@ -152,6 +175,85 @@ def test_reasoning_is_cut_out_in_linear_time(piece: str) -> None:
     begun = time.process_time()
     split_reasoning(piece * (200_000 // len(piece)), "<t>", "</t>")
     assert time.process_time() - begun < 1.0
+
+
+def test_media_made_for_a_text_fill_its_placeholders_in_order() -> None:
+    text = Interleaved.from_text("<image2> <audio1> <image1> <image2>", {"audio1": SOUND})
+    filled = text.filled([PICTURE, OTHER, SOUND])
+    assert [part.media for part in filled.parts if part.kind != "text"] == [PICTURE, SOUND, OTHER, PICTURE, SOUND]
+    assert Interleaved.from_text("<boi><eoi><boi><eoi>").filled([PICTURE, OTHER]).media() == (PICTURE, OTHER)
+
+
+def test_filling_leaves_code_and_what_has_its_medium_alone() -> None:
+    text = Interleaved.from_text("<<code1>> <<image1>>", {"code1": "print(1)", "image1": PICTURE})
+    assert text.filled([OTHER]).parts == (*text.parts, media_part(OTHER))
+
+
+@given(st.one_of(answers, near_grammar.map(Interleaved.from_text)), st.lists(media, max_size=4))
+def test_filling_keeps_every_part_and_every_medium(answer: Interleaved, made: list[Media]) -> None:
+    filled = answer.filled(made)
+    assert filled.raw == answer.raw
+    assert Counter(filled.media()) >= Counter(answer.media())
+    assert set(filled.media()) == {*answer.media(), *made}
+    assert codes(filled) == codes(answer)
+
+
+def test_another_spelling_gives_media_to_the_placeholders_that_it_knows() -> None:
+    answer = Interleaved.from_reply("#image1# and <<image1>>", [PICTURE, OTHER])
+    again = answer.respelled(["hash"])
+    assert [(part.kind, part.raw, part.media) for part in again.parts] == [
+        ("image", "#image1#", PICTURE),
+        ("text", " and <<image1>>", None),
+        ("image", "", OTHER),
+    ]
+
+
+def test_code_keeps_its_words_in_every_spelling() -> None:
+    answer = Interleaved.from_text("see <<code1>>", {"code1": "print(1)"})
+    assert answer.respelled(["tag"]) is answer
+    assert [(part.kind, part.text) for part in answer.respelled(["hash"]).parts] == [
+        ("text", "see <<code1>>"),
+        ("code", "print(1)"),
+    ]
+    assert answer.respelled(["hash"]).respelled(["tag"]).parts[1].text == "print(1)"
+
+
+def test_what_stands_between_texts_keeps_its_place() -> None:
+    answer = Interleaved(
+        (text_part("a <b> "), media_part(PICTURE), Part("reasoning", "hm", raw="<t>hm</t>"), text_part("c"))
+    )
+    assert answer.respelled(["tag"]) is answer
+
+
+def test_a_labelled_medium_waits_for_its_own_placeholder() -> None:
+    answer = Interleaved.from_text("#image2# <<image1>>", {"image2": OTHER})
+    assert answer.respelled(["tag"]) is answer
+    assert answer.respelled(["hash"]).parts[0].media == OTHER
+
+
+@given(st.one_of(answers, near_grammar.map(Interleaved.from_text)), st.sampled_from([(), ("hash",), tuple(SPELLINGS)]))
+@settings(max_examples=300)
+def test_another_spelling_changes_no_character_and_loses_nothing(
+    answer: Interleaved, spellings: tuple[str, ...]
+) -> None:
+    again = answer.respelled(spellings)
+    assert (again.raw, again.text) == (answer.raw, answer.text)
+    assert Counter(again.media()) >= Counter(answer.media())
+    assert codes(again) == codes(answer)
+    assert again.respelled(spellings) is again
+
+
+@given(near_grammar, st.lists(media, max_size=3), st.sampled_from([(), ("hash",), tuple(SPELLINGS)]))
+@settings(max_examples=300)
+def test_the_spelling_that_an_answer_was_read_in_changes_nothing(
+    text: str, made: list[Media], spellings: tuple[str, ...]
+) -> None:
+    labelled = {f"{medium.kind}{number}": medium for number, medium in enumerate(made)} | {"code1": "print(1)"}
+    for answer in (
+        Interleaved.from_text(text, labelled, spellings=spellings),
+        Interleaved.from_reply(text, made, spellings=spellings),
+    ):
+        assert answer.respelled(spellings) is answer
 
 
 @given(parts)

@@ -10,21 +10,23 @@ from typing import Any
 import pytest
 
 from mmeval.backend import AnyBackend
-from mmeval.broker import Broker, KeyRefusedError, RoleRuntime
+from mmeval.broker import Broker
 from mmeval.generation import Generation
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
 from mmeval.lines import from_line
 from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunOptions
-from mmeval.protocols import episode
+from mmeval.program import Program, ask_one
+from mmeval.protocols import Ask, episode
 from mmeval.records import Request, Response, Sample, user
 from mmeval.report.progress import Quiet
+from mmeval.roles import KeyRefusedError, RoleRuntime
 from mmeval.scoring import Scorer
 from mmeval.task import Task
 from mmeval.taskrun import scoring_plan, task_run
 from tests.support.in_loop import in_loop
-from tests.support.toy import Toy, asked_text, picture, registered, reply, samples, task
+from tests.support.toy import Toy, asked_text, picture, registered, reply, sample, samples, task
 
 
 @pytest.fixture(autouse=True)
@@ -209,3 +211,57 @@ async def test_an_episode_that_was_stopped_half_way_is_open(tmp_path: Path) -> N
         async with bench(tmp_path, task(rows=[turns], protocol=episode), model) as at:
             assert at.generation.kept_before(iter(at.jobs)) == found
             await at.generate()
+
+
+def leaving(*_: object) -> Any:
+    """A defect of code that is not ours."""
+    raise SystemExit(0)
+
+
+@in_loop
+@pytest.mark.parametrize(
+    "changes",
+    [{"prompt": leaving}, {"protocol": leaving}, {"protocol": lambda ask: iter_then_leave(ask)}],
+    ids=["prompt", "protocol", "protocol under way"],
+)
+async def test_a_task_that_leaves_the_process_fails_its_own_trials(tmp_path: Path, changes: dict[str, Any]) -> None:
+    for _ in range(2):
+        async with bench(tmp_path, replace(task(rows=1), **changes), Toy()) as at:
+            assert at.generation.kept_before(iter(at.jobs)) == {"open": 1}
+            await at.generate()
+            assert at.generation.tally.examples == {"internal": "SystemExit: 0"}
+
+
+def iter_then_leave(ask: Ask) -> Program[Interleaved]:
+    yield from ask_one(ask.call())
+    leaving()
+
+
+@in_loop
+async def test_a_backend_that_leaves_the_process_fails_its_own_calls(tmp_path: Path) -> None:
+    async with bench(tmp_path, task(rows=2), Toy(answers=leaving)) as at:
+        await at.generate()
+
+    assert (at.generation.tally.failed, at.generation.tally.examples) == ({"internal": 2}, {"internal": "SystemExit: 0"})
+
+
+@in_loop
+async def test_a_protocol_that_returns_nothing_is_named(tmp_path: Path) -> None:
+    def forgot(ask: Ask) -> Program[None]:
+        yield from ask_one(ask.call())
+
+    async with bench(tmp_path, task(rows=1, protocol=forgot), Toy()) as at:  # type: ignore[arg-type]  # what is tested
+        await at.generate()
+
+    assert at.generation.tally.examples == {
+        "internal": "TypeError: the protocol 'single' returned NoneType, not an answer"
+    }
+
+
+@in_loop
+async def test_an_answer_that_another_trial_was_given_just_now_is_new(tmp_path: Path) -> None:
+    same = [sample("a", "question 0"), sample("b", "question 0")]
+    for found in ((0, 2), (2, 0)):
+        async with bench(tmp_path, task(rows=same), Toy(), lanes=1) as at:
+            await at.generate()
+            assert (at.generation.tally.kept, at.generation.tally.new) == found

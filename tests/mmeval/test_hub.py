@@ -34,7 +34,7 @@ from mmeval.errors import MmevalError
 from mmeval.hub import snapshot
 from mmeval.loaders.interleaved import load
 try:
-    folder = snapshot(sys.argv[1], sys.argv[2], patterns=sys.argv[3:])
+    folder = snapshot(*sys.argv[1:])
 except MmevalError as error:
     sys.exit(f"{type(error).__name__}: {error}")
 for sample in load(DataSource(task="t", folder=folder)):
@@ -70,12 +70,6 @@ def test_a_pinned_revision_is_fetched_and_loaded_and_then_comes_from_the_cache(h
 
 def test_a_branch_is_what_it_is_now(hub: FakeHub, tmp_path: Path) -> None:
     assert fetched(hub.url, tmp_path, "me/tiny", "main").stdout.startswith(f"{NEW} new")
-
-
-def test_patterns_limit_what_is_fetched(hub: FakeHub, tmp_path: Path) -> None:
-    done = fetched(hub.url, tmp_path, "me/tiny", NEW, "*.jsonl")
-
-    assert 'media image1 "img/a.png" is missing' in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.records import Sample, message
 from mmeval.task import Task
-from tests.support.toy import picture, sample, task
+from tests.support.toy import Rows, picture, sample, samples, task
 
 
 def plan(*tasks: Task, folder: Path = Path("unused"), **options: Any) -> Plan:
@@ -139,3 +141,35 @@ def test_a_choice_that_leaves_a_sample_is_good() -> None:
 def test_a_data_set_without_samples_is_refused() -> None:
     with pytest.raises(UsageError, match="toy: no sample is left of the 0 in its data set; check its data"):
         plan(task(rows=0)).check()
+
+
+def test_a_second_sample_of_the_same_id_is_refused_before_it_is_asked() -> None:
+    twins = [sample("twin"), sample("other"), sample("twin", "another question")]
+    made = iter(plan(task(rows=twins, repeats=2)))
+
+    assert [next(made).sample.id for _ in range(4)] == ["twin", "twin", "other", "other"]
+    with pytest.raises(UsageError, match="toy: sample 2 has the id 'twin' of an earlier one; ids must be unique"):
+        next(made)
+
+
+def test_two_tasks_may_have_the_same_ids() -> None:
+    assert ids(plan(task("a", 1), task("b", 1))) == ["s0", "s0"]
+
+
+def test_a_sample_that_json_cannot_hold_is_named() -> None:
+    made = plan(task(rows=[sample("fine"), sample("odd", labels={1, 2})]))
+
+    with pytest.raises(UsageError, match="toy: sample 1 \\('odd'\\) holds what JSON cannot .*; mend its loader"):
+        list(made)
+
+
+@pytest.mark.parametrize("options", [{"limit": 2}, {"limit": 1, "offset": 1}, {"samples": {"toy": (1,)}}], ids=str)
+def test_no_row_is_read_beyond_the_last_one_that_is_wanted(options: dict[str, Any]) -> None:
+    class Broken(Rows):
+        def __iter__(self) -> Iterator[Sample]:
+            yield from samples(2)
+            raise ValueError("row 2 is broken")
+
+    rows = Broken(samples(5))
+    made = plan(replace(task(), dataset=lambda: rows), **options)
+    assert ids(made)[-1] == "s1"

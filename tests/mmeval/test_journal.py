@@ -13,6 +13,7 @@ import pytest
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import StorageError
 from mmeval.journal import MAX_READERS, Journal
+from mmeval.lines import to_line
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
 from mmeval.records import Response, Usage
@@ -120,6 +121,19 @@ def test_segments_of_several_writers_are_read_together(tmp_path: Path) -> None:
         other.append("b", "d", reply("second"))
 
     assert (text_of(tmp_path, "a"), text_of(tmp_path, "b")) == ("first", "second")
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"], ids=["in their order", "against it"])
+def test_of_two_answers_to_a_call_the_newer_one_counts_whatever_its_segment_is_called(
+    tmp_path: Path, names: str
+) -> None:
+    for age, (name, text) in enumerate(zip(names, ("older", "newer"), strict=True)):
+        line = {"k": "key", "d": f"asked {age}", "t": 100.0 + age, "r": reply(text).to_json()}
+        path = tmp_path / "journal" / f"{name}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(to_line(line) + b"\n")
+
+    assert text_of(tmp_path, "key") == "newer"
 
 
 def test_a_torn_last_line_is_ignored(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.broker import Broker, RoleRuntime
+from mmeval.broker import Broker
 from mmeval.errors import ReplayMismatchError, StorageError
 from mmeval.journal import Journal
 from mmeval.judging import Judging
@@ -17,7 +17,8 @@ from mmeval.lines import from_line
 from mmeval.mediastore import MediaStore
 from mmeval.metric import Metric, metric
 from mmeval.program import Program, Role, ask_one
-from mmeval.records import ErrorInfo, Request, Response, Trial
+from mmeval.records import ErrorInfo, Request, Response, Score, Trial
+from mmeval.roles import RoleRuntime
 from mmeval.task import TaskMetric
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
 from tests.support.in_loop import in_loop
@@ -155,10 +156,32 @@ async def test_a_row_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_question_that_changed_under_the_same_name_stops_the_run(tmp_path: Path) -> None:
-    for text, stops in (("one answer", False), ("another answer", True)):
-        async with desk(tmp_path) as at:
-            if not stops:
-                await at.judge(trial(text))
-                continue
-            with pytest.raises(ReplayMismatchError, match="score/toy_verdict-"):
-                await at.judge(trial(text))
+    def other(trial: Trial, judge: Role, *, question: str = "met?") -> Program[Score]:
+        yield from ask_one(judge.ask("something else"))
+        return Score(1.0)
+
+    async with desk(tmp_path) as at:
+        await at.judge(trial())
+    async with desk(tmp_path, metrics=[replace(toy_verdict, function=other)]) as at:
+        with pytest.raises(ReplayMismatchError, match="score/toy_verdict-"):
+            await at.judge(trial())
+
+
+@in_loop
+async def test_another_answer_is_judged_anew(tmp_path: Path) -> None:
+    for text, asked in (("one answer", 1), ("one answer", 0), ("another answer", 1), ("one answer", 0)):
+        judge = Toy()
+        async with desk(tmp_path, judge) as at:
+            await at.judge(trial(text))
+        assert len(judge.asked) == asked
+
+
+@in_loop
+async def test_a_metric_that_leaves_the_process_costs_its_own_score_alone(tmp_path: Path) -> None:
+    def leaves(trial: Trial, judge: Role, *, question: str = "met?") -> Program[Score]:
+        yield from ask_one(judge.ask("met?"))
+        raise SystemExit(0)
+
+    async with desk(tmp_path, metrics=[replace(toy_verdict, function=leaves)]) as at:
+        rows = await at.judge(trial())
+    assert rows[0]["toy_verdict"]["reason"] == "SystemExit: 0"

@@ -44,6 +44,29 @@ def test_a_file_cut_short_by_a_crash_is_written_again(tmp_path: Path) -> None:
     assert store.put(Media.from_bytes(b"words")).read() == b"words"
 
 
+def test_a_file_whose_bytes_are_damaged_is_written_again(tmp_path: Path) -> None:
+    store = MediaStore(tmp_path)
+    kept = store.put(Media.from_bytes(b"words"))
+    assert kept.path is not None
+    kept.path.write_bytes(b"wordz")
+    assert store.put(Media.from_bytes(b"words")).read() == b"words"
+
+
+def test_what_was_written_since_the_last_time_is_pushed_to_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pushed: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: pushed.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    store = MediaStore(tmp_path)
+    first, gone = store.put(Media.from_bytes(b"one")), store.put(Media.from_bytes(b"two"))
+    assert gone.path is not None
+    gone.path.unlink()
+    store.sync()
+    store.put(Media.from_bytes(b"one"))
+    store.sync()
+    assert pushed == [str(first.path)]
+
+
 def test_many_writers_of_the_same_media_leave_whole_files_and_nothing_else(tmp_path: Path) -> None:
     contents = [bytes([number]) * 20_000 for number in range(4)]
     with ThreadPoolExecutor(8) as pool:

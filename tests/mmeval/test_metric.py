@@ -3,13 +3,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
-from mmeval.errors import PluginError, UnknownNameError
-from mmeval.metric import load_metric, metric
+from mmeval.errors import PluginError, UnknownNameError, UsageError
+from mmeval.metric import Metric, load_metric, metric
 from mmeval.program import Program, Reply, Role
 from mmeval.records import Score, Trial
 from tests.support.task_folder import installed
@@ -161,3 +161,68 @@ def test_a_plugin_that_is_no_metric_is_named() -> None:
         PluginError, match=r"the metric 'plain' is no function decorated with @metric \(it is a function\)"
     ):
         load_metric("plain")
+
+
+@metric(range=(0, 1), version="1", source="made for tests")
+def picky(
+    trial: Trial, *, mode: Literal["loud", "quiet"] = "loud", strict: bool = False, trust_remote_code: bool = False
+) -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("params", "complaint"),
+    [
+        ({"mode": "loudd"}, "the switch 'mode' of the metric 'picky' must be loud or quiet, not 'loudd'; did you mean"),
+        ({"strict": "false"}, "the switch 'strict' of the metric 'picky' must be true or false, not 'false'"),
+    ],
+    ids=["literal", "text for a truth value"],
+)
+def test_a_value_that_a_switch_cannot_have_is_refused(params: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        picky.bind(params)
+
+
+def test_a_switch_without_an_annotation_takes_any_value() -> None:
+    @metric(range=(0, 1), version="1", source="made for tests")
+    def open_minded(trial, *, anything=None):  # type: ignore[no-untyped-def]  # as a plugin may write it
+        return 1.0
+
+    assert open_minded.bind({"anything": [1]}).params == {"anything": [1]}
+
+
+def test_consent_is_the_users_and_of_no_file() -> None:
+    assert picky.consented({"mode": "loud"}, trust=True) == {"mode": "loud", "trust_remote_code": True}
+    assert picky.consented({"mode": "loud"}, trust=False) == {"mode": "loud"}
+    assert toy_yes.consented({}, trust=True) == {}
+    with pytest.raises(UsageError, match="with the flag --trust_remote_code"):
+        picky.consented({"trust_remote_code": True}, trust=False)
+
+
+def graded(trial: Trial, judge: Role) -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("needs", "reason"),
+    [
+        (("json",), ""),
+        (("no_such_module.sub:audio",), 'no_such_module is not installed; run: pip install "mmeval[audio]"'),
+        (("no_such_module",), 'no_such_module is not installed; run: pip install "no_such_module"'),
+    ],
+)
+def test_a_metric_is_unavailable_while_a_package_is_missing(needs: tuple[str, ...], reason: str) -> None:
+    found: Metric = metric(range=(0, 1), version="1", source="test", needs=needs)(lambda trial: 1.0)
+    assert found.unavailable(frozenset()) == reason
+
+
+@pytest.mark.parametrize(
+    ("roles", "reason"),
+    [
+        (frozenset({"judge"}), ""),
+        (frozenset(), "it asks the role 'judge', which this run has not; add --role judge=BACKEND"),
+    ],
+    ids=["there", "not there"],
+)
+def test_a_metric_is_unavailable_while_the_run_lacks_a_role(roles: frozenset[str], reason: str) -> None:
+    assert metric(range=(0, 1), version="1", source="test")(graded).unavailable(roles) == reason

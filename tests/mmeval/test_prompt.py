@@ -38,7 +38,7 @@ def rendered(template: str, *parts: Part | Media | str, **metadata: object) -> l
     [
         ("Q: {{ input }}", "Q: what?"),
         ("{{ id }}/{{ input|upper }}", "s1/WHAT?"),
-        ("{% if level > 1 %}hard {% endif %}{{ input }}\n", "hard what?"),
+        ("{% if level > 1 %}hard {% endif %}{{ input }}\n", "hard what?\n"),
         ("no question", "no question"),
     ],
 )

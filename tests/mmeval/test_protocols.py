@@ -89,6 +89,22 @@ def test_text_then_media_gives_the_text_alone_when_nothing_was_made() -> None:
     assert result == reply("see <image1>").output
 
 
+def test_text_then_media_asks_for_code_with_the_text_and_keeps_it() -> None:
+    written = Response(output=Interleaved.from_text("see <<code1>> <<image1>>", {"code1": "print(1)"}))
+    result, steps = fed(text_then_media(ask(wants=("text", "image", "code"))), written, [reply("", picture())])
+
+    assert [call.request.wants for calls in steps for call in calls] == [("text", "code"), ("image",)]
+    assert [(part.kind, part.text) for part in result.parts if part.kind == "code"] == [("code", "print(1)")]
+    assert result.media() == (picture(),)
+
+
+def test_text_then_media_of_code_alone_is_one_call() -> None:
+    result, steps = fed(text_then_media(ask(wants=("code",))), reply("print(1)"), [])
+
+    assert [call.request.wants for calls in steps for call in calls] == [("code",)]
+    assert result.text == "print(1)"
+
+
 def test_text_then_media_keeps_hidden_reasoning_hidden() -> None:
     thought = Part("reasoning", text="a sun?", raw="<think>a sun?</think>")
     first = reply("see <image1>")

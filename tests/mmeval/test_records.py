@@ -15,6 +15,7 @@ from mmeval.media import Media
 from mmeval.records import (
     ERROR_KINDS,
     SCORE_STATUSES,
+    ErrorInfo,
     Exchange,
     GenerationParams,
     Message,
@@ -25,7 +26,6 @@ from mmeval.records import (
     Score,
     Trial,
     Usage,
-    answered,
     message,
     user,
 )
@@ -161,11 +161,43 @@ def test_everything_in_a_sample_counts_in_its_digest(changed: Sample) -> None:
     assert changed.digest != Sample("a", (user("q"),), (Interleaved.from_text("a"),), {"k": 1}).digest
 
 
-def test_a_trial_is_named_by_sample_repeat_and_requests() -> None:
-    sample = Sample("a", (user("q"),))
-    exchange = Exchange("0", "model", ASKED.digest, answered([text_part("x")]))
-    digests = {Trial(sample).digest, Trial(sample, 1).digest, Trial(sample, 0, (exchange,)).digest}
-    assert len(digests) == 3
+def exchange(text: str = "x", *media: Media, asked: str = ASKED.digest) -> Exchange:
+    return Exchange("0", "model", asked, Response(output=Interleaved.from_reply(text, media)))
+
+
+def made(*exchanges: Exchange, repeat: int = 0, of: str = "q", output: str = "out") -> Trial:
+    return Trial(Sample("a", (user(of),)), repeat, exchanges, Interleaved.from_text(output))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        made(exchange(), of="Q"),
+        made(exchange(), repeat=1),
+        made(),
+        made(exchange(asked="other")),
+        made(exchange("y")),
+        made(exchange("x", Media.from_bytes(PICTURE))),
+        made(exchange(), exchange()),
+        made(exchange(), output="Out"),
+        Trial(made().sample, 0, (exchange(),), error=ErrorInfo("timeout", "late")),
+    ],
+    ids=["sample", "repeat", "no call", "request", "answer", "medium", "another call", "output", "error"],
+)
+def test_everything_that_a_score_depends_on_counts_in_the_digest_of_a_trial(changed: Trial) -> None:
+    assert changed.digest != made(exchange()).digest
+
+
+def test_a_call_that_failed_is_another_trial_than_one_that_was_answered() -> None:
+    failed = Exchange("0", "model", ASKED.digest, Response.failed("timeout", "late"))
+    assert made(failed).digest != made(exchange("")).digest
+
+
+def test_a_trial_keeps_its_digest_when_it_is_read_again() -> None:
+    trial = made(exchange("see <image1>", Media.from_bytes(PICTURE)))
+    (call,) = trial.exchanges
+    read = dataclasses.replace(call, response=Response.from_json(through_json(call.response), ROOT))
+    assert dataclasses.replace(trial, exchanges=(read,)).digest == trial.digest
 
 
 def test_known_names_of_generation_parameters_are_understood() -> None:
@@ -178,11 +210,24 @@ def test_known_names_of_generation_parameters_are_understood() -> None:
 
 
 @pytest.mark.parametrize(
+    "values",
+    [{"do_sample": False, "temperature": 0.8}, {"temperature": 0.8, "do_sample": False}],
+    ids=["before", "after"],
+)
+def test_without_sampling_the_temperature_is_zero_wherever_it_is_written(values: dict[str, Any]) -> None:
+    assert GenerationParams.from_mapping(values).temperature == 0.0
+
+
+@pytest.mark.parametrize(
     ("values", "error", "words"),
     [
         ({"temprature": 1}, UnknownNameError, 'did you mean "temperature"'),
         ({"max_tokens": "many"}, UsageError, "max_tokens='many'"),
         ({"stop": 5}, UsageError, "stop=5"),
+        ({"max_tokens": 2.9}, UsageError, "max_tokens=2.9: must be a whole number"),
+        ({"top_k": "1.5"}, UsageError, "top_k='1.5': must be a whole number"),
+        ({"temperature": float("nan")}, UsageError, "temperature=nan: must be a number"),
+        ({"top_p": "inf"}, UsageError, "top_p='inf': must be a number"),
     ],
 )
 def test_a_wrong_generation_parameter_is_refused_by_name(

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.broker import BackendDownError
+from mmeval.content import PartKind
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, UsageError
 from mmeval.options import BackendSpec, RunCounts, RunOptions
+from mmeval.outcome import exit_code
 from mmeval.records import GenerationParams, Sample, user
-from mmeval.run import Backends, exit_code, model_name, run_path
+from mmeval.roles import BackendDownError, Backends
+from mmeval.run import model_name, run_path
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import (
     asked_in,
@@ -344,7 +346,7 @@ def test_a_wrong_index_is_refused_before_the_folder_is_touched(tmp_path: Path) -
 
 @pytest.mark.parametrize("given", ["many", 0, True])
 def test_a_limit_of_a_role_is_a_whole_number_above_zero(given: object) -> None:
-    with pytest.raises(UsageError, match="max_connections=.*must be a whole number above 0"):
+    with pytest.raises(UsageError, match=r"max_connections=.*must be a whole number above 0"):
         Backends({"judge": BackendSpec("empty", {"max_connections": given})})
 
 
@@ -353,3 +355,32 @@ def test_a_role_may_have_a_limit_of_its_own() -> None:
     runtimes = Backends(specs).runtimes(lambda: 1, limit=64, retries=0)
 
     assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {"model": 64, "judge": 3}
+
+
+def test_a_role_that_no_task_asks_is_refused_with_those_that_are_asked(tmp_path: Path) -> None:
+    judged = task(metrics=("toy_verdict",), roles={"rater": GenerationParams()})
+
+    with pytest.raises(UsageError, match=r'--role jugde: .*did you mean "judge"\? \(they ask judge, rater\)'):
+        run_toy(tmp_path, judged, roles={"jugde": BackendSpec("toy")})
+
+    assert asked_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("agent", ["model", "judge"])
+def test_where_anybody_is_an_agent_any_role_is_taken(agent: str, tmp_path: Path) -> None:
+    backends = {"model": BackendSpec("toy"), "judge": BackendSpec("toy"), agent: BackendSpec("toy_agent")}
+    roles = {"judge": backends["judge"], "helper": BackendSpec("toy")}
+
+    made = run_toy(tmp_path, task(metrics=("toy_verdict",)), model=backends["model"], roles=roles)
+
+    assert made.counts.new == 3
+
+
+def test_kinds_that_the_model_does_not_give_are_told_in_one_line(tmp_path: Path) -> None:
+    kinds: tuple[PartKind, ...] = ("text", "image", "audio", "video", "document", "code", "3d")
+    toy = replace(task(rows=2), wanted=lambda row: kinds, partial_output=True)
+
+    assert run_toy(tmp_path, toy).complaints == (
+        "2 trials asked without audio, video, document, code or 3d, which the model does not give, "
+        "and scored on the rest",
+    )

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.broker import Broker, RoleRuntime, Scope
+from mmeval.broker import Broker, Scope
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
 from mmeval.program import Call, Program, Reply, Role
 from mmeval.records import GenerationParams
+from mmeval.roles import RoleRuntime
 from mmeval.standing import standing
 from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, reply, sample
@@ -87,3 +88,14 @@ async def test_nothing_is_asked(tmp_path: Path) -> None:
     with asking(tmp_path) as broker:
         standing(turns(3), scope(), broker)
         assert len(broker.journal) == 0
+
+
+@in_loop
+async def test_an_answer_to_another_question_does_not_keep_a_step(tmp_path: Path) -> None:
+    def then(text: str) -> Program[None]:
+        for asked in ("begin", text):
+            yield MODEL.ask(asked)
+
+    with asking(tmp_path) as broker:
+        await broker.run(then("a"), scope())
+        assert (standing(then("a"), scope(), broker), standing(then("b"), scope(), broker)) == ("kept", "open")

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import TaskFileError
-from mmeval.taskchoice import split_names
 from mmeval.taskindex import select
 from tests.support.task_folder import task, write_files
 
@@ -71,9 +70,3 @@ def test_a_group_that_aggregates_a_number_nobody_gives_is_refused(folder: Path) 
     write_files(folder, {"g.yaml": "group: g\ntask: one\naggregate_metric_list:\n  - metric: exact_mach\n"})
     with pytest.raises(TaskFileError, match=r"g.yaml:4: .* no task of the group has 'exact_mach'; did you mean"):
         select(["g"], [folder])
-
-
-def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path(tmp_path: Path) -> None:
-    spaced = write_files(tmp_path / "my tasks", {})
-    spaced.mkdir()
-    assert split_names(["a, b", "c,d", str(spaced), ""]) == ["a", "b", "c", "d", str(spaced)]

@@ -85,6 +85,19 @@ def test_a_broken_file_stops_only_those_who_name_or_list_it(folder: Path) -> Non
     assert list(problems) == ["broken"]
 
 
+@pytest.mark.parametrize("name", ["on*", "handy"], ids=["glob", "tag"])
+def test_an_override_that_a_glob_or_a_tag_chooses_is_said_too(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = write_files(tmp_path / "mine", {"one.yaml": task("one", "tag: handy"), "other.yaml": task("on_my_own")})
+    theirs = {"aloud": {"one.yaml": task("one", "tag: handy")}}
+    with installed(tmp_path / "site", monkeypatch, theirs), caplog.at_level(logging.WARNING):
+        select([name], [mine])
+    assert [record.message for record in caplog.records] == [
+        f"one is read from {mine / 'one.yaml'}, which overrides {tmp_path / 'site/pkg_aloud/one.yaml'}"
+    ]
+
+
 def test_the_include_path_overrides_a_package_aloud(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

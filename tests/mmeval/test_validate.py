@@ -43,6 +43,11 @@ def test_a_sound_task_has_no_finding(tmp_path: Path) -> None:
         ("", [ROW, ROW], ("ids", 1, "the id 'a' stands more than once")),
         ("input_modalities: [image]", [ROW], ("modalities", 6, "sample 'a' holds text")),
         ("output_modalities: per_sample", [ROW], ("modalities", 6, "output_modalities is per_sample")),
+        (
+            "output_modalities: per_sample",
+            [{**ROW, "output_modalities": [["text"]]}],
+            ("modalities", 6, "output_modalities is per_sample"),
+        ),
         ("", [{"id": "a", "input": "q"}], ("references", 2, "'exact_match' cannot do without")),
         ("breakdown: levle", [ROW], ("labels", 6, "no sample has the label 'levle'")),
         ("cluster_key: none", [ROW], ("labels", 6, "no sample has the label 'none'")),

@@ -37,8 +37,10 @@ consented = tests.support.bench:consented
 
 
 class Noting:
-    """Answers ``question 7`` with ``answer 7``; whoever wants a picture gets one too. Questions with ``failing`` in them
-    fail. ``requests``, ``most`` (in flight at once) and ``processes`` (of ours, at work) are those of every instance."""
+    """Answers ``question 7`` with ``answer 7``, and with a picture where one is wanted. What holds ``failing`` fails.
+
+    ``requests``, ``most`` (in flight at once) and ``processes`` (of ours, at work) are those of every instance.
+    """
 
     requests: ClassVar[list[Request]] = []
     most: ClassVar[int] = 0
@@ -91,7 +93,7 @@ def shouted(asked: Sample, *, mark: str = "!") -> tuple[Message, ...]:
 
 
 @metric(range=(0, 1), version="1", source="made for tests")
-def consented(trial: Trial, *, trust_remote_code: bool = False) -> Score:  # noqa: ARG001  # any trial will do
+def consented(trial: Trial, *, trust_remote_code: bool = False) -> Score:
     """1 with the user's consent to run code that a file names, unscored without."""
     return Score(1.0) if trust_remote_code else Score.unscored("nobody has trusted this code")
 
@@ -188,7 +190,7 @@ class Bench:
 @contextmanager
 def set_up(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
     """The bench, with the models and metrics of the tests as plugins."""
-    monkeypatch.setattr("mmeval.broker.BACKOFF_BASE", 0.0)
+    monkeypatch.setattr("mmeval.roles.BACKOFF_BASE", 0.0)
     with installed(folder / "site", monkeypatch, {"bench": {}}, more=PLUGINS):
         bench = Bench(folder, monkeypatch, capsys)
         bench.rows(*({"input": f"question {i}", "reference": f"answer {i}", "level": f"l{i % 2}"} for i in range(3)))

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mmeval import run as run_module
+from mmeval import outcome
 from mmeval.__main__ import main
 from mmeval.journal import Journal
 from mmeval.runfolder import TaskRecords
@@ -30,7 +30,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "line": (Journal, "_write_line"),
     "records": (TaskRecords, "keep_trial"),
     "scores": (ScoreSet, "add"),
-    "results": (run_module, "task_results"),
+    "results": (outcome, "task_results"),
 }
 
 

@@ -91,6 +91,21 @@ def clip(form: str = "mp4", codec: str = "mpeg4", *, frames: int = 20, with_soun
     return file.getvalue()
 
 
+def sound_clip(form: str = "mp4", **options: str) -> bytes:
+    """Silence in a container that could hold pictures too; ``options`` are the muxer's."""
+    import av
+    import numpy as np
+
+    file = io.BytesIO()
+    with av.open(file, "w", format=form, options=options) as out:
+        track = out.add_stream("aac", rate=16000)
+        silence = av.AudioFrame.from_ndarray(np.zeros((2, 1024), np.float32), format="fltp", layout="stereo")
+        silence.sample_rate = 16000
+        out.mux(track.encode(silence))
+        out.mux(track.encode())
+    return file.getvalue()
+
+
 def glb(**changes: Any) -> bytes:
     """One triangle; ``changes`` replace entries of its JSON, ``blob`` its bytes."""
     blob: bytes = changes.pop("blob", _TRIANGLE)

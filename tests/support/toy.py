@@ -159,7 +159,7 @@ def asks(*texts: str, role: str = "model", **params: Any) -> Program[list[str]]:
 
 
 class Toy:
-    """Answers ``question 7`` with ``answer 7``, and what ``answers`` says to whatever else it is asked.
+    """Answers ``question 7`` with ``answer 7`` in a ``wording``, and what ``answers`` says to whatever else it is asked.
 
     ``asked`` holds the requests it got; ``log`` is a file that gets a line for each. While the file ``broken`` exists,
     requests that contain its first line fail with the kind of error in its second.
@@ -174,6 +174,7 @@ class Toy:
         log: str = "",
         broken: str = "",
         delay: float = 0.0,
+        wording: str = "{}",
         answers: Callable[[Request], Response] | None = None,
         takes: str = "text+image",
     ) -> None:
@@ -182,6 +183,7 @@ class Toy:
         self.asked: list[Request] = []
         self.closed = 0
         self._model, self._log, self._broken, self._delay = model, log, broken, delay
+        self._wording = wording
         self._answers = answers or self._usual
 
     async def generate(self, request: Request) -> Response:
@@ -202,8 +204,8 @@ class Toy:
     def _usual(self, request: Request) -> Response:
         text = asked_text(request)
         if "met?" in text:
-            return reply("yes" if self._model != "toy-strict" else "no")
-        return reply(text.replace("question", "answer"))
+            return reply(self._wording.format("yes" if self._model != "toy-strict" else "no"))
+        return reply(self._wording.format(text.replace("question", "answer")))
 
 
 def asked_text(request: Request) -> str:
@@ -338,3 +340,12 @@ def break_model(folder: Path, mark: str = "question", kind: str = "server") -> N
 
 def mend_model(folder: Path) -> None:
     (folder / "broken").unlink()
+
+
+def damage(folder: Path, mark: str) -> None:
+    """Spoil the lines of journals below a folder that hold a mark. Their lengths stay: so does a broken disk."""
+    for segment in folder.rglob("journal/*.jsonl"):
+        lines = segment.read_bytes().splitlines(keepends=True)
+        segment.write_bytes(
+            b"".join(b"x" * (len(line) - 1) + b"\n" if mark.encode() in line else line for line in lines)
+        )

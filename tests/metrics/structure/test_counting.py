@@ -1,18 +1,26 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.errors import UnknownNameError
+from mmeval.errors import UsageError
 from mmeval.media import Media
-from mmeval.metrics.structure.counting import Structures, structures_of
+from mmeval.metric import Metric
+from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
+from mmeval.metrics.structure.lenient_structure import lenient_structure
+from mmeval.metrics.structure.strict_structure import strict_structure
+from mmeval.placeholders import SpellingName
 from mmeval.records import Score, Trial
 from tests.support.trials import trial
 
 PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
 
 
-def counted(scored: Trial, mode: str = "occurrences", unit: str = "tags", spelling: str = "tag") -> Structures:
+def counted(
+    scored: Trial, mode: Mode = "occurrences", unit: Unit = "tags", spelling: SpellingName = "tag"
+) -> Structures:
     found = structures_of(scored, mode=mode, unit=unit, spelling=spelling)
     assert isinstance(found, Structures)
     return found
@@ -26,7 +34,7 @@ def counted(scored: Trial, mode: str = "occurrences", unit: str = "tags", spelli
         ("unique_no_echo", {"image": 1, "audio": 1}),
     ],
 )
-def test_each_mode_counts_repeats_and_echoes_by_its_rule(mode: str, expected: dict[str, int]) -> None:
+def test_each_mode_counts_repeats_and_echoes_by_its_rule(mode: Mode, expected: dict[str, int]) -> None:
     scored = trial("<<image1>> <<image1>> <<image2>> <<audio1>>", "x", given="look at <<image1>>")
 
     assert counted(scored, mode).answer == expected
@@ -46,7 +54,7 @@ def test_tags_in_hidden_reasoning_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(("unit", "expected"), [("tags", 2), ("files", 2), ("parts", 3)])
-def test_the_unit_decides_between_tags_and_files(unit: str, expected: int) -> None:
+def test_the_unit_decides_between_tags_and_files(unit: Unit, expected: int) -> None:
     woven = Interleaved.from_text("<<image1>> <<image2>>", {"image1": PNG})
     answer = Interleaved((*woven.parts, Part("image", media=PNG)))
 
@@ -72,17 +80,17 @@ def test_a_missing_side_is_unscored_and_not_zero(missing: Trial) -> None:
     assert (found.value, found.status) == (None, "unscored")
 
 
+@pytest.mark.parametrize("metric", [strict_structure, lenient_structure], ids=lambda metric: metric.name)
 @pytest.mark.parametrize(
     ("switches", "near"),
     [
         ({"mode": "uniqe"}, "unique"),
-        ({"unit": "tag"}, "tags"),
+        ({"count": "tag"}, "tags"),
         ({"spelling": "tags"}, "tag"),
+        ({"spelling": ["tag", "blok"]}, "block"),
     ],
-    ids=["mode", "unit", "spelling"],
+    ids=["mode", "count", "spelling", "spellings"],
 )
-def test_a_mistyped_switch_is_answered_with_the_near_name(switches: dict[str, str], near: str) -> None:
-    with pytest.raises(UnknownNameError, match=f'did you mean "{near}"'):
-        structures_of(
-            trial("<<image1>>", "<<image1>>"), **{"mode": "unique", "unit": "tags", "spelling": "tag"} | switches
-        )
+def test_a_mistyped_switch_is_answered_with_the_near_name(metric: Metric, switches: dict[str, Any], near: str) -> None:
+    with pytest.raises(UsageError, match=near):
+        metric.bind(switches)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.content import Interleaved, Part, text_part
+from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.metrics.structure.part_order import official_order, order_of, part_order
 from mmeval.records import Trial
@@ -79,8 +80,9 @@ def test_without_an_answer_or_an_order_it_is_unscored(scored: Trial) -> None:
     assert score_of(part_order, scored).status == "unscored"
 
 
-def test_an_unknown_reading_leaves_the_trial_unscored_with_the_near_name() -> None:
-    assert 'did you mean "parts"' in score_of(part_order, trial("x", "x"), reading="part").reason
+def test_an_unknown_reading_is_answered_with_the_near_name() -> None:
+    with pytest.raises(UsageError, match=r"must be parts or official_text, not 'part'; did you mean \"parts\""):
+        part_order.bind({"reading": "part"})
 
 
 OFFICIAL = [

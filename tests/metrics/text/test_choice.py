@@ -31,6 +31,13 @@ ANIMALS = {"A": "a cat", "B": "a dog", "C": "a hot dog", "D": "an owl"}
         ("Option A is tempting. Option B is correct.", "B", "stated"),
         ("At first the answer is A. But no: Final answer: B", "B", "stated"),
         ("I choose B", "B", "stated"),
+        ("Answer: B, because it barks", "B", "stated"),
+        ("Answer: B. It barks, A meows", "B", "stated"),
+        ("The answer is B, and A is wrong", "B", "stated"),
+        ("It is not clear, but the answer is B", "B", "stated"),
+        ("That is not hard: the answer is B", "B", "stated"),
+        ("I would not choose A. I choose B", "B", "stated"),
+        ("The answer is not A; it is (B)", "B", "brackets"),
         ("B. It barks", "B", "line"),
         ("Well,\n(B) it barks", "B", "line"),
         ("It barks, hence (B)", "B", "brackets"),
@@ -54,6 +61,22 @@ def test_an_option_is_found_however_it_is_named(answer: str, letter: str, rule: 
         "E",
         "The answer is not given",
         "catalogue",
+        "B or C",
+        "B and D",
+        "B, C",
+        "B/D",
+        "**B** or **C**",
+        "B) and C)",
+        "(B) or (C)",
+        "Answer: B, C",
+        "Answer: B or C.",
+        "The answer is (B) and (C)",
+        "I choose B and C",
+        "I would not choose B",
+        "I would never choose (B).",
+        "I don't want to pick a dog",
+        "The answer is not (B).",
+        "The answer isn't B",
     ],
 )
 def test_an_answer_that_names_no_single_option_is_wrong_and_not_unscored(answer: str) -> None:
@@ -101,8 +124,8 @@ def test_two_options_with_one_text_cannot_be_told_apart() -> None:
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "noise",
-    ["the answer is ", "\n", " \n", "(", "A is ", "option "],
-    ids=["stated", "lines", "blanks", "brackets", "is", "word"],
+    ["the answer is ", "\n", " \n", "(", "A is ", "option ", "not ", "Answer: B, ", "B or ", "not the answer is "],
+    ids=["stated", "lines", "blanks", "brackets", "is", "word", "not", "listed", "or", "not stated"],
 )
 def test_a_very_long_answer_is_read_in_good_time(noise: str) -> None:
     assert find_choice("x" + noise * 50_000 + "\nAnswer: B", ANIMALS).letter == "B"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.metrics.text.hf_evaluate import _picked, hf_evaluate
+from mmeval.metrics.text.hf_evaluate import _checked, _picked, hf_evaluate
 from tests.support.trials import score_of, trial
 
 SCRIPT = """
@@ -55,9 +55,9 @@ def test_a_metric_of_a_local_folder_is_computed_and_an_unreachable_one_unavailab
 
     plain, scaled, open_field, unreachable = scores_in_a_fresh_process(
         tmp_path / "home",
-        {"name": str(folder), "field": "shared"},
-        {"name": str(folder), "field": "shared", "kwargs": {"scale": 10}},
-        {"name": str(folder)},
+        {"name": str(folder), "field": "shared", "trust_remote_code": True},
+        {"name": str(folder), "field": "shared", "kwargs": {"scale": 10}, "trust_remote_code": True},
+        {"name": str(folder), "trust_remote_code": True},
         {"name": "rouge"},
     )
 
@@ -68,13 +68,27 @@ def test_a_metric_of_a_local_folder_is_computed_and_an_unreachable_one_unavailab
     assert "'rouge' cannot be loaded" in unreachable["reason"]
 
 
+def test_without_a_name_it_says_how_to_give_one() -> None:
+    assert "name the metric" in score_of(hf_evaluate, trial("a", "a")).reason
+
+
 @pytest.mark.parametrize(
-    ("switches", "reason"),
-    [({}, "name the metric"), ({"name": "somebody/metric"}, "set trust_remote_code: true")],
-    ids=["no name", "code of somebody"],
+    "name",
+    ["somebody/metric", "./overlap", "/somewhere/overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"],
 )
-def test_what_it_will_not_load_is_said(switches: dict[str, Any], reason: str) -> None:
-    assert reason in score_of(hf_evaluate, trial("a", "a"), **switches).reason
+def test_code_of_somebody_runs_only_with_the_users_consent(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rouge").mkdir()
+    (tmp_path / "rouge/rouge.py").touch()  # which the library would take before its own
+
+    assert f"{name!r} runs code of its owner" in score_of(hf_evaluate, trial("a", "a"), name=name).reason
+
+
+@pytest.mark.parametrize("name", ["rouge", "exact_match", "evaluate-metric/bleu"])
+def test_the_librarys_own_metrics_need_no_consent(name: str) -> None:
+    assert _checked(name, trust_remote_code=False) == name
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mmeval.content import Interleaved
+from mmeval.errors import UsageError
 from mmeval.metrics.text.wer import wer
 from tests.support.trials import score_of, trial
 
@@ -54,4 +55,9 @@ def test_a_reference_without_words_is_undefined_and_not_zero(target: str | list[
 
 
 def test_an_unknown_normaliser_is_answered_with_the_known_ones() -> None:
-    assert "unknown normaliser 'basics'; did you mean" in score_of(wer, trial("a", "a"), normalise="basics").reason
+    with pytest.raises(UsageError, match="must be basic or none, not 'basics'; did you mean"):
+        wer.bind({"normalise": "basics"})
+
+
+def test_a_medium_between_two_words_does_not_make_them_one() -> None:
+    assert score_of(wer, trial("the old<<image1>>man", "the old man")).value == 0

@@ -30,6 +30,7 @@ WALK: dict[str, tuple[Any, str, Any]] = {
     "profile": ("official", "overrides.profile", "official"),
     "metric_args": ('{"m": {"strict": true}}', "overrides.metric_args", {"m": {"strict": True}}),
     "skip_metric": ("m,k", "overrides.skip_metric", ("m", "k")),
+    "trust_remote_code": ("true", "overrides.trust_remote_code", True),
     "predict_only": ("true", "options.predict_only", True),
     "score_workers": ("3", "options.score_workers", 3),
     "reasoning_tags": ("<a>,</a>", "options.reasoning_tags", ("<a>", "</a>")),

@@ -37,7 +37,7 @@ def test_a_metric_shows_version_range_direction_and_needs(capsys: pytest.Capture
     main(["ls", "metrics", "wer"])
 
     version, span, arrow, needs, owner = listed(capsys)["wer"]
-    assert (version, span, arrow, owner) == ("1", "0..∞", "↓", "mmeval")
+    assert (version, span, arrow, owner) == ("2", "0..∞", "↓", "mmeval")
     assert "jiwer" in needs
 
 

@@ -217,6 +217,12 @@ def test_a_line_that_cannot_be_read_is_named_after_the_results_before_it(
         (["wer"], 2, "nothing to score: give FILE..., --answer or --cases"),
         (["wer", "--answer", "x", "--params", "{"], 2, "--params: '{' is no JSON"),
         (["wer", "--answer", "x", "--params", "[]"], 2, "is no JSON object"),
+        (
+            ["wer", "--answer", "x", "--params", '{"normalise": "basik"}'],
+            2,
+            "must be basic or none, not 'basik'",
+        ),
+        (["hf_evaluate", "--answer", "x", "--params", '{"trust_remote_code": true}'], 2, "flag --trust_remote_code"),
         (["wer", "--answer", '[{"type": "text", '], 2, "this list of parts is no JSON"),
         (["wer", "--answer", "x", "--cases", "c.jsonl"], 2, "--answer does not go with --cases"),
         (["wer", "--cases", "gone.jsonl"], 2, "gone.jsonl: no such file of cases"),

@@ -23,10 +23,15 @@ def files_in(folder: Path, *names: str) -> None:
         (["test.jsonl", "train.jsonl"], {}, ["test.jsonl"]),
         (["test-1.jsonl", "test-0.jsonl"], {}, ["test-0.jsonl", "test-1.jsonl"]),
         (["data/test-00000-of-00001.parquet"], {}, ["data/test-00000-of-00001.parquet"]),
+        (
+            ["test-00000-of-00002-ab.parquet", "test-00001-of-00002-cd.parquet"],
+            {},
+            ["test-00000-of-00002-ab.parquet", "test-00001-of-00002-cd.parquet"],
+        ),
         (["test.jsonl", "test.parquet"], {}, ["test.jsonl"]),
         (["a.jsonl", "b.jsonl"], {"data_file": ["b.jsonl", "a.jsonl"]}, ["b.jsonl", "a.jsonl"]),
     ],
-    ids=["by split", "shards in order", "hub layout", "jsonl first", "named"],
+    ids=["by split", "shards in order", "hub layout", "all shards", "jsonl first", "named"],
 )
 def test_the_files_of_a_split_are_found(
     tmp_path: Path, present: list[str], options: dict[str, Any], found: list[str]
@@ -62,6 +67,23 @@ def test_a_split_without_files_is_one_message_with_the_way_out(
 
     with pytest.raises(error, match=message):
         row_files(DataSource("t", tmp_path, **source))
+
+
+@pytest.mark.parametrize(
+    ("present", "missing"),
+    [
+        (["test-00000-of-00003.parquet", "test-00002-of-00003.parquet"], "test-00001-of-00003 missing"),
+        (["test-00001-of-00002-abc.parquet"], "test-00000-of-00002 missing"),
+        (["data/test-2-of-4.jsonl"], "test-0-of-4, test-1-of-4, test-3-of-4 missing"),
+        (["test-00-of-99.jsonl"], "test-10-of-99 and 88 more missing"),
+    ],
+    ids=["in the middle", "with a hash", "all others", "many"],
+)
+def test_a_shard_that_others_announce_must_be_there(tmp_path: Path, present: list[str], missing: str) -> None:
+    files_in(tmp_path, *present)
+
+    with pytest.raises(MissingDataError, match=missing):
+        row_files(DataSource("t", tmp_path))
 
 
 def test_rows_are_read_with_their_line_and_blank_lines_passed_over(tmp_path: Path) -> None:

@@ -92,10 +92,10 @@ def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        pytest.param("{", ":2: the row cannot be read as JSON", id="bad JSON"),
+        pytest.param("{", ":2: row 2 is no JSON", id="bad JSON"),
         pytest.param("[]", ":2: the row is a list", id="list"),
-        pytest.param('{"a": NaN}', ":2: .*NaN is not a JSON value", id="not a number"),
-        pytest.param("[" * 100_000, ":2: the row cannot be read", id="deep"),
+        pytest.param('{"a": NaN}', ":2: .*NaN is no JSON number", id="not a number"),
+        pytest.param("[" * 100_000, ":2: row 2 is no JSON: it is nested too deeply", id="deep"),
         pytest.param("{}", ":2: 'instruction_para' must be a text", id="no prompt"),
         pytest.param('{"instruction_para": "a", "audio_list": ["../../x"]}', ":2: 'audio_list'", id="path as number"),
         pytest.param('{"instruction_para": "a", "audio_list": [-1]}', ":2: 'audio_list'", id="negative number"),
@@ -111,10 +111,10 @@ def test_a_row_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, line: 
 
 
 def test_a_line_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.tasks.mmmg.loader.MAX_LINE_BYTES", 10)
+    monkeypatch.setattr("mmeval.loaders.row_files.MAX_ROW_BYTES", 10)
     write_lines(tmp_path, json.dumps({"instruction_para": "fine"}))
 
-    with pytest.raises(UsageError, match=":1: the line is longer than 10 bytes"):
+    with pytest.raises(UsageError, match=":1: row 1 is longer than"):
         len(dataset(tmp_path))
 
 

@@ -34,13 +34,21 @@ def test_the_three_difficulties_together_hold_every_sample_once() -> None:
     assert sorted(ids) == sorted(sample.id for sample in tasks[0].dataset())
 
 
-def test_the_wanted_kinds_are_those_of_the_gold_answer() -> None:
-    task = shipped("unim_hard")
+@pytest.mark.parametrize("name", TASKS)
+def test_what_is_asked_for_does_not_tell_the_kinds_of_the_gold_answer(name: str) -> None:
+    task = shipped(name)
 
-    wanted = {sample.id: task.wanted(sample) for sample in selected_samples(task)}
+    asked = {task.wanted(sample) for sample in selected_samples(task)}
 
-    assert wanted["natural_science/math/2"] == ("text", "image", "audio")
-    assert wanted["natural_science/programming/1"] == ("text", "code")
+    assert asked == {("text", "image", "audio", "video", "document", "code", "3d")}
+    assert task.partial_output
+
+
+def test_the_kinds_of_the_gold_answer_are_a_label() -> None:
+    labels = {s.id: s.metadata["output_modalities"] for s in selected_samples(shipped("unim_hard"))}
+
+    assert labels["natural_science/math/2"] == ["text", "image", "audio"]
+    assert labels["natural_science/programming/1"] == ["text", "code"]
 
 
 def test_the_prompt_explains_the_tags_and_keeps_the_media_in_place() -> None:

@@ -1,0 +1,77 @@
+"""What came of a run: results over its score sets, the complaints, and the exit code that tells the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
+from mmeval.generation import Tally
+from mmeval.options import RunCounts
+from mmeval.records import Result
+from mmeval.summary import task_results
+from mmeval.taskrun import TaskRun
+
+MAX_REASONS = 10
+"""Reasons for unsupported trials that are told one by one."""
+
+
+def finished_results(runs: Sequence[TaskRun], wanted: Sequence[Callable[[int, int], bool]]) -> list[Result]:
+    """Put the score rows in order and make the numbers of every task, over the trials that are wanted."""
+    results: list[Result] = []
+    for run, chosen in zip(runs, wanted, strict=True):
+        run.records.close()
+        if run.scores is not None:
+            run.scores.finish()
+            results.extend(task_results(run.task, run.scores, chosen))
+    return results
+
+
+def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
+    return {run.task.name: run.scores.folder for run in runs if run.scores is not None}
+
+
+def worst_unscored(results: Iterable[Result]) -> int:
+    """Trials that lack a score by the metric that lacks most, summed over tasks."""
+    worst: dict[str, int] = {}
+    for result in results:
+        if not result.slice:
+            worst[result.task] = max(result.unscored, worst.get(result.task, 0))
+    return sum(worst.values())
+
+
+def exit_code(counts: RunCounts, tolerated: float) -> int:
+    """0, or 3 when more was lost than ``--max_unscored`` (a count, or a share below 1) tolerates, or when not a single
+    trial could be asked."""
+    total = counts.kept + counts.new + counts.failed
+    if counts.unsupported and not total:
+        return EXIT_INCOMPLETE
+    limit = tolerated * total if tolerated < 1 else tolerated
+    return EXIT_INCOMPLETE if counts.failed + counts.unscored > math.floor(limit) else EXIT_OK
+
+
+def unscored_complaints(results: Sequence[Result], folder: Path) -> Iterator[str]:
+    for result in results:
+        if result.unscored and not result.slice:
+            share = f"{result.unscored} of {result.n} unscored by {result.metric}"
+            yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}, mmeval score {folder} tries again"
+
+
+def lost_complaints(tally: Tally) -> Iterator[str]:
+    if tally.failed:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in tally.failed.most_common())
+        yield f"{_trials(tally.failed.total())} failed ({kinds}); the same command asks them again"
+        for kind, message in tally.examples.items():
+            yield f"the first {kind} failure: {message}"
+    for kinds, count in tally.partial.most_common():
+        yield f"{_trials(count)} asked without {kinds}, which the model does not give, and scored on the rest"
+    reasons = tally.unsupported.most_common()
+    for reason, count in reasons[:MAX_REASONS]:
+        yield f"{_trials(count)} not asked: {reason}"
+    if rest := sum(count for _, count in reasons[MAX_REASONS:]):
+        yield f"{_trials(rest)} not asked for {len(reasons) - MAX_REASONS} other reasons; --log_samples lists them"
+
+
+def _trials(count: int) -> str:
+    return f"{count} trial" if count == 1 else f"{count} trials"
