@@ -137,8 +137,8 @@ class Plan:
 
     def _samples(self, position: int, task: Task) -> Iterator[tuple[int, Sample]]:
         dataset = self.dataset(position)
-        named = self._options.samples.get(task.name)
-        left = len(dataset) if named is not None else self._limit(len(dataset))
+        named = set(self._options.samples[task.name]) if task.name in self._options.samples else None
+        left = len(named) if named is not None else self._limit(len(dataset))
         skip = 0 if named is not None else self._options.offset
         if left <= 0:
             return

@@ -71,7 +71,9 @@ def find_choice(answer: str, options: Options) -> Found:
 
 
 _NOT = r"(?:\bnot|\bnever|\bcannot|n['’]t)\b"
-_BETWEEN = r"(?:[^\S\n]+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|right|correct|best|final)\b){0,4}"
+_BETWEEN = (
+    r"(?:[^\S\n]+(?:to|ever|even|really|\w+ly|want|going|have|be|the|an?|my|your|right|correct|best|final)\b){0,4}"
+)
 _REJECTED = re.compile(
     rf"(?:{_NOT}{_BETWEEN}[^\S\n]+(?:answer|choice|option|choose|pick|select)\b"
     rf"|\b(?:answer|choice|option)\b[^.:=\n]{{0,60}}?\bis(?:\s+not\b|n['’]t\b))[^.,;:\n]*?(?=\bbut\b|[.,;:\n]|$)",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from mmeval.cli import values
 from mmeval.cli.values import Reader
+from mmeval.profiles import PROFILES
 
 
 class Flag(NamedTuple):
@@ -106,7 +107,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         "profile", "", _SCORE, values.text, "", "overrides.profile",
         "standard: the published definition, its defects mended; official: the released script to the digit "
-        "(the task's own)", "NAME", choices=("", "standard", "official"),
+        "(the task's own)", "NAME", choices=("", *PROFILES),
     ),
     Flag(
         "metric_args", "", _SCORE, values.switches, {}, "overrides.metric_args",

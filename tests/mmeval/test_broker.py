@@ -174,7 +174,9 @@ def worded(mark: str) -> Toy:
 
 
 @in_loop
-@pytest.mark.parametrize(("lost", "asked"), [("turn 0", 3), ("turn 1", 2), ("turn 2", 1)], ids=["first", "middle", "last"])
+@pytest.mark.parametrize(
+    ("lost", "asked"), [("turn 0", 3), ("turn 1", 2), ("turn 2", 1)], ids=["first", "middle", "last"]
+)
 async def test_what_followed_from_a_lost_answer_is_asked_again_and_no_more(
     tmp_path: Path, lost: str, asked: int
 ) -> None:

@@ -242,7 +242,10 @@ async def test_a_backend_that_leaves_the_process_fails_its_own_calls(tmp_path: P
     async with bench(tmp_path, task(rows=2), Toy(answers=leaving)) as at:
         await at.generate()
 
-    assert (at.generation.tally.failed, at.generation.tally.examples) == ({"internal": 2}, {"internal": "SystemExit: 0"})
+    assert (at.generation.tally.failed, at.generation.tally.examples) == (
+        {"internal": 2},
+        {"internal": "SystemExit: 0"},
+    )
 
 
 @in_loop

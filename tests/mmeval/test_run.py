@@ -3,22 +3,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mmeval.content import PartKind
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, UsageError
+from mmeval.content import Interleaved, PartKind
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, ReplayMismatchError, UsageError
 from mmeval.options import BackendSpec, RunCounts, RunOptions
 from mmeval.outcome import exit_code
+from mmeval.program import ask_one
+from mmeval.protocols import episode
 from mmeval.records import GenerationParams, Sample, user
 from mmeval.roles import BackendDownError, Backends
 from mmeval.run import model_name, run_path
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import (
+    ToyLocal,
     asked_in,
     break_model,
+    damage,
     mend_model,
     picture,
     registered,
@@ -284,6 +289,118 @@ def test_lost_verdicts_are_unscored_and_asked_again(tmp_path: Path) -> None:
     assert (second.exit_code, second.results[0].scored, len(asked_in(tmp_path))) == (EXIT_OK, 3, 3)
 
 
+# --- what is lost ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("lost", "again"), [("#1@", 2), ("#2@", 1)], ids=["middle", "last"])
+def test_a_damaged_line_of_an_episode_costs_it_and_what_followed_from_it(
+    tmp_path: Path, lost: str, again: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    turns = task(rows=2, metrics=("toy_yes",), switches={"word": "anew"}, protocol=three_turns)
+    assert values(run_toy(tmp_path, turns)) == {"toy": 0.0}
+    damage(tmp_path, f"toy/s0/0{lost}")
+    outcome = run_toy(tmp_path, turns, args={"wording": "{} anew"})
+
+    assert (len(asked_in(tmp_path)), values(outcome), outcome.exit_code) == (4 + again, {"toy": 0.5}, EXIT_OK)
+    assert any("is damaged and was left out; what it answered is asked again" in said for said in caplog.messages)
+
+
+def test_an_answer_that_was_lost_is_judged_anew_and_its_neighbours_keep_their_verdicts(tmp_path: Path) -> None:
+    judge = {"judge": BackendSpec("toy", {"log": str(tmp_path / "verdicts")})}
+    run_toy(tmp_path, judged(), roles=judge)
+    damage(tmp_path, "answer 1")
+    outcome = run_toy(tmp_path, judged(), roles=judge, args={"wording": "{} anew"})
+
+    assert (values(outcome), outcome.exit_code) == ({"judged": 1.0}, EXIT_OK)
+    verdicts = [line.split("|")[0] for line in (tmp_path / "verdicts").read_text().splitlines()]
+    assert sorted(verdicts) == ["answer 0 met?", "answer 1 anew met?", "answer 1 met?", "answer 2 met?"]
+
+
+def test_a_lost_verdict_alone_is_asked_again(tmp_path: Path) -> None:
+    judge = {"judge": BackendSpec("toy", {"log": str(tmp_path / "verdicts")})}
+    outcome = run_toy(tmp_path, judged(), roles=judge)
+    damage(tmp_path, "judged/s1/0/score")
+    (outcome.score_sets["judged"] / "scores.jsonl").unlink()
+
+    assert values(run_toy(tmp_path, judged(), roles=judge)) == {"judged": 1.0}
+    assert (len(asked_in(tmp_path)), len((tmp_path / "verdicts").read_text().splitlines())) == (3, 4)
+
+
+def test_a_turn_that_asks_something_else_stops_the_run_when_nothing_is_lost(tmp_path: Path) -> None:
+    def changed(ask: Any) -> Any:
+        yield from ask_one(ask.call((*ask.messages, user("turn 0"))))
+        return (yield from ask_one(ask.call((*ask.messages, user("another turn"))))).require()
+
+    run_toy(tmp_path, task(rows=1, protocol=three_turns))
+    with pytest.raises(ReplayMismatchError, match="step 1 of toy/s0/0 now asks something else"):
+        run_toy(tmp_path, task(rows=1, protocol=changed))
+
+
+# --- what a score is tied to -------------------------------------------------------------------------------------
+
+
+def test_another_answer_under_the_same_question_is_scored_anew(tmp_path: Path) -> None:
+    assert values(run_toy(tmp_path, task(rows=2))) == {"toy": 1.0}
+    damage(tmp_path, "answer 1")
+
+    assert values(run_toy(tmp_path, task(rows=2), args={"wording": "{} anew"})) == {"toy": 0.5}
+
+
+def test_another_choice_of_turns_is_scored_anew_and_nothing_is_asked(tmp_path: Path) -> None:
+    story = Sample("s", (user("question 0"), user("question 1")), (Interleaved.from_text("answer 1"),))
+    for answer, value in (("all", 0.0), ("last", 1.0), ("all", 0.0)):
+        outcome = run_toy(tmp_path, task(rows=[story], protocol=partial(episode, answer=answer)))
+        assert values(outcome) == {"toy": value}
+
+    assert len(asked_in(tmp_path)) == 2
+
+
+def test_other_placeholders_are_read_and_scored_anew_and_nothing_is_asked(tmp_path: Path) -> None:
+    drawn = Sample("s", (user("question"),), (Interleaved.from_text("<<image1>> answer", {"image1": picture()}),))
+    for spelling, value in (("tag", 0.0), ("hash", 1.0), ("tag", 0.0)):
+        made = task(rows=[drawn], metrics=("part_order",))
+        read = replace(made, config={**made.config, "placeholders": [spelling]})
+        outcome = run_toy(tmp_path, read, args={"wording": "#image1# {}"})
+        assert values(outcome) == {"toy": value}
+
+    assert len(asked_in(tmp_path)) == 1
+
+
+# --- what ends a run, and how ------------------------------------------------------------------------------------
+
+
+def test_a_run_in_which_no_trial_could_be_asked_is_incomplete(tmp_path: Path) -> None:
+    outcome = run_toy(tmp_path, replace(task(rows=2), wanted=lambda row: ("audio",)))
+
+    assert (outcome.exit_code, outcome.counts.unsupported, asked_in(tmp_path)) == (EXIT_INCOMPLETE, 2, [])
+    assert outcome.complaints == ("2 trials not asked: the model gives no audio",)
+
+
+def test_a_second_sample_of_the_same_id_stops_the_run_before_it_is_asked(tmp_path: Path) -> None:
+    twins = [sample("twin"), sample("twin", "question 1")]
+    with pytest.raises(UsageError, match="toy: sample 1 has the id 'twin' of an earlier one"):
+        run_toy(tmp_path, task(rows=twins))
+
+    assert asked_in(tmp_path) == ["question 0"]
+
+
+def test_answers_shared_within_a_run_are_new_and_those_of_an_earlier_one_are_kept(tmp_path: Path) -> None:
+    for kept, new in ((0, 4), (4, 0)):
+        counts = run_toy(tmp_path, task("a", 2), task("b", 2)).counts
+        assert (counts.kept, counts.new) == (kept, new)
+
+
+def test_a_batch_may_be_larger_than_the_number_of_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    answer = ToyLocal.generate_batch
+    monkeypatch.setattr(ToyLocal, "generate_batch", lambda self, asked: sizes.append(len(asked)) or answer(self, asked))
+    local = BackendSpec("toy_local", {"max_batch_size": 64})
+    run_toy(tmp_path, task(rows=200), model=local, batch_size=32, max_connections=4)
+
+    assert (max(sizes), sum(sizes)) == (32, 200)
+    assert sizes.count(32) >= 5
+
+
 # --- folders -----------------------------------------------------------------------------------------------------
 
 
@@ -381,6 +498,6 @@ def test_kinds_that_the_model_does_not_give_are_told_in_one_line(tmp_path: Path)
     toy = replace(task(rows=2), wanted=lambda row: kinds, partial_output=True)
 
     assert run_toy(tmp_path, toy).complaints == (
-        "2 trials asked without audio, video, document, code or 3d, which the model does not give, "
+        "2 trials asked without audio, video, document or 3d, which the model does not give, "
         "and scored on the rest",
     )
