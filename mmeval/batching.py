@@ -99,7 +99,7 @@ def answer_batch(backend: BatchBackend, requests: Sequence[Request], deliver: De
         for position, response in backend.generate_batch(requests):
             if open_rows.pop(position, None) is not None:
                 deliver(position, replace(response, latency=response.latency or time.monotonic() - started))
-        error: Exception = RuntimeError("the backend gave no answer for this row")
+        error: Exception | SystemExit = RuntimeError("the backend gave no answer for this row")
     except (Exception, SystemExit) as caught:  # a model may fail in any way; the row records how
         error = caught
     if not open_rows:
@@ -120,7 +120,7 @@ def _at(positions: Sequence[int], deliver: Deliver) -> Deliver:
     return lambda row, response: deliver(positions[row], response)
 
 
-def _out_of_memory(error: Exception) -> bool:
+def _out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or "out of memory" in str(error).lower()
 
 

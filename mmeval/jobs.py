@@ -63,7 +63,8 @@ class Plan:
 
     def _line(self, task: Task, index: int, sample: Sample) -> bytes:
         """The sample as it is recorded, scored and, where it has no media, recognised."""
-        if sample.has_media:
+        has_media = sample.has_media
+        if has_media:
             _keep_loose_media(sample, self._media)
         try:
             line = to_line(sample.to_json())
@@ -71,7 +72,7 @@ class Plan:
             raise UsageError(
                 f"{task.name}: sample {index} ({sample.id!r}) holds what JSON cannot ({error}); mend its loader"
             ) from None
-        if sample.has_media:
+        if has_media:
             return line
         sample.__dict__["digest"] = line_digest(line)  # what the property would find, without writing the line again
         return line

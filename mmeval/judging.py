@@ -21,7 +21,7 @@ class Judging:
         self._broker = broker
         self._room = asyncio.Semaphore(limit)
         self._under_way: set[asyncio.Task[None]] = set()
-        self._failure: Exception | None = None
+        self._failure: Exception | SystemExit | None = None
 
     async def add(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
         """Queue the judged metrics of a trial that has an answer to judge. Raises what concerns the whole run."""

@@ -167,8 +167,9 @@ class Worker:
 _worker: Worker | None = None
 
 
-def _start_worker(plans: Sequence[ScoringPlan]) -> None:
-    global _worker  # noqa: PLW0603  the one thing a worker process is
+def _start_worker(plans: Sequence[ScoringPlan], seconds: float) -> None:
+    global _worker, METRIC_SECONDS  # noqa: PLW0603  what a worker process is, and its limit
+    METRIC_SECONDS = seconds
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
@@ -222,7 +223,9 @@ class Scorer:
 
     def _new_pool(self, workers: int, *, forkable: bool = False) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("fork" if forkable else "spawn")
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(self._plans,))
+        return ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_start_worker, initargs=(self._plans, METRIC_SECONDS)
+        )
 
     async def add(self, position: int, line: bytes) -> None:
         """Queue a trial; waits only when the workers are far behind. Raises what went wrong while delivering rows."""

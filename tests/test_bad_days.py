@@ -9,7 +9,7 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -90,7 +90,7 @@ def test_a_stopped_run_keeps_every_answer_and_continues(number: signal.Signals, 
 def test_a_stopped_episode_continues_in_its_middle(tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", 4)
     with MockServer(latency=0.2) as server:
-        arguments = ["--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "runs"]
+        arguments = ["--tasks", "tale_turns", "--include_path", str(tasks), "--output_path", str(tmp_path / "runs")]
         arguments += [*openai(server, outputs="text+image"), "--max_connections", "3"]
         with started(*arguments, start_new_session=True) as running:
             at_work(server, 4)
@@ -146,7 +146,7 @@ def group_exists(group: int) -> bool:
 def test_a_full_disk_loses_nothing_but_the_answer_that_it_could_not_take(kibibytes: int, tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", 8)
     with MockServer() as server, small_disk(tmp_path / "runs", kibibytes=kibibytes) as disk:
-        arguments = ["--tasks", "tale_turns,tale_first", "--include_path", tasks, "--output_path", disk.path]
+        arguments = ["--tasks", "tale_turns,tale_first", "--include_path", str(tasks), "--output_path", str(disk.path)]
         arguments += [*openai(server, outputs="text+image"), "--max_connections", "1"]
         full = mmeval(*arguments)
         disk.remount("size=64m")
@@ -347,7 +347,7 @@ def test_a_row_that_is_no_json_ends_the_run_after_keeping_what_was_asked(tmp_pat
 # --- media ------------------------------------------------------------------------------------------------------------
 
 
-def looking(tmp_path: Path, media: dict[str, bytes | None], **labels: str) -> list[str]:
+def looking(tmp_path: Path, media: Mapping[str, bytes | None], **labels: str) -> list[str]:
     """A task with one medium in each question; None leaves the file out."""
     kind = labels.get("kind", "image")
     rows = [
@@ -498,7 +498,7 @@ def test_what_can_be_made_again_is_made_again(victim: str, server: MockServer, t
 def test_a_produced_medium_that_was_lost_stops_only_the_episode_that_needs_it(tmp_path: Path) -> None:
     tasks = write_story_tasks(tmp_path / "tasks", 4)
     with MockServer(latency=0.3) as server:
-        arguments = ["--tasks", "tale_turns", "--include_path", tasks, "--output_path", tmp_path / "runs"]
+        arguments = ["--tasks", "tale_turns", "--include_path", str(tasks), "--output_path", str(tmp_path / "runs")]
         arguments += openai(server, outputs="text+image")
         with started(*arguments) as running:
             at_work(server, 8)

@@ -16,6 +16,7 @@ import pytest
 from tests.support.dying import POINTS
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
+from tests.support.toy import damage
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = 16
@@ -120,6 +121,24 @@ def test_an_answer_with_media_survives_a_kill_at_every_step_of_keeping_it(point:
     assert died == -signal.SIGKILL
     assert last.returncode == 0, last.stderr
     assert stats["repeated"] == 0
+
+
+def test_a_line_that_is_damaged_after_a_kill_in_an_episode_is_all_that_is_asked_again(tmp_path: Path) -> None:
+    tasks = write_story_tasks(tmp_path / "tasks", 1)
+    with MockServer() as server:
+        whole = whole_run(command(tasks, server.url, tmp_path / "whole"))
+        answers = kept(tmp_path / "whole")
+        server.state.reset()
+        arguments = command(tasks, server.url, tmp_path / "runs")
+        died = killed_inside(arguments, "line", answers - 1)
+        damage(tmp_path / "runs", "tale_turns/t0/0#1@")
+        left = kept(tmp_path / "runs")
+        last = whole_run(arguments)
+        stats = server.stats()
+    assert (whole.returncode, died, last.returncode) == (0, -signal.SIGKILL, 0), last.stderr
+    assert (left, kept(tmp_path / "runs")) == (answers - 2, answers)
+    assert stats["repeated"] == 1
+    assert scores(tmp_path / "runs") == scores(tmp_path / "whole")
 
 
 def test_every_named_point_exists() -> None:

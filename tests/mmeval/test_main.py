@@ -11,6 +11,9 @@ import pytest
 from mmeval import errors
 from mmeval.__main__ import main
 from mmeval.cli import verbs
+from mmeval.records import Request, Response
+from tests.support.tiny_benchmark import write_benchmark
+from tests.support.toy import Toy, registered
 
 ROOT = Path(__file__).parents[2]
 
@@ -147,3 +150,24 @@ def test_a_message_cannot_steer_the_terminal(
 
     assert main(["ls"]) == 2
     assert capsys.readouterr().err == "error: no such file \\x1b[2J.yaml\n"
+
+
+@pytest.mark.parametrize("code", [0, None, 7, "bye"])
+def test_a_backend_that_leaves_the_process_does_not_choose_the_exit_code(
+    code: int | str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leaves(self: Toy, asked: Request) -> Response:
+        raise SystemExit(code)
+
+    folder = write_benchmark(tmp_path / "tasks", rows=2)
+    words = ["--tasks", str(folder / "tiny.yaml"), "--model", "toy", "--output_path", str(tmp_path / "runs")]
+    monkeypatch.setattr(Toy, "_usual", leaves)
+    with registered(tmp_path / "site", monkeypatch):
+        assert main([*words, "--score_workers", "0"]) == errors.EXIT_INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--help"], 0), (["ls", "--help"], 0), (["run", "--no-such-flag"], 2)], ids=str
+)
+def test_the_parser_ends_a_command_with_its_own_code(words: list[str], code: int) -> None:
+    assert main(words) == code

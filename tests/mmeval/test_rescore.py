@@ -10,11 +10,12 @@ import pytest
 from mmeval import taskindex
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
 from mmeval.options import BackendSpec, RunOutcome
+from mmeval.records import Request, Response
 from mmeval.report.progress import Quiet
 from mmeval.rescore import RescoreOptions, rescore
 from mmeval.task import TaskOverrides
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import asked_in, break_model, registered, run_toy
+from tests.support.toy import Toy, asked_in, asked_text, break_model, registered, reply, run_toy
 
 TASK = """\
 task: asked
@@ -147,3 +148,42 @@ def test_an_unknown_switch_is_refused_before_the_folder_is_touched(tmp_path: Pat
 
     with pytest.raises(UsageError, match="wrod"):
         again(folder, overrides=TaskOverrides(metric_args={"toy_yes": {"wrod": "x"}}))
+
+
+def test_a_run_that_was_stopped_half_way_is_scored_and_called_unfinished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stops(self: Toy, asked: Request) -> Response:
+        if asked_text(asked) == "stop":
+            raise UsageError("no further")
+        return reply(asked_text(asked))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Toy, "_usual", stops)
+        with pytest.raises(UsageError, match="no further"):
+            ran(tmp_path, "yes", "stop", max_connections=1)
+    outcome = again(tmp_path / "runs" / "toy" / "default", roles=JUDGE)
+
+    assert (values(outcome)["asked toy_yes"], outcome.exit_code) == (1.0, EXIT_INCOMPLETE)
+    assert outcome.complaints[0] == (
+        "the run is not finished: these are the 1 trial that it made; its own command makes the rest"
+    )
+    ran(tmp_path, "yes", "stop")
+    assert again(tmp_path / "runs" / "toy" / "default", roles=JUDGE).exit_code == EXIT_OK
+
+
+@pytest.mark.parametrize("file", ["samples", "trials", "scores"])
+def test_a_damaged_record_is_named(tmp_path: Path, file: str, caplog: pytest.LogCaptureFixture) -> None:
+    folder = ran(tmp_path, "yes", "no", roles=JUDGE)
+    (path,) = [path for path in folder.rglob("*.jsonl") if path.relative_to(folder).parts[0] == file]
+    path.write_bytes(b"#" + path.read_bytes()[1:])
+    again(folder, roles=JUDGE)
+
+    assert any(said.startswith(f"{path}: the line at byte 0 is damaged and was left out") for said in caplog.messages)
+
+
+def test_a_judge_that_thinks_aloud_is_understood_as_it_was_in_the_run(tmp_path: Path) -> None:
+    thinking = {"judge": BackendSpec("toy", {"wording": "<think>hm</think>{}"})}
+    found = values(again(ran(tmp_path, "yes", predict_only=True), roles=thinking))
+
+    assert found["asked toy_verdict"] == 1.0

@@ -301,7 +301,7 @@ def test_a_damaged_line_of_an_episode_costs_it_and_what_followed_from_it(
     damage(tmp_path, f"toy/s0/0{lost}")
     outcome = run_toy(tmp_path, turns, args={"wording": "{} anew"})
 
-    assert (len(asked_in(tmp_path)), values(outcome), outcome.exit_code) == (4 + again, {"toy": 0.5}, EXIT_OK)
+    assert (len(asked_in(tmp_path)), values(outcome), outcome.exit_code) == (6 + again, {"toy": 0.5}, EXIT_OK)
     assert any("is damaged and was left out; what it answered is asked again" in said for said in caplog.messages)
 
 
@@ -498,6 +498,5 @@ def test_kinds_that_the_model_does_not_give_are_told_in_one_line(tmp_path: Path)
     toy = replace(task(rows=2), wanted=lambda row: kinds, partial_output=True)
 
     assert run_toy(tmp_path, toy).complaints == (
-        "2 trials asked without audio, video, document or 3d, which the model does not give, "
-        "and scored on the rest",
+        "2 trials asked without audio, video, document or 3d, which the model does not give, and scored on the rest",
     )

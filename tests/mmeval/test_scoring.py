@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,16 @@ import pytest
 from mmeval.content import Interleaved
 from mmeval.lines import from_line, to_line
 from mmeval.records import ErrorInfo, ErrorKind, Exchange, Response, Sample, Trial
-from mmeval.scoring import Scorer, ScoringPlan, trial_from, trial_line
+from mmeval.scoring import Scorer, ScoringPlan, Worker, trial_from, trial_line
 from tests.support.toy import picture, registered, reply, sample
 
 ROOT = Path(__file__).parents[2]
 HANGING = """
 import sys
-from pathlib import Path
 import mmeval.scoring as scoring
 from tests.mmeval.test_scoring import answered, plan, scored
-scoring.METRIC_SECONDS = 0.2
-rows = scored([answered("yes", 0), answered("hang", 1), answered("yes", 2)], plan(), workers=1)
+scoring.METRIC_SECONDS = float(sys.argv[1])
+rows = scored([answered(text, i) for i, text in enumerate(["yes", sys.argv[2], "yes"])], plan(), workers=1)
 print([row["scores"]["toy_yes"].get("reason", "scored") for row in rows])
 """
 
@@ -196,18 +196,39 @@ def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_sco
     assert scores[3]["reason"].startswith("the scoring process died on this answer")
 
 
-def test_a_metric_that_hangs_is_stopped() -> None:
-    # In a process of its own: the limit is read when the workers start.
+@pytest.mark.parametrize(
+    ("answer", "seconds", "reason"),
+    [
+        ("hang", 0.2, "TimeoutError: the metric needed more than 0.2 seconds for one answer"),
+        ("grind", 0.05, "the scoring process died on this answer (out of memory, out of time, or a library crashed)"),
+    ],
+    ids=["in Python", "in native code"],
+)
+def test_a_metric_that_does_not_come_back_costs_one_answer_its_score(answer: str, seconds: float, reason: str) -> None:
+    # In a process of its own: the limit is read when the workers start, and only a single thread is forked.
     path = os.pathsep.join([str(ROOT), *(entry for entry in sys.path if entry.endswith("site"))])
     found = subprocess.run(
-        [sys.executable, "-c", HANGING],
+        [sys.executable, "-c", HANGING, str(seconds), answer],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=True,
     )
-    reason = "TimeoutError: the metric needed more than 0.2 seconds for one answer"
     assert found.stdout.strip() == str(["scored", reason, "scored"])
+
+
+def test_without_workers_a_single_thread_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[int] = set()
+    score = Worker.score
+
+    def noting(self: Worker, batch: Sequence[tuple[int, bytes]]) -> list[bytes]:
+        threads.add(threading.get_ident())
+        return score(self, batch)
+
+    monkeypatch.setattr(Worker, "score", noting)
+    scored([answered("yes", i) for i in range(1000)], plan())
+
+    assert (len(threads), threading.get_ident() in threads) == (1, False)
 
 
 def test_rows_come_soon_although_no_batch_is_full() -> None:

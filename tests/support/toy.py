@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 import os
 import signal
@@ -276,6 +277,8 @@ def toy_yes(trial: Trial, *, word: str = "yes") -> Score:
         os.kill(os.getpid(), signal.SIGKILL)
     if "hang" in text:
         time.sleep(30)
+    if "grind" in text:
+        hashlib.pbkdf2_hmac("sha256", b"never", b"ready", 1 << 30)
     if "exit" in text:
         raise SystemExit("enough")
     if "odd" in text:

@@ -1,7 +1,9 @@
+import json
 from pathlib import Path
 
 import pytest
 
+from mmeval.__main__ import main
 from mmeval.errors import MissingDataError
 from mmeval.task import TaskOverrides
 from mmeval.taskindex import select
@@ -71,3 +73,15 @@ def test_a_folder_without_the_data_is_said_with_the_way_out(tmp_path: Path) -> N
 
     with pytest.raises(MissingDataError, match=r"no UniM records.*--data_dir"):
         task.dataset()
+
+
+def test_the_code_of_an_answer_is_kept_with_the_run(tmp_path: Path) -> None:
+    words = ["--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--score_workers", "0"]
+    assert main([*words, "--output_path", str(tmp_path), "--log_samples"]) == 0
+
+    (file,) = tmp_path.rglob("samples_*.jsonl")
+    answers = [answer for line in file.read_text().splitlines() for answer in json.loads(line)["parts"]]
+    given = [part["text"] for answer in answers for part in answer if part["type"] == "code"]
+    references = [sample.references[0].parts for sample in selected_samples(shipped("unim_hard"))]
+    assert given == [part.text for parts in references for part in parts if part.kind == "code"]
+    assert len(given) == 3
