@@ -221,7 +221,8 @@ class Journal:
             head = from_line(file.readline())
             for row in head["media"]:
                 self.media.put(_received(file.read(row["size"]), row))
-        if head["k"] not in self:
+        place = self._index.get(_hash(head["k"]))
+        if place is None or self._row_at(place)["d"] != head["d"]:  # else its line is there
             self._write_line(head["k"], head["d"], to_line(head["r"]), failed=False, by=head["by"], attempt=0)
 
     # --- reading ---------------------------------------------------------------------------------------------------

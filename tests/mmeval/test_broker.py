@@ -221,8 +221,9 @@ async def test_a_lost_answer_of_an_agent_is_asked_again_with_what_it_asked_after
     for mark in ("old", "new"):
         helper = Toy(answers=lambda asked, mark=mark: reply(f"{mark} of {asked_text(asked)}"))  # type: ignore[misc]
         async with brokered(tmp_path, model=ToyAgent(), helper=helper) as broker:
-            (said, again) = await broker.run(asks("question 1", "question 2"), scope())
+            said, beside = await broker.run(asks("question 1", "question 2"), scope())
             assert said == f"{mark} of better: {mark} of draft: question 1"
+            assert beside == "old of better: old of draft: question 2"
         damage(tmp_path, "question 1")
 
 

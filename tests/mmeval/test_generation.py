@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from mmeval.backend import AnyBackend
 from mmeval.broker import Broker
+from mmeval.content import Interleaved
 from mmeval.generation import Generation
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
@@ -213,15 +214,20 @@ async def test_an_episode_that_was_stopped_half_way_is_open(tmp_path: Path) -> N
             await at.generate()
 
 
-def leaving(*_: object) -> Any:
+def leaving(*_: object) -> NoReturn:
     """A defect of code that is not ours."""
     raise SystemExit(0)
+
+
+def leaving_after_a_call(ask: Ask) -> Program[Interleaved]:
+    yield from ask_one(ask.call())
+    leaving()
 
 
 @in_loop
 @pytest.mark.parametrize(
     "changes",
-    [{"prompt": leaving}, {"protocol": leaving}, {"protocol": lambda ask: iter_then_leave(ask)}],
+    [{"prompt": leaving}, {"protocol": leaving}, {"protocol": leaving_after_a_call}],
     ids=["prompt", "protocol", "protocol under way"],
 )
 async def test_a_task_that_leaves_the_process_fails_its_own_trials(tmp_path: Path, changes: dict[str, Any]) -> None:
@@ -230,11 +236,6 @@ async def test_a_task_that_leaves_the_process_fails_its_own_trials(tmp_path: Pat
             assert at.generation.kept_before(iter(at.jobs)) == {"open": 1}
             await at.generate()
             assert at.generation.tally.examples == {"internal": "SystemExit: 0"}
-
-
-def iter_then_leave(ask: Ask) -> Program[Interleaved]:
-    yield from ask_one(ask.call())
-    leaving()
 
 
 @in_loop

@@ -159,7 +159,7 @@ def test_two_tasks_may_have_the_same_ids() -> None:
 def test_a_sample_that_json_cannot_hold_is_named() -> None:
     made = plan(task(rows=[sample("fine"), sample("odd", labels={1, 2})]))
 
-    with pytest.raises(UsageError, match="toy: sample 1 \\('odd'\\) holds what JSON cannot .*; mend its loader"):
+    with pytest.raises(UsageError, match=r"toy: sample 1 \('odd'\) holds what JSON cannot .*; mend its loader"):
         list(made)
 
 

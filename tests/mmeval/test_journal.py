@@ -169,6 +169,20 @@ def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path,
         assert ("earlier" in journal, list((tmp_path / "journal" / "inbox").iterdir())) == (True, [])
 
 
+@pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "_write_line"])
+def test_a_process_killed_while_it_keeps_an_answer_to_a_changed_question_loses_nothing(
+    tmp_path: Path, step: str
+) -> None:
+    written(tmp_path, k=reply("to the question before"))
+    assert in_process(tmp_path, DYING, step).returncode == -9
+
+    for _ in range(2):
+        with opened(tmp_path) as journal:
+            entry = journal.get("k")
+            assert entry is not None
+            assert (entry.request_digest, entry.response.text) == ("d", "see <image1>")
+
+
 def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path) -> None:
     # A table and plain words look the same; only the name says which, and the record says it from then on.
     table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")

@@ -56,7 +56,7 @@ def test_what_was_written_since_the_last_time_is_pushed_to_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pushed: list[str] = []
-    monkeypatch.setattr(os, "fsync", lambda descriptor: pushed.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    monkeypatch.setattr(os, "fsync", lambda open_: pushed.append(str(Path(f"/proc/self/fd/{open_}").readlink())))
     store = MediaStore(tmp_path)
     first, gone = store.put(Media.from_bytes(b"one")), store.put(Media.from_bytes(b"two"))
     assert gone.path is not None

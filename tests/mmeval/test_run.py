@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from mmeval.options import BackendSpec, RunCounts, RunOptions
 from mmeval.outcome import exit_code
 from mmeval.program import ask_one
 from mmeval.protocols import episode
-from mmeval.records import GenerationParams, Sample, user
+from mmeval.records import GenerationParams, Request, Response, Sample, user
 from mmeval.roles import BackendDownError, Backends
 from mmeval.run import model_name, run_path
 from mmeval.task import Group, GroupMetric, Task
@@ -385,15 +385,20 @@ def test_a_second_sample_of_the_same_id_stops_the_run_before_it_is_asked(tmp_pat
 
 
 def test_answers_shared_within_a_run_are_new_and_those_of_an_earlier_one_are_kept(tmp_path: Path) -> None:
-    for kept, new in ((0, 4), (4, 0)):
-        counts = run_toy(tmp_path, task("a", 2), task("b", 2)).counts
+    for kept, new in ((0, 60), (60, 0)):
+        counts = run_toy(tmp_path, task("a", 30), task("b", 30), max_connections=1).counts
         assert (counts.kept, counts.new) == (kept, new)
 
 
 def test_a_batch_may_be_larger_than_the_number_of_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     answer = ToyLocal.generate_batch
-    monkeypatch.setattr(ToyLocal, "generate_batch", lambda self, asked: sizes.append(len(asked)) or answer(self, asked))
+
+    def noting(self: ToyLocal, asked: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        sizes.append(len(asked))
+        return answer(self, asked)
+
+    monkeypatch.setattr(ToyLocal, "generate_batch", noting)
     local = BackendSpec("toy_local", {"max_batch_size": 64})
     run_toy(tmp_path, task(rows=200), model=local, batch_size=32, max_connections=4)
 

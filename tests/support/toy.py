@@ -160,7 +160,7 @@ def asks(*texts: str, role: str = "model", **params: Any) -> Program[list[str]]:
 
 
 class Toy:
-    """Answers ``question 7`` with ``answer 7`` in a ``wording``, and what ``answers`` says to whatever else it is asked.
+    """Answers ``question 7`` with ``answer 7``, in a ``wording``, or what ``answers`` says to whatever it is asked.
 
     ``asked`` holds the requests it got; ``log`` is a file that gets a line for each. While the file ``broken`` exists,
     requests that contain its first line fail with the kind of error in its second.
