@@ -262,10 +262,23 @@ def _unkept(request: Request, why: str) -> Entry:
 
 
 def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interleaved:
-    """Hidden reasoning that a model wrote into its text, as parts of its own; a quick look when there is none."""
-    if not any(part.kind == "text" and (opening in part.raw or closing in part.raw) for part in output.parts):
+    """Hidden reasoning that a model wrote into its text, as parts of its own; a quick look when there is none.
+
+    Placeholders that the model only thought of stay in its reasoning: the media of the answer belong to the others.
+    """
+    if not any(opening in part.raw or closing in part.raw for part in output.parts):
         return output
+    if _natively_interleaved(output):
+        pieces = [split_reasoning(p.raw, opening, closing) if p.kind == "text" else [p] for p in output.parts]
+        return Interleaved(tuple(part for piece in pieces for part in piece))
     parts: list[Part] = []
-    for part in output.parts:
-        parts.extend(split_reasoning(part.raw, opening, closing) if part.kind == "text" else (part,))
-    return Interleaved(tuple(parts))
+    for piece in split_reasoning(output.raw, opening, closing):
+        parts.extend((piece,) if piece.kind == "reasoning" else Interleaved.from_text(piece.raw).parts)
+    made = {id(medium): medium for medium in output.media()}  # one that two placeholders name is one medium
+    return Interleaved(tuple(parts)).filled(list(made.values()))
+
+
+def _natively_interleaved(output: Interleaved) -> bool:
+    """Whether media stand between words without a placeholder: their place is all that says where they belong."""
+    written = [position for position, part in enumerate(output.parts) if part.raw]
+    return any(part.media is not None and not part.raw for part in output.parts[: written[-1] if written else 0])

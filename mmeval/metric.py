@@ -193,6 +193,10 @@ def metric(
         for switch, default in switches.items():
             if default is inspect.Parameter.empty:
                 raise PluginError(f"the metric {given!r}: the switch {switch!r} needs a default")
+        roles = [p for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
+        optional = [p.name for p in roles if p.default is not p.empty]
+        if optional:
+            raise PluginError(f"the metric {given!r}: write * before its switches ({', '.join(optional)})")
         return Metric(
             name=given,
             function=function,
@@ -202,7 +206,7 @@ def metric(
             source=source,
             needs=tuple(needs),
             outputs=tuple(outputs) or (given,),
-            roles=tuple(p.name for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD),
+            roles=tuple(p.name for p in roles),
             profiles=profiles or {},
             switches=switches,
         )

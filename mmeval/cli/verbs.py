@@ -13,7 +13,7 @@ from types import FrameType
 
 from mmeval.cli.flags import BY_NAME, FLAGS
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.errors import UsageError, did_you_mean
+from mmeval.errors import PluginError, UsageError, did_you_mean
 
 VERBS: dict[str, str] = {
     "run": "ask a model the samples of tasks and score its answers (implied by bare flags)",
@@ -56,7 +56,10 @@ def dispatch(argv: Sequence[str]) -> int:
     if simple:
         _begin_log(args.verbosity)
     with _terminated_as_interrupted():
-        code: int = module.run(args)
+        try:
+            code: int = module.run(args)
+        except SystemExit as stop:  # the command line was read before this: a plugin wants to end the process
+            raise PluginError(f"a plugin tried to end the process with exit code {stop.code}") from stop
     return code
 
 

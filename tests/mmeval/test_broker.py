@@ -470,3 +470,20 @@ async def test_roles_that_share_a_backend_close_it_once(tmp_path: Path) -> None:
         broker.roles["judge"] = broker.roles["model"]
 
     assert shared.closed == 1
+
+
+@in_loop
+async def test_a_placeholder_that_was_only_thought_of_gets_no_medium(tmp_path: Path) -> None:
+    model = Toy(answers=lambda _: reply("<think>I draw <image1></think>Here: <image1>", picture(3)))
+    async with brokered(tmp_path, model=model) as broker:
+        journey = scope()
+        await broker.run(asks("draw"), journey)
+
+    output = journey.exchanges[0].response.output
+    assert output is not None
+    assert [(part.kind, part.media is not None) for part in output.parts] == [
+        ("reasoning", False),
+        ("text", False),
+        ("image", True),
+    ]
+    assert output.text == "Here: <image1>"

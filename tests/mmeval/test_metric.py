@@ -226,3 +226,11 @@ def test_a_metric_is_unavailable_while_a_package_is_missing(needs: tuple[str, ..
 )
 def test_a_metric_is_unavailable_while_the_run_lacks_a_role(roles: frozenset[str], reason: str) -> None:
     assert metric(range=(0, 1), version="1", source="test")(graded).unavailable(roles) == reason
+
+
+def test_a_switch_without_a_star_before_it_is_refused() -> None:
+    def overlap(trial: Trial, lower: bool = True) -> float:
+        return float(lower)
+
+    with pytest.raises(PluginError, match=r"write \* before its switches \(lower\)"):
+        metric(range=(0, 1), version="1", source="here")(overlap)

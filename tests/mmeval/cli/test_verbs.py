@@ -4,7 +4,8 @@ import signal
 import pytest
 
 from mmeval.__main__ import main
-from mmeval.cli.verbs import REFUSED_VERBS, VERBS
+from mmeval.cli.verbs import REFUSED_VERBS, VERBS, dispatch
+from mmeval.errors import PluginError
 from tests.support.log_level import restored_log
 
 
@@ -73,3 +74,12 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
 
     assert capsys.readouterr().err.startswith("interrupted; ")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_plugin_that_ends_the_process_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leave(_args: object) -> int:
+        raise SystemExit(0)
+
+    monkeypatch.setattr("mmeval.cli.ls.run", leave)
+    with pytest.raises(PluginError, match="exit code 0"):
+        dispatch(["ls", "tasks"])
