@@ -26,9 +26,6 @@ from mmeval.taskrun import MODEL, TaskRun
 
 log = logging.getLogger(__name__)
 
-SPARE_LANES = 8
-"""Trials beyond the connections: their prompts are built while every connection is busy."""
-
 
 @dataclass
 class Tally:

@@ -16,7 +16,7 @@ from mmeval import garbage
 from mmeval.broker import Broker
 from mmeval.cache import ResponseCache
 from mmeval.errors import MissingError
-from mmeval.generation import SPARE_LANES, Generation, Tally
+from mmeval.generation import Generation, Tally
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
@@ -168,8 +168,9 @@ class _Session:
 
     def _generate(self, plan: Plan, broker: Broker, scorer: Scorer | None) -> Tally:
         batcher = broker.roles[MODEL].batcher
-        # A local model's next batch is collected while it is at work on one.
-        lanes = max(self._options.max_connections, 2 * batcher.size if batcher is not None else 0) + SPARE_LANES
+        # A lane for each connection: one thread builds prompts and keeps answers, so more lanes would only queue. A
+        # local model's next batch is collected while it is at work on one.
+        lanes = max(self._options.max_connections, 2 * batcher.size if batcher is not None else 0)
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
             before: Counter[Standing] = Counter({"open": plan.total()})
