@@ -167,8 +167,14 @@ class Broker:
         if shared and runtime is not None and runtime.samples is None:
             again = f"/{occurrence}" if occurrence else ""
             return f"{call.role}/{call.request.digest}/{scope.repeat}{again}"
+        if runtime is None:
+            return f"{scope.name}#{path}"
         # Whoever plays the role now never inherits what another one has said.
-        return f"{scope.name}#{path}" if runtime is None else f"{scope.name}#{path}@{runtime.mark}"
+        place = f"{scope.name}#{path}@{runtime.mark}"
+        if runtime.samples is None:
+            return place
+        # An answer from the sample costs nothing: after a change of the sample or the prompt it is made anew.
+        return f"{place}/{scope.sample.digest[:12]}{call.request.digest[:12]}"
 
     async def _fly(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> Entry:
         """Ask, once, however many trials wait for the same answer."""

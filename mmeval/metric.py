@@ -29,6 +29,9 @@ from mmeval.switches import fault_of, hint_of, is_path
 TRUST = "trust_remote_code"
 """The switch of a metric that runs code which is named to it. No file can set it: the user consents, by the flag."""
 
+ROUNDING = 1e-6
+"""How far beyond its range a value may lie: floating point sums of ones are not always one."""
+
 MetricScores = Mapping[str, Score]
 """What one metric says of one trial, by output name: one entry for most, several for a metric with sub-scores."""
 
@@ -158,19 +161,24 @@ class BoundMetric:
         if not isinstance(result, Mapping):
             if len(self.metric.outputs) != 1:
                 raise PluginError(f"the metric {self.name!r} must return a mapping with {list(self.metric.outputs)}")
-            return {self.metric.outputs[0]: _as_score(result)}
+            return {self.metric.outputs[0]: self._checked(result)}
         if set(result) != set(self.metric.outputs):
             raise PluginError(f"the metric {self.name!r} returned {sorted(result)}, not {sorted(self.metric.outputs)}")
-        return {name: _as_score(value) for name, value in result.items()}
+        return {name: self._checked(value) for name, value in result.items()}
 
-
-def _as_score(value: Any) -> Score:
-    score = value if isinstance(value, Score) else Score(value=float(value))
-    if score.status != "scored":
-        return score
-    if score.value is None or not math.isfinite(score.value):
-        return replace(score, value=None, status="unscored", reason=f"the metric gave {score.value}")
-    return score if type(score.value) is float else replace(score, value=float(score.value))
+    def _checked(self, value: Any) -> Score:
+        """A value as a score. One that is no number, or outside the metric's range, is none: bounds and readers rely on
+        the range."""
+        score = value if isinstance(value, Score) else Score(value=float(value))
+        if score.status != "scored":
+            return score
+        low, high = self.metric.range
+        if score.value is None or not math.isfinite(score.value):
+            return replace(score, value=None, status="unscored", reason=f"the metric gave {score.value}")
+        if not low - ROUNDING <= score.value <= high + ROUNDING:
+            reason = f"the metric gave {score.value:g}, outside its range {low:g}..{high:g}"
+            return replace(score, value=None, status="unscored", reason=reason)
+        return score if type(score.value) is float else replace(score, value=float(score.value))
 
 
 def metric(

@@ -53,19 +53,21 @@ def _results(task: Task, name: str, metric: TaskMetric, column: Scores) -> Itera
 
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
-    """The groups' numbers, in the order of the groups. A group may count other groups among its members."""
+    """The groups' numbers, in the order of the groups. A group may count other groups among its members; a task that
+    it reaches twice, directly and through one of them, counts once."""
     by_name = {group.name: group for group in groups}
     whole = {(result.task, result.metric): result for result in results if not result.slice}
 
-    def of(group: Group, metric: str, weight_by_size: bool) -> Result | None:
+    def of(group: Group, metric: str, weight_by_size: bool, counted: set[str]) -> Result | None:
         members: list[Result] = []
-        for name in group.members:
+        for name in sorted(group.members, key=lambda name: name in by_name):  # its own tasks first: they are its own
             if name in by_name:
-                nested = of(by_name[name], metric, weight_by_size)
+                nested = of(by_name[name], metric, weight_by_size, counted)
                 members.extend([] if nested is None else [nested])
-            elif (name, metric) in whole:
+            elif (name, metric) in whole and name not in counted:
+                counted.add(name)
                 members.append(whole[name, metric])
         return combine(group.name, metric, members, weight_by_size=weight_by_size) if members else None
 
-    found = (of(group, m.metric, m.weight_by_size) for group in groups for m in group.metrics)
+    found = (of(group, m.metric, m.weight_by_size, set()) for group in groups for m in group.metrics)
     return [result for result in found if result is not None]

@@ -487,3 +487,14 @@ async def test_a_placeholder_that_was_only_thought_of_gets_no_medium(tmp_path: P
         ("image", True),
     ]
     assert output.text == "Here: <image1>"
+
+
+@in_loop
+async def test_an_answer_from_the_sample_follows_the_sample_and_the_prompt(tmp_path: Path) -> None:
+    first, edited = sample(answer="one"), sample(answer="two")
+    asked = [(first, "question"), (edited, "question"), (edited, "another question")]
+    for given, text in asked:
+        async with brokered(tmp_path, model=ReferenceBackend()) as broker:
+            journey = Scope("toy", given)
+            await broker.run(asks(text), journey)
+            assert [exchange.response.text for exchange in journey.exchanges] == [given.references[0].text]

@@ -234,3 +234,13 @@ def test_a_switch_without_a_star_before_it_is_refused() -> None:
 
     with pytest.raises(PluginError, match=r"write \* before its switches \(lower\)"):
         metric(range=(0, 1), version="1", source="here")(overlap)
+
+
+@pytest.mark.parametrize(("value", "scored"), [(1.0, True), (1.0 + 1e-9, True), (7, False), (-0.5, False)])
+def test_a_value_outside_the_range_is_unscored(value: float, scored: bool) -> None:
+    def given(trial: Trial) -> float:
+        return value
+
+    found = metric(range=(0, 1), version="1", source="test")(given).bind().score(trial("an answer"))["given"]
+    assert (found.status == "scored", found.value is not None) == (scored, scored)
+    assert scored or f"the metric gave {value:g}, outside its range 0..1" in found.reason

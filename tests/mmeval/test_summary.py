@@ -95,3 +95,11 @@ def test_a_weighted_group_weighs_inner_groups_by_their_trials_too() -> None:
 
 def test_a_group_without_any_member_that_has_the_metric_has_no_result() -> None:
     assert group_results([Group("g", "G", ("a",), (GroupMetric("other"),))], [named("a", 1.0)]) == []
+
+
+def test_a_task_that_a_group_reaches_twice_counts_once() -> None:
+    inner = Group("inner", "Inner", ("a", "b"))
+    outer = Group("outer", "Outer", ("inner", "a"), (GroupMetric("m"),))
+
+    (result,) = group_results([outer, inner], [named("a", 1.0), named("b", 0.0)])
+    assert (result.value, result.n, result.scored) == (0.5, 20, 20)
