@@ -134,20 +134,25 @@ def mean(scores: Scores) -> Estimate:
     Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
     there is no standard error.
     """
-    sums: dict[str, list[float]] = {}
+    places: dict[str, int] = {}
+    totals, counts = array("d"), array("q")  # a cluster is often a single sample: its sums should not be objects
     for row in scores:
-        if row.value is not None:
-            entry = sums.setdefault(row.cluster, [0.0, 0.0])
-            entry[0] += row.value
-            entry[1] += 1
-    n = sum(count for _, count in sums.values())
+        if row.value is None:
+            continue
+        place = places.setdefault(row.cluster, len(totals))
+        if place == len(totals):
+            totals.append(0.0)
+            counts.append(0)
+        totals[place] += row.value
+        counts[place] += 1
+    n = sum(counts)
     if not n:
         return Estimate(None)
-    value = math.fsum(total for total, _ in sums.values()) / n
-    clusters = len(sums)
+    value = math.fsum(totals) / n
+    clusters = len(totals)
     if clusters < 2:
         return Estimate(value)
-    spread = math.fsum((total - count * value) ** 2 for total, count in sums.values())
+    spread = math.fsum((total - count * value) ** 2 for total, count in zip(totals, counts, strict=True))
     return Estimate(value, math.sqrt(clusters / (clusters - 1) * spread) / n)
 
 

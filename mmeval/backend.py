@@ -12,6 +12,7 @@ from mmeval.content import PART_KINDS, PartKind
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.program import Program, Role
 from mmeval.records import Request, Response, Sample
+from mmeval.switches import fault_of, hint_of
 
 OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
 """``single``: one kind ever; ``exclusive``: one kind a call; ``parallel``: several kinds in a fixed order;
@@ -150,23 +151,55 @@ AnyBackend = ModelBackend | BatchBackend | ProgramBackend | SampleBackend
 def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     """A backend by its plugin name and arguments.
 
-    Raises UnknownNameError for the name or an argument, UsageError for arguments that are missing.
+    Raises UnknownNameError for the name or an argument, UsageError for arguments that are missing, or of another type
+    than the backend declares.
     """
+    _refuse_foreign(name)
     factory = plugins.load("mmeval.model_backends", name)
     signature = inspect.signature(factory)
+    hints = factory.__init__ if inspect.isclass(factory) else factory
     known = [p.name for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     takes_any = len(known) < len(signature.parameters)
     for arg in args:
         if arg not in known and not takes_any:
-            raise UnknownNameError(f"argument of the backend {name!r}", arg, known, f"It takes: {', '.join(known)}.")
+            raise UnknownNameError(f"argument of the backend {name!r}", arg, known, _taken(known))
     texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
     given = {arg: _text(name, arg, value) if arg in texts else value for arg, value in args.items()}
+    for arg, value in given.items():
+        if fault := fault_of(value, hint_of(hints, arg)):
+            raise UsageError(f"the backend {name!r}: {arg} {fault}")
     try:
         signature.bind(**given)
     except TypeError as error:
         raise UsageError(f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE") from None
     backend: AnyBackend = factory(**given)
     return backend
+
+
+_FOREIGN = frozenset(
+    (
+        "async_openai",
+        "local_chat_completions",
+        "local_completions",
+        "openai_chat",
+        "openai_chat_completions",
+        "openai_compatible",
+        "openai_completions",
+        "sglang",
+        "vllm",
+    )
+)
+"""What other harnesses call a server that speaks the OpenAI interface."""
+
+
+def _refuse_foreign(name: str) -> None:
+    if name.replace("-", "_") in _FOREIGN and name not in plugins.names("mmeval.model_backends"):
+        hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"
+        raise UnknownNameError("model backend", name, (), hint)
+
+
+def _taken(arguments: Sequence[str]) -> str:
+    return f"It takes: {', '.join(arguments)}." if arguments else "It takes no arguments."
 
 
 _TEXT = (str, "str", str | None, "str | None")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -75,6 +75,16 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         input_modalities=cast("tuple[PartKind, ...]", tuple(keys.input_modalities)),
         comparable=given.data != "bundled",
     )
+
+
+def check_metric_names(files: Iterable[TaskFile], overrides: TaskOverrides) -> None:
+    """Raises UnknownNameError for a metric that the command line names and no task has."""
+    known = {metric.metric for file in files for metric in file.keys.metric_list}
+    for flag, names in (("--metric_args", overrides.metric_args), ("--skip_metric", overrides.skip_metric)):
+        for name in names:
+            if name not in known:
+                hint = f"{flag} takes a metric of the chosen tasks: {', '.join(sorted(known)) or 'they have none'}."
+                raise UnknownNameError("metric", name, known, hint)
 
 
 def _faults(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> Iterator[tuple[KeyPath, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
@@ -34,10 +34,15 @@ class Chosen:
     """Which trials of one task belong to this run: the samples that were chosen, times the repeats."""
 
     repeats: int
-    indices: set[int]
+    _marks: bytearray = field(default_factory=bytearray)
+    """One byte a sample of the data set, 1 for those that were chosen."""
+
+    def add(self, index: int) -> None:
+        self._marks.extend(bytes(max(0, index + 1 - len(self._marks))))
+        self._marks[index] = 1
 
     def __call__(self, index: int, repeat: int) -> bool:
-        return repeat < self.repeats and index in self.indices
+        return repeat < self.repeats and index < len(self._marks) and self._marks[index] == 1
 
 
 class Plan:
@@ -45,7 +50,7 @@ class Plan:
 
     def __init__(self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore) -> None:
         self.tasks, self._options, self._media = tasks, options, media
-        self.chosen = [Chosen(task.repeats, set()) for task in tasks]
+        self.chosen = [Chosen(task.repeats) for task in tasks]
         self._datasets: dict[int, Dataset] = {}
         unknown = set(options.samples) - {task.name for task in tasks}
         if unknown:
@@ -55,7 +60,7 @@ class Plan:
         for position, task in enumerate(self.tasks):
             ids: set[int] = set()
             for index, sample in self._samples(position, task):
-                self.chosen[position].indices.add(index)
+                self.chosen[position].add(index)
                 _refuse_twice(ids, task, index, sample)
                 line = self._line(task, index, sample)
                 for repeat in range(task.repeats):

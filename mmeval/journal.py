@@ -131,6 +131,7 @@ class Journal:
         for file in self._readers.values():
             file.close()
         self._readers.clear()
+        self._index.clear()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

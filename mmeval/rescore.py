@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.broker import Broker
-from mmeval.build import build
+from mmeval.build import build, check_metric_names
 from mmeval.errors import EXIT_INCOMPLETE, UsageError
 from mmeval.interrupt import interruptible
 from mmeval.journal import Journal
@@ -29,7 +29,7 @@ from mmeval.scoring import Scorer, trial_line
 from mmeval.storedtrials import stored_exchanges, stored_trial
 from mmeval.summary import group_results
 from mmeval.task import Group, GroupMetric, Selection, TaskOverrides
-from mmeval.taskfile import parse_task
+from mmeval.taskfile import TaskFile, parse_task
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
 from mmeval.taskyaml import Document
 
@@ -63,17 +63,22 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
 
 def stored_selection(record: Mapping[str, Any], overrides: TaskOverrides, roles: frozenset[str]) -> Selection:
     """The tasks and groups of a run as they were when it was made, with other switches where these are given."""
+    files = {name: _stored_file(name, config) for name, config in record["tasks"].items()}
+    check_metric_names(files.values(), overrides)
     tasks = []
-    for name, config in record["tasks"].items():
-        keys = {key: value for key, value in config.items() if key not in ("data", "system_instruction")}
-        file = parse_task(Document(Path(f"run.json#{name}"), keys))
+    for name, file in files.items():
         task = build(file, replace(overrides, data="", data_dir=None), roles=roles)
-        tasks.append(replace(task, comparable=config.get("data") != "bundled"))
+        tasks.append(replace(task, comparable=record["tasks"][name].get("data") != "bundled"))
     groups = []
     for group in record.get("groups", {}).values():
         metrics = tuple(GroupMetric(**metric) for metric in group["metrics"])
         groups.append(Group(**{**group, "members": tuple(group["members"]), "metrics": metrics}))
     return Selection(tuple(tasks), tuple(groups))
+
+
+def _stored_file(name: str, config: Mapping[str, Any]) -> TaskFile:
+    keys = {key: value for key, value in config.items() if key not in ("data", "system_instruction")}
+    return parse_task(Document(Path(f"run.json#{name}"), keys))
 
 
 class _Rescoring:

@@ -120,6 +120,7 @@ class _Session:
                 )
                 stack.callback(self._runs[-1].close)
             tally = self._generate(jobs, self._broker(journal, backends), scorer)
+            journal.close()  # its index is not needed any more, the numbers need room
             folder.finish()
             return self._outcome(jobs, tally, journal.since)
 

@@ -8,7 +8,9 @@ appended to ``rows.jsonl`` as they come and put in the order of the data set in 
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -57,21 +59,24 @@ class ScoreSet:
         self.close()
         if not self._rows.is_file():
             return
-        places: dict[int, list[tuple[Path, int]]] = {}
-        for path in (self._sorted, self._rows):
+        files = [path for path in (self._sorted, self._rows) if path.is_file()]
+        keys, places = array("q"), array("q")  # a few bytes a row, where objects would be hundreds
+        for number, path in enumerate(files):
             for offset, row in read_rows(path):
-                places.setdefault(trial_key(row["i"], row["n"]), []).append((path, offset))
+                keys.append(trial_key(row["i"], row["n"]))
+                places.append(offset << 1 | number)
+        order = sorted(range(len(keys)), key=keys.__getitem__)  # stable: the rows of a trial stay in their order
         temporary = self._sorted.with_name(".scores.jsonl")
-        readers = {path: path.open("rb") for path in (self._sorted, self._rows) if path.is_file()}
+        readers = [path.open("rb") for path in files]
         try:
             with temporary.open("wb") as out:
-                for _, found in sorted(places.items()):
-                    out.write(_merged([_line_at(readers[path], offset) for path, offset in found]))
+                for _, found in groupby(order, key=keys.__getitem__):
+                    out.write(_merged([_line_at(readers[places[i] & 1], places[i] >> 1) for i in found]))
             temporary.replace(self._sorted)
         except OSError as error:
             raise StorageError(f"{self._sorted}: cannot be written ({error.strerror})") from None
         finally:
-            for reader in readers.values():
+            for reader in readers:
                 reader.close()
         self._rows.unlink()
 

@@ -67,13 +67,24 @@ class Chosen:
         if _GLOB.search(name):
             found = [self._add_entry(item, trail) for item in self._index.matching(name)]
         else:
-            found = [self._add_entry(item, trail) for item in self._by_path(name)] if not trail else []
+            found = self._add_path(Path(name)) if not trail else []
         if not found:
             raise unknown()
         return found
 
-    def _by_path(self, name: str) -> list[Entry]:
-        path = Path(name)
+    def _add_path(self, path: Path) -> list[str]:
+        """Add a file or folder; a group in it finds its members beside it, and otherwise in the index."""
+        entries = self._by_path(path)
+        index = self._index
+        if any(entry.is_group for entry in entries):
+            deep = path.is_dir()
+            self._index = index.with_folder(path if deep else path.parent, deep=deep)
+        try:
+            return [self._add_entry(entry, ()) for entry in entries]
+        finally:
+            self._index = index
+
+    def _by_path(self, path: Path) -> list[Entry]:
         if path.is_dir():
             found = self._index.below(path)
             if not found:

@@ -16,6 +16,7 @@ from mmeval.task import TaskOverrides
 from mmeval.taskfile import TaskFile
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class TaskData:
     revision: str = ""
     beside: Path = Path()
     """What a relative ``path`` is relative to."""
+    place: str = ""
+    """The file and line of ``dataset_path``, for whoever has to correct it."""
     bundled: Path | None = None
     """The folder of the bundled samples, when these are to be used."""
     data_dir: Path | None = None
@@ -55,17 +58,26 @@ class TaskData:
         return found
 
     def local(self) -> Path | None:
-        """The local folder that ``dataset_path`` means, or None when it names a data set on the hub."""
+        """The local folder that ``dataset_path`` means, or None when it names a data set on the hub.
+
+        Raises MissingDataError for a folder that is not there, and for what can be neither.
+        """
         if not self.path:
             return self.beside
         folder = self.beside / Path(self.path).expanduser()
         if folder.is_dir():
             return folder
         if is_absolute(self.path) or self.path.startswith((".", "~")):
-            raise MissingDataError(
-                f"task {self.task!r}: there is no folder {folder}; change dataset_path, or give --data_dir FOLDER"
+            raise self._missing(f"there is no folder {folder}; correct it, or give --data_dir FOLDER")
+        if not _HUB_NAME.fullmatch(self.path):
+            raise self._missing(
+                f"there is no folder {self.path!r} beside the file, and it is no data set of the hub either "
+                "(owner/name); correct it, or give --data_dir FOLDER"
             )
         return None
+
+    def _missing(self, reason: str) -> MissingDataError:
+        return MissingDataError(f"{self.place}: dataset_path: {reason}")
 
     def record(self) -> dict[str, Any]:
         """What a record says of the data, without paths of the machine: ``path`` and ``revision`` as the task file has
@@ -97,13 +109,14 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
     bundled = bundled_folder(file) if overrides.data == "bundled" else None
     if overrides.data == "bundled" and bundled is None:
         raise MissingDataError(f"no bundled samples: {file.name}; leave it out, or leave out --data bundled")
-    keys = file.keys
+    keys, place = file.keys, file.document.place(("dataset_path",))
     return TaskData(
         task=file.name,
         loader=loader,
         path=keys.dataset_path,
         revision=keys.revision,
         beside=file.beside("dataset_path") if keys.dataset_path else file.folder,
+        place=f"{place.file}:{place.line}",
         bundled=bundled,
         data_dir=overrides.data_dir,
         name=keys.dataset_name,

@@ -22,7 +22,6 @@ from mmeval.errors import (
     AmbiguousNameError,
     MissingDataError,
     TaskFileError,
-    UnknownNameError,
     UsageError,
 )
 from mmeval.names import split_names
@@ -64,14 +63,25 @@ class _Root:
     owner: str
     rank: int
     """0 for a package; later folders of ``--include_path`` have higher ranks and win."""
+    deep: bool = True
+    """Whether the folders below it belong to it."""
+
+    def files(self) -> Iterator[Path]:
+        return yaml_files(self.folder) if self.deep else iter(sorted(self.folder.glob("*.yaml")))
 
 
 class TaskIndex:
     """What can be named with ``--tasks``. Files are looked at once, in a first pass that reads names alone."""
 
-    def __init__(self, include_path: Sequence[Path] = ()) -> None:
-        self._roots = [*_package_roots(), *_include_roots(include_path)]
+    def __init__(self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None) -> None:
+        self._roots = [*_package_roots(), *_include_roots(include_path)] if roots is None else list(roots)
         self._said: set[str] = set()
+
+    def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
+        """This index with the files of a folder as well, which win as those of ``--include_path`` do; with those of
+        the folders below it if ``deep``."""
+        rank = max((root.rank for root in self._roots), default=0) + 1
+        return TaskIndex(roots=[*self._roots, _Root(folder, "", str(folder), rank, deep)])
 
     @cached_property
     def files(self) -> TaskFiles:
@@ -86,7 +96,7 @@ class TaskIndex:
         claims: dict[str, list[tuple[int, Entry]]] = {}
         seen: set[Path] = set()
         for root in self._roots:
-            files = {file.resolve(): file for file in yaml_files(root.folder)}  # one folder may be registered twice
+            files = {file.resolve(): file for file in root.files()}  # one folder may be registered twice
             for entry in _entries([file for key, file in files.items() if key not in seen], root):
                 claims.setdefault(entry.name, []).append((root.rank, entry))
             seen.update(files)
@@ -211,7 +221,7 @@ def select(
     ``roles`` are the roles that the run has besides the model; metrics that ask others are unavailable.
     Raises UsageError for what cannot be used as asked, MissingDataError where ``--data bundled`` has no samples.
     """
-    from mmeval.build import build
+    from mmeval.build import build, check_metric_names
     from mmeval.taskdata import bundled_folder
 
     given = overrides or TaskOverrides()
@@ -222,19 +232,10 @@ def select(
             raise MissingDataError(
                 f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
             )
-    _check_metric_names(chosen, given)
+    check_metric_names(chosen.tasks.values(), given)
     tasks = [replace(build(file, given, roles=roles), name=name) for name, file in chosen.tasks.items()]
     chosen.check_group_metrics()
     return Selection(tuple(tasks), tuple(chosen.groups.values()))
-
-
-def _check_metric_names(chosen: Chosen, overrides: TaskOverrides) -> None:
-    known = {metric.metric for file in chosen.tasks.values() for metric in file.keys.metric_list}
-    for flag, names in (("--metric_args", overrides.metric_args), ("--skip_metric", overrides.skip_metric)):
-        for name in names:
-            if name not in known:
-                hint = f"{flag} takes a metric of the chosen tasks: {', '.join(sorted(known)) or 'they have none'}."
-                raise UnknownNameError("metric", name, known, hint)
 
 
 def _clash(name: str, rivals: Sequence[Entry]) -> str:

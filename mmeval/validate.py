@@ -186,7 +186,7 @@ class _Data:
             dataset = self.task.dataset()
             length = len(dataset)
         except Exception as error:  # a loader may fail in any way
-            yield self._at(("dataset_path",), "dataset", _told(error))
+            yield self._at(("dataset_path",), "dataset", _told(error).removeprefix(f"{self._data_place}: "))
             return
         for finding in self._all(iter(dataset)):
             self.told[finding.check] += 1
@@ -281,6 +281,11 @@ class _Data:
             self.task.prompt(sample)
         except Exception as error:  # a prompt function may fail in any way
             yield self._at(("prompt",), "prompt", _told(error))
+
+    @property
+    def _data_place(self) -> str:
+        """Where ``dataset_path`` stands; a finding says so itself."""
+        return self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""
 
     def _at(self, path: KeyPath, name: str, message: str) -> Finding:
         path = path if path and path in self.file.document.places else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from mmeval.metric import load_metric
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.placeholders import SPELLINGS
 from mmeval.records import ERROR_KINDS
+from tests.support.doc_examples import Block, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -171,3 +173,17 @@ def test_the_first_result_of_the_read_me_is_that_of_make_demo() -> None:
     recipe = next(line for line in (ROOT / "Makefile").read_text().splitlines() if "-m mmeval " in line)
 
     assert f"$ python {recipe.strip().removeprefix('$(BIN)/python ')}\n" in (ROOT / "README.md").read_text()
+
+
+def projects() -> Iterator[Block]:
+    """The ``pyproject.toml`` of every page that shows one."""
+    return (block for path in PAGES for block in blocks(path) if block.file == "pyproject.toml")
+
+
+@pytest.mark.parametrize("block", list(projects()), ids=lambda block: block.page.name)
+def test_a_project_that_is_shown_can_be_installed_beside_other_folders(block: Block) -> None:
+    project = tomllib.loads(block.text)
+
+    assert project["build-system"]["build-backend"] == "setuptools.build_meta"
+    assert project["tool"]["setuptools"]["packages"]["find"]["include"] == [f"{project['project']['name']}*"]
+    assert any(shown.text == "$ pip install -e .\n" for shown in blocks(block.page) if shown.line > block.line)

@@ -146,3 +146,31 @@ def test_a_text_that_looks_like_a_number_stays_a_text() -> None:
 def test_a_text_whose_spelling_a_number_has_lost_is_refused_with_the_way_to_write_it() -> None:
     with pytest.raises(UsageError, match=r"model is a text and was read as the number 1.234e\+59; write it in quotes"):
         create_backend("toy", {"model": 1234e56})
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "complaint"),
+    [
+        ("toy_local", {"memory": "much"}, "the backend 'toy_local': memory must be a whole number, not 'much'"),
+        ("toy_local", {"memory": True}, "memory must be a whole number, not True"),
+        ("openai", {"model": "m", "timeout": "soon"}, "the backend 'openai': timeout must be a number, not 'soon'"),
+        ("openai", {"model": "m", "send_seed": "yes"}, "send_seed must be true or false, not 'yes'"),
+    ],
+)
+@pytest.mark.usefixtures("_toys")
+def test_an_argument_of_another_type_than_the_backend_declares_is_refused(
+    name: str, args: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        create_backend(name, args)
+
+
+def test_a_backend_without_arguments_says_so() -> None:
+    with pytest.raises(UnknownNameError, match=r"'empty' 'model'\. It takes no arguments\.$"):
+        create_backend("empty", {"model": "x"})
+
+
+@pytest.mark.parametrize("name", ["local-chat-completions", "openai-chat-completions", "vllm"])
+def test_a_name_that_other_harnesses_have_for_a_server_leads_to_the_backend_for_it(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=rf"unknown model backend '{name}'\. .*--model openai"):
+        create_backend(name, {})

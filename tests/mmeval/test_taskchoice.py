@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.errors import TaskFileError
+from mmeval.errors import TaskFileError, UnknownNameError
 from mmeval.taskindex import select
 from tests.support.task_folder import task, write_files
 
@@ -70,3 +70,34 @@ def test_a_group_that_aggregates_a_number_nobody_gives_is_refused(folder: Path) 
     write_files(folder, {"g.yaml": "group: g\ntask: one\naggregate_metric_list:\n  - metric: exact_mach\n"})
     with pytest.raises(TaskFileError, match=r"g.yaml:4: .* no task of the group has 'exact_mach'; did you mean"):
         select(["g"], [folder])
+
+
+@pytest.mark.parametrize("name", ["group.yaml", "."], ids=["file", "folder"])
+def test_a_group_that_is_named_by_path_finds_the_tasks_beside_it(folder: Path, name: str) -> None:
+    selection = select([str(folder / name)])
+
+    assert {task.name for task in selection} >= {"one", "two"}
+    assert ("low", ("one", "two")) in [(group.name, group.members) for group in selection.groups]
+
+
+def test_a_task_beside_a_group_is_meant_before_another_of_its_name(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = write_files(tmp_path / "other", {"one.yaml": task("one", "repeats: 7")})
+
+    selection = select([str(folder / "group.yaml")], [other])
+
+    assert [task.repeats for task in selection] == [1, 2]
+    assert "which overrides" in caplog.text
+
+
+def test_a_group_file_does_not_look_into_folders_below_it(folder: Path) -> None:
+    write_files(folder, {"deep/four.yaml": task("four"), "g.yaml": "group: g\ntask: [four]\n"})
+
+    with pytest.raises(TaskFileError, match="unknown task, group or tag 'four'"):
+        select([str(folder / "g.yaml")])
+
+
+def test_what_lies_beside_a_group_is_no_name_of_its_own(folder: Path) -> None:
+    with pytest.raises(UnknownNameError, match="'three'"):
+        select([str(folder / "group.yaml"), "three"])

@@ -63,7 +63,11 @@ def test_bundled_samples_lie_beside_the_file_and_are_not_comparable(tmp_path: Pa
 @pytest.mark.parametrize(
     ("more", "overrides", "complaint"),
     [
-        ("dataset_path: ./gone", {}, "there is no folder .*gone; change dataset_path, or give --data_dir"),
+        (
+            "dataset_path: ./gone",
+            {},
+            "t.yaml:5: dataset_path: there is no folder .*gone; correct it, or give --data_dir",
+        ),
         ("dataset_path: /gone/away", {}, "there is no folder /gone/away"),
         ("", {"data_dir": Path("/gone")}, "--data_dir /gone: there is no such folder"),
         ("", {"data": "bundled"}, "no bundled samples: t"),
@@ -105,3 +109,13 @@ def test_the_record_says_when_the_bundled_samples_were_used(tmp_path: Path) -> N
     write_rows(tmp_path / "bundled", {"id": "small", "input": "q"})
 
     assert built(tmp_path, "dataset_path: org/name", data="bundled").source()["bundled"] is True
+
+
+@pytest.mark.parametrize("path", ["dat", "some/where/deep", "rows/"])
+def test_a_misspelt_folder_is_told_with_its_place_before_the_hub_is_looked_at(tmp_path: Path, path: str) -> None:
+    made = built(tmp_path, f"dataset_path: {path}")
+
+    with pytest.raises(
+        MissingDataError, match=rf"t\.yaml:5: dataset_path: there is no folder '{path}' beside the file"
+    ):
+        made.dataset()

@@ -107,3 +107,12 @@ def test_a_switch_before_the_folder_is_a_switch(folder: Path) -> None:
 def test_a_folder_without_a_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert score(tmp_path / "nothing") == 2
     assert "holds no run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--skip_metric", "exact_mtch"), ("--metric_args", '{"exact_mtch": {}}')])
+def test_a_metric_that_the_run_has_not_is_refused(
+    words: tuple[str, str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert score(folder, *words) == 2
+
+    assert f"unknown metric 'exact_mtch'; did you mean \"exact_match\"? {words[0]} takes" in capsys.readouterr().err
