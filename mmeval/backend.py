@@ -37,6 +37,8 @@ class Capabilities:
     inputs: Mapping[PartKind, Limit] = field(default_factory=lambda: {"text": ANY, "code": ANY})
     outputs: Mapping[PartKind, Limit] = field(default_factory=lambda: {"text": ANY, "code": ANY})
     output_mode: OutputMode = "single"
+    declarable: frozenset[PartKind] = frozenset()
+    """Kinds that it gives as well when its argument ``outputs`` says so (``outputs=text+audio``)."""
 
     @classmethod
     def of(cls, inputs: Sequence[str], outputs: Sequence[str], mode: OutputMode = "interleaved") -> Capabilities:
@@ -55,7 +57,15 @@ class Capabilities:
         asked = {"text" if kind == "code" else kind for kind in request.wants}  # code travels as text
         if self.output_mode in ("single", "exclusive") and len(asked) > 1:
             gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted")
-        return gaps + self._exceeded(request)
+        return gaps + self._undeclared(request) + self._exceeded(request)
+
+    def _undeclared(self, request: Request) -> list[str]:
+        """What to write where the user alone knows what the model gives."""
+        more = [kind for kind in request.wants if kind not in self.outputs]
+        if not more or not self.declarable.issuperset(more):
+            return []
+        kinds = [kind for kind in self.outputs if kind != "code"] + [kind for kind in more if kind != "code"]
+        return [f"if it does, say so among its arguments: outputs={'+'.join(kinds)}"]
 
     def _plainly_able(self, request: Request) -> bool:
         """The quick look at the usual request: text in, one kind out."""

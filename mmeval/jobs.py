@@ -94,10 +94,17 @@ class Plan:
             if left and task.filter:
                 left = next(self._samples(position, task), None) is not None
             if not left:
-                raise UsageError(
-                    f"{task.name}: no sample is left of the {len(self.dataset(position))} in its data set; "
-                    f"{self._narrowed(task)}"
-                )
+                raise UsageError(f"{task.name}: {self._why_empty(position, task)}")
+
+    def _why_empty(self, position: int, task: Task) -> str:
+        dataset = self.dataset(position)
+        if not len(dataset):
+            return "its data set is empty: there is not a single row in it"
+        why = f"no sample is left of the {len(dataset)} in its data set; {self._narrowed(task)}"
+        unknown = set(task.filter)
+        for sample in dataset if unknown else ():
+            unknown -= set(sample.metadata)
+        return f"{why} (no sample has the label {' or '.join(map(repr, sorted(unknown)))})" if unknown else why
 
     def _narrowed(self, task: Task) -> str:
         options = self._options

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -10,11 +11,12 @@ from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from mmeval.generation import Tally
 from mmeval.options import RunCounts
 from mmeval.records import Result
-from mmeval.summary import task_results
+from mmeval.summary import task_results, unscored_reasons
 from mmeval.taskrun import TaskRun
 
 MAX_REASONS = 10
 """Reasons for unsupported trials that are told one by one."""
+MAX_REASON_CHARS = 200
 
 
 def finished_results(runs: Sequence[TaskRun], wanted: Sequence[Callable[[int, int], bool]]) -> list[Result]:
@@ -51,11 +53,26 @@ def exit_code(counts: RunCounts, tolerated: float) -> int:
     return EXIT_INCOMPLETE if counts.failed + counts.unscored > math.floor(limit) else EXIT_OK
 
 
-def unscored_complaints(results: Sequence[Result], folder: Path) -> Iterator[str]:
+def unscored_complaints(
+    runs: Sequence[TaskRun], wanted: Sequence[Callable[[int, int], bool]], results: Iterable[Result], folder: Path
+) -> Iterator[str]:
+    """Each number that lacks trials, with the most frequent reason; the rows are read again only for these."""
+    of_task = {run.task.name: (run.scores, chosen) for run, chosen in zip(runs, wanted, strict=True)}
     for result in results:
-        if result.unscored and not result.slice:
-            share = f"{result.unscored} of {result.n} unscored by {result.metric}"
+        scores, chosen = of_task[result.task]
+        if result.unscored and not result.slice and scores is not None:
+            why = _most_frequent(unscored_reasons(scores, chosen, result.metric))
+            share = f"{result.unscored} of {result.n} unscored by {result.metric}{why}"
             yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}, mmeval score {folder} tries again"
+
+
+def _most_frequent(reasons: Counter[str]) -> str:
+    if not reasons:
+        return ""
+    ((reason, count),) = reasons.most_common(1)
+    said = " ".join(reason.split())
+    said = said if len(said) <= MAX_REASON_CHARS else said[:MAX_REASON_CHARS] + "..."
+    return f" ({said})" if len(reasons) == 1 else f" ({count} of them: {said})"
 
 
 def lost_complaints(tally: Tally) -> Iterator[str]:

@@ -178,7 +178,8 @@ class _Rescoring:
 
     def _outcome(self, since: str) -> RunOutcome:
         everything: Callable[[int, int], bool] = lambda _index, _repeat: True  # noqa: E731
-        results = finished_results(self._runs, [everything] * len(self._runs))
+        wanted = [everything] * len(self._runs)
+        results = finished_results(self._runs, wanted)
         counts = RunCounts(
             kept=self._trials - self._failed - self._unsupported,
             failed=self._failed,
@@ -202,5 +203,5 @@ class _Rescoring:
             exit_code=EXIT_INCOMPLETE if unfinished else exit_code(counts, self._options.max_unscored),
             rows={name: data["rows"] for name, data in self._record.get("data", {}).items()},
             score_sets=score_folders(self._runs),
-            complaints=(*unfinished, *unscored_complaints(results, self._options.folder)),
+            complaints=(*unfinished, *unscored_complaints(self._runs, wanted, results, self._options.folder)),
         )

@@ -228,7 +228,7 @@ class _Session:
             chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
             rows={name: record["rows"] for name, record in plan.data().items()},
             score_sets=score_folders(self._runs),
-            complaints=(*lost_complaints(tally), *unscored_complaints(results, self._path)),
+            complaints=(*lost_complaints(tally), *unscored_complaints(self._runs, plan.chosen, results, self._path)),
         )
 
 

@@ -145,7 +145,9 @@ def _locked(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise StorageError(f"{file}: cannot be written ({error.strerror}); choose another --output_path") from None
+        raise StorageError(
+            f"the run folder {folder} cannot be written ({error.strerror}); choose another --output_path"
+        ) from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

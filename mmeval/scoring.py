@@ -29,7 +29,7 @@ from mmeval.metric import BoundMetric, load_metric
 from mmeval.records import ErrorInfo, Exchange, Response, Sample, Score, Trial
 
 BATCH = 128
-IDLE_FLUSH = 0.05
+IDLE_FLUSH = 0.1
 """Seconds after which a batch goes although it is not full, so that the first scores come with the first answers."""
 BATCHES_IN_FLIGHT = 8
 METRIC_SECONDS = 300.0

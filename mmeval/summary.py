@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,12 @@ def task_results(task: Task, scores: ScoreSet, wanted: Callable[[int, int], bool
         for name in metric.bound.metric.outputs:
             results.extend(_results(task, name, metric, columns[name]))
     return results
+
+
+def unscored_reasons(scores: ScoreSet, wanted: Callable[[int, int], bool], name: str) -> Counter[str]:
+    """Why the trials that one number lacks have no score."""
+    found = (row["scores"].get(name, {}) for row in scores.rows(wanted) if row["status"] == "ok")
+    return Counter(score["reason"] for score in found if score.get("status") == "unscored" and score.get("reason"))
 
 
 def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> None:

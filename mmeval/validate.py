@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from mmeval import plugins
 from mmeval.build import SampleKinds, build
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.errors import ContentError, MissingError, MmevalError, TaskFileError, UsageError
+from mmeval.errors import ContentError, MissingError, MmevalError, TaskFileError, UsageError, did_you_mean
 from mmeval.media import Media, kind_for
 from mmeval.names import split_names
 from mmeval.records import Sample, Trial
@@ -51,6 +51,7 @@ CHECKS: tuple[Check, ...] = (
     Check("rows", "every row can be read"),
     Check("ids", "no two samples have the same id, and none is empty"),
     Check("modalities", "samples hold only kinds of input_modalities, and say what they want where that is per_sample"),
+    Check("answers", "references hold only kinds of output_modalities (a warning where not)"),
     Check("media", "every medium is there, and its content is of the kind that it is announced as"),
     Check("references", "every metric that asks no role can score an answer to each sample that has no reference"),
     Check("labels", "filter, breakdown, cluster_key and prompt_fields name labels that some sample has"),
@@ -174,7 +175,7 @@ class _Data:
     file: TaskFile
     task: Task
     rows: int | None
-    told: Counter[str] = field(default_factory=Counter)
+    told: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     media: set[Path] = field(default_factory=set)
@@ -189,12 +190,13 @@ class _Data:
             yield self._at(("dataset_path",), "dataset", _told(error).removeprefix(f"{self._data_place}: "))
             return
         for finding in self._all(iter(dataset)):
-            self.told[finding.check] += 1
-            if self.told[finding.check] <= MAX_REPEATED:
+            kind = (finding.check, finding.severity)
+            self.told[kind] += 1
+            if self.told[kind] <= MAX_REPEATED:
                 yield finding
-        for name, count in self.told.items():
+        for (name, severity), count in self.told.items():
             if count > MAX_REPEATED:
-                yield self._at((), name, f"{count - MAX_REPEATED} more findings of this kind")
+                yield self._at((), name, f"{count - MAX_REPEATED} more findings of this kind", severity)
         self.whole = self.whole and (self.rows is None or self.rows >= length)
         if self.whole:
             yield from self._over_all()
@@ -214,6 +216,7 @@ class _Data:
     def _of_sample(self, sample: Sample) -> Iterator[Finding]:
         yield from self._id(sample)
         yield from self._modalities(sample)
+        yield from self._answers(sample)
         yield from self._media(sample)
         self.labels.update(sample.metadata)
         if not self.task.selected(sample):
@@ -225,10 +228,12 @@ class _Data:
             yield from self._prompt(sample)
 
     def _over_all(self) -> Iterator[Finding]:
-        if not self.selected:
-            yield self._at(("filter",), "dataset", "no sample is left" if self.ids else "there are no samples")
-            return
         keys = self.file.keys
+        if not self.selected:
+            unknown = [label for label in keys.filter if label not in self.labels] if self.ids else []
+            lacks = "".join(f"; no sample has the label {x!r}{did_you_mean(x, self.labels)}" for x in unknown)
+            yield self._at(("filter",), "dataset", f"no sample is left{lacks}" if self.ids else "there are no samples")
+            return
         named = [("filter", label) for label in keys.filter] + [("breakdown", label) for label in keys.breakdown]
         named += [("prompt_fields", label) for label in keys.prompt_fields]
         named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
@@ -254,6 +259,18 @@ class _Data:
                 self.task.wanted(sample)
             except UsageError as error:
                 yield self._at(("output_modalities",), "modalities", str(error))
+
+    def _answers(self, sample: Sample) -> Iterator[Finding]:
+        try:
+            wanted = {*self.task.wanted(sample)}
+        except UsageError:
+            return  # told by the check of the modalities
+        if "text" in wanted:
+            wanted.add("code")  # travels as text
+        held = {part.kind for reference in sample.references for part in reference.parts} - {"reasoning"}
+        for kind in sorted(held - wanted):
+            message = f"a reference of sample {sample.id!r} holds {kind}, which output_modalities leaves out"
+            yield self._at(("output_modalities",), "answers", message, "warning")
 
     def _media(self, sample: Sample) -> Iterator[Finding]:
         contents = [message.content for message in sample.input] + list(sample.references)
@@ -287,9 +304,9 @@ class _Data:
         """Where ``dataset_path`` stands; a finding says so itself."""
         return self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""
 
-    def _at(self, path: KeyPath, name: str, message: str) -> Finding:
+    def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
         path = path if path and path in self.file.document.places else ()
-        return _at(self.file, path, name, message)
+        return _at(self.file, path, name, message, severity)
 
 
 def _medium_problem(part: Part, media: Media) -> str:

@@ -63,7 +63,10 @@ def test_a_model_that_can_be_asked_nothing_gets_no_value_and_no_success(server: 
     assert asked(server) == 0
     [row] = results(tmp_path)["mmeval"]["results"][:1]
     assert (row["value"], row["n"], row["unsupported"]) == (None, 24, 24)
-    assert done.warnings == ["24 trials not asked: the model gives no audio; gives one kind a call, text+audio wanted"]
+    assert done.warnings == [
+        "24 trials not asked: the model gives no audio; gives one kind a call, text+audio wanted; "
+        "if it does, say so among its arguments: outputs=text+audio"
+    ]
 
 
 @pytest.mark.parametrize("outputs", ["text", EVERY_KIND], ids=["most is unsupported", "most is asked"])

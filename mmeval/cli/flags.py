@@ -212,7 +212,7 @@ REFUSED: dict[str, str] = {
     "captioner": "write --role captioner=BACKEND,k=v",
     "check_integrity": "run 'mmeval validate TASK' instead",
     "confirm_run_unsafe_code": "no code of a model is run yet",
-    "device": "write --model_args device=...",
+    "device": "no backend runs a model on this machine yet; the server that runs it decides",
     "dry_run": "use --show_config, --write_out or 'mmeval validate TASK'",
     "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored sets what is tolerated",
     "fewshot_as_multiturn": "prompts have no few-shot examples yet",

@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
 
     def _complaint(self, word: str) -> str:
         if not word.startswith("-"):
-            return f"unexpected argument {word!r} ('{self.prog} --help' explains)"
+            return f"unexpected argument {word!r}{self._place_of_words()} ('{self.prog} --help' explains)"
         name = "--" + word.partition("=")[0].lstrip("-").replace("-", "_")
         shown = [
             option
@@ -65,6 +65,13 @@ class Parser(argparse.ArgumentParser):
         return (
             f"unknown flag {word.partition('=')[0]}{did_you_mean(name, shown)} ('{self.prog} --help' lists the flags)"
         )
+
+    def _place_of_words(self) -> str:
+        """Where a verb takes any number of words: argparse takes them in one place alone."""
+        words = [action for action in self._actions if not action.option_strings]
+        if not words or words[-1].nargs != "*":
+            return ""
+        return f"; {words[-1].metavar} comes right after {words[0].metavar}, before any flag"
 
 
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:

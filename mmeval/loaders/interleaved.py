@@ -54,7 +54,9 @@ _OWN_KEYS = frozenset(("id", "input", "references", "reference", "media"))
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """The rows of a split. Raises MissingDataError without row files, UnknownNameError for an unknown option."""
+    """Rows of the documented schema, from JSONL with a folder of media or from parquet.
+
+    Raises MissingDataError without row files, UnknownNameError for an unknown option."""
     for option in source.options:
         if option not in OPTIONS:
             raise UnknownNameError("key of dataset_kwargs", option, OPTIONS)
@@ -180,7 +182,7 @@ def _message(written: Any, reader: ContentReader, where: str) -> Message:
         raise UsageError(f'{where} is no message with "role" and "content"')
     role = written.get("role")
     if role not in _ROLES:
-        raise UnknownNameError(f"role of {where}:", str(role), _ROLES)
+        raise UnknownNameError(f"role of {where}:", str(role), _ROLES, f"The roles are {', '.join(sorted(_ROLES))}.")
     return Message(role, reader.read(written["content"], f"{where}.content"))
 
 

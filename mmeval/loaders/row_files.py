@@ -99,7 +99,7 @@ def _no_rows(folder: Path, split: str) -> str:
     near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
     return (
         f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet{near}. "
-        "Set the split, or dataset_kwargs: {data_file: NAME}"
+        "Set test_split, or dataset_kwargs: {data_file: NAME}"
     )
 
 

@@ -6,12 +6,13 @@ import ipaddress
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from mmeval.backend import Capabilities
+from mmeval.content import PartKind
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 
 OFFICIAL_URL = "https://api.openai.com/v1"
@@ -28,7 +29,7 @@ _INPUTS_OF: dict[str, tuple[str, ...]] = {
     "speech": ("text", "code"),
     "auto": INPUT_KINDS,
 }
-_OUTPUTS_OF: dict[str, tuple[str, ...]] = {
+_OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
     "chat": ("text", "code", "image", "audio"),
     "images": ("image",),
     "speech": ("audio",),
@@ -147,7 +148,7 @@ def capabilities_of(
     default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
     given = kinds_in("outputs", outputs or default, _OUTPUTS_OF[endpoint], f"endpoint={endpoint} gives no other.")
     mode: Literal["single", "interleaved"] = "interleaved" if len(set(given) - {"code"}) > 1 else "single"
-    return Capabilities.of(taken, given, mode)
+    return replace(Capabilities.of(taken, given, mode), declarable=frozenset(_OUTPUTS_OF[endpoint]))
 
 
 def kinds_in(argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = "") -> list[str]:

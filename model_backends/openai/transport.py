@@ -125,7 +125,7 @@ class Transport:
         return bad_reply(f"the reply is larger than {limit} bytes; raise max_reply_bytes if that is meant")
 
     def _lost(self, error: Exception) -> CallError:
-        said = str(error) or type(error).__name__
+        said = str(error).replace(" ssl:default", "") or type(error).__name__  # aiohttp's word for its own default
         if isinstance(error, self._aiohttp.ClientResponseError):
             return bad_reply(f"the server's reply is no sound HTTP ({said})")
         if isinstance(error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError):

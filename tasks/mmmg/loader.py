@@ -107,7 +107,10 @@ class MmmgDataset:
 
 
 def load(source: DataSource) -> MmmgDataset:
-    """One instruction file. Raises UsageError for options that name none, MissingDataError when it is not there."""
+    """The rows of one instruction file of MMMG.
+
+    Raises UsageError for options that name none, MissingDataError when it is not there.
+    """
     name = _file_name(source.options)
     for folder in (source.folder / FOLDER, source.folder):
         file = path_inside(source.folder, str((folder / f"{name}.jsonl").relative_to(source.folder)))

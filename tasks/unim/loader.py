@@ -62,7 +62,10 @@ class UnimDataset:
 
 
 def load(source: DataSource) -> UnimDataset:
-    """The records under a folder. Raises MissingDataError when there are none, UnknownNameError for an option."""
+    """The records of UniM's published layout.
+
+    Raises MissingDataError when there are none, UnknownNameError for an option.
+    """
     for option in source.options:
         raise UnknownNameError("option of the loader 'unim'", option, (), "It takes no dataset_kwargs.")
     records = source.folder / RECORD_FOLDER

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,16 @@ def asked(*wants: PartKind, pictures: int = 0, text: str = "look") -> Request:
 )
 def test_what_is_missing_is_said_kind_by_kind(capabilities: Capabilities, request_: Request, gaps: list[str]) -> None:
     assert capabilities.missing(request_) == gaps
+
+
+def test_a_kind_that_may_be_declared_is_told_with_the_argument_for_it() -> None:
+    capabilities = replace(Capabilities.of(("text",), ("text",), "single"), declarable=frozenset(("text", "audio")))
+
+    assert capabilities.missing(asked("audio")) == [
+        "gives no audio",
+        "if it does, say so among its arguments: outputs=text+audio",
+    ]
+    assert capabilities.missing(asked("video")) == ["gives no video"]
 
 
 @pytest.mark.parametrize(

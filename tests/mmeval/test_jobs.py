@@ -125,9 +125,10 @@ def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(tmp_path: Pat
         ({"offset": 9}, {}, "no sample is left of the 6 in its data set; change --offset 9"),
         ({"samples": {"toy": ()}}, {}, "change --samples []"),
         ({}, {"filter": {"level": "none"}}, "change the filter {'level': 'none'}"),
+        ({}, {"filter": {"levle": "hard"}}, "change the filter {'levle': 'hard'} (no sample has the label 'levle')"),
         ({"offset": 3}, {"filter": {"level": "hard"}}, "change the filter {'level': 'hard'} or --offset 3"),
     ],
-    ids=["offset", "samples", "filter", "filter and offset"],
+    ids=["offset", "samples", "filter", "filter on no label", "filter and offset"],
 )
 def test_a_choice_that_leaves_no_sample_is_refused(options: dict[str, Any], more: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
@@ -139,7 +140,7 @@ def test_a_choice_that_leaves_a_sample_is_good() -> None:
 
 
 def test_a_data_set_without_samples_is_refused() -> None:
-    with pytest.raises(UsageError, match="toy: no sample is left of the 0 in its data set; check its data"):
+    with pytest.raises(UsageError, match="toy: its data set is empty: there is not a single row in it"):
         plan(task(rows=0)).check()
 
 

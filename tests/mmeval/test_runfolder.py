@@ -225,3 +225,11 @@ def test_a_trial_whose_sample_was_not_written_before_a_kill_is_left_out(tmp_path
 def test_nothing_is_written_for_a_task_that_made_no_trial(tmp_path: Path) -> None:
     assert trials(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file")
+    folder = tmp_path / "runs" / "model" / "default"
+
+    with pytest.raises(StorageError, match=rf"the run folder {folder} cannot be written \(.*; choose another --output"):
+        RunFolder(folder)

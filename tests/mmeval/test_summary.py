@@ -8,7 +8,7 @@ from typing import Any
 
 from mmeval.records import Result
 from mmeval.scoreset import ScoreSet
-from mmeval.summary import group_results, task_results
+from mmeval.summary import group_results, task_results, unscored_reasons
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import task
 
@@ -103,3 +103,13 @@ def test_a_task_that_a_group_reaches_twice_counts_once() -> None:
 
     (result,) = group_results([outer, inner], [named("a", 1.0), named("b", 0.0)])
     assert (result.value, result.n, result.scored) == (0.5, 20, 20)
+
+
+def test_the_reasons_of_what_is_unscored_are_counted_over_the_wanted_trials(tmp_path: Path) -> None:
+    scores = ScoreSet(tmp_path, "toy", {"outputs": ["exact_match"]})
+    for at, reason in enumerate(["boom", "boom", "bang", "", "boom"]):
+        score = {"value": None, "status": "unscored", "reason": reason} if reason else {"value": 1, "status": "scored"}
+        scores.add(json.dumps({**row(at), "scores": {"exact_match": score}}).encode() + b"\n")
+    scores.finish()
+
+    assert unscored_reasons(scores, lambda index, _: index < 4, "exact_match") == {"boom": 2, "bang": 1}

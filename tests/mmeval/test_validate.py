@@ -168,3 +168,27 @@ def test_a_finding_reads_as_file_line_severity_message_check() -> None:
 def test_every_check_has_its_own_short_name_and_one_line() -> None:
     assert len({name for name, _ in CHECKS}) == len(CHECKS)
     assert all(name.isidentifier() and "\n" not in description for name, description in CHECKS)
+
+
+def test_a_reference_that_holds_more_than_is_asked_for_is_a_warning(tmp_path: Path) -> None:
+    rows = [{"id": str(i), "input": "q", "reference": "a <<image1>>"} for i in range(MAX_REPEATED + 1)]
+
+    found = findings(tmp_path, "output_modalities: [text]", *rows)
+
+    assert {(one.check, one.severity, one.line) for one in found[:-1]} == {("answers", "warning", 6)}
+    assert found[0].message.endswith("a reference of sample '0' holds image, which output_modalities leaves out")
+    assert (found[-1].severity, found[-1].message) == ("warning", "task 't': 1 more findings of this kind")
+
+
+def test_a_filter_on_a_label_that_nobody_has_is_said(tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, "filter: {levle: easy}")
+
+    assert "no sample is left; no sample has the label 'levle'; did you mean \"level\"?" in found.message
+
+
+def test_a_misspelt_folder_is_told_once_with_its_place(tmp_path: Path) -> None:
+    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rwos")})
+
+    (found,) = check(["t"], [tmp_path])
+
+    assert str(found).startswith(f"{tmp_path / 't.yaml'}:5: error: task 't': dataset_path: there is no folder 'rwos'")

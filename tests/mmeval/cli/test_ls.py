@@ -29,6 +29,13 @@ def test_plugins_are_listed_by_kind(what: str, name: str, capsys: pytest.Capture
     assert name in listed(capsys)
 
 
+def test_what_a_plugin_is_for_is_listed_without_its_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in ("loaders", "backends", "protocols", "aggregators"):
+        main(["ls", kind])
+
+    assert "Raises" not in capsys.readouterr().out
+
+
 def test_every_kind_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 9
 

@@ -226,6 +226,11 @@ def test_a_line_that_cannot_be_read_is_named_after_the_results_before_it(
         (["wer", "--answer", '[{"type": "text", '], 2, "this list of parts is no JSON"),
         (["wer", "--answer", "x", "--cases", "c.jsonl"], 2, "--answer does not go with --cases"),
         (["wer", "--cases", "gone.jsonl"], 2, "gone.jsonl: no such file of cases"),
+        (
+            ["wer", "--answer", "x", "a.wav"],
+            2,
+            "unexpected argument 'a.wav'; FILE comes right after NAME, before any flag",
+        ),
         (["wer", "gone.wav"], 4, "gone.wav: no such media file"),
         (["judged", "--answer", "x"], 2, "asks judge, so it needs a run"),
         (["needy", "--answer", "x"], 4, 'pip install "mmeval[audio]"'),

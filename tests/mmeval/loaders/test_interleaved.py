@@ -112,6 +112,7 @@ def test_nothing_is_read_beyond_the_rows_that_are_asked_for(tmp_path: Path) -> N
         ({"input": "x", "media": {"image1": "img/gone.png"}}, 'media image1 "img/gone.png" is missing'),
         ({"references": ["a"]}, '"input" is missing'),
         ({"input": [{"role": "usr", "content": "x"}]}, 'did you mean "user"'),
+        ({"input": [{"role": "tool", "content": "x"}]}, r"'tool'. The roles are assistant, system, user\.$"),
         ({"input": [{"role": "user"}]}, r'input\[0\] is no message'),
         ({"input": "x", "references": "a"}, 'write "reference" for a single one'),
         ({"input": "x", "references": ["a"], "reference": "a"}, "keep one of them"),

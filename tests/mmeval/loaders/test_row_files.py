@@ -51,7 +51,7 @@ def test_a_dataset_name_is_a_sub_folder(tmp_path: Path) -> None:
     ("source", "error", "message"),
     [
         ({"split": "tset"}, MissingDataError, 'did you mean "test"'),
-        ({"split": "*"}, MissingDataError, "there is test"),
+        ({"split": "*"}, MissingDataError, r"there is test\).*Set test_split, or"),
         ({"name": "absent"}, MissingDataError, "there is no such data folder"),
         ({"name": "../up"}, UsageError, "leads out of"),
         ({"options": {"data_file": "absent.jsonl"}}, MissingDataError, "no such data file"),

@@ -52,7 +52,7 @@ def test_a_refused_connection_is_a_connection_error_that_names_the_host() -> Non
     with ScriptedServer(Scripted()) as server:
         url = server.url
     error = failure(url)
-    assert (error.kind, "127.0.0.1" in error.message) == ("connection", True)
+    assert (error.kind, "127.0.0.1" in error.message, "ssl" in error.message) == ("connection", True, False)
 
 
 def test_a_connection_closed_before_any_answer_is_a_connection_error() -> None:
