@@ -216,12 +216,12 @@ class _Data:
     def _of_sample(self, sample: Sample) -> Iterator[Finding]:
         yield from self._id(sample)
         yield from self._modalities(sample)
-        yield from self._answers(sample)
         yield from self._media(sample)
         self.labels.update(sample.metadata)
         if not self.task.selected(sample):
             return
         self.selected += 1
+        yield from self._answers(sample)
         if not sample.references:
             yield from self._references(sample)
         if self.selected <= PROMPTED_ROWS:

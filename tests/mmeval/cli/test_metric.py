@@ -20,7 +20,7 @@ MODULE = """
 from mmeval.metric import metric
 from mmeval.records import Score
 
-@metric(range=(0, 1), version="1", source="a test", outputs=("words", "media"))
+@metric(range=(0, 99), version="1", source="a test", outputs=("words", "media"))
 def sizes(trial, *, fail=False):
     media = Score.unscored("asked to fail") if fail else len(trial.output.media())
     return {"words": len(trial.output.words.split()), "media": media}
