@@ -36,12 +36,19 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 @cache
-def _registered(group: Group) -> dict[str, tuple[EntryPoint, ...]]:
-    """Every claim to a name; the same claim seen twice (an egg-info beside an installation) counts once."""
-    claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
-    for entry in entry_points(group=group):
-        claims.setdefault(entry.name, {})[(distribution_of(entry), entry.value)] = entry
-    return {name: tuple(entries.values()) for name, entries in sorted(claims.items())}
+def _registered() -> dict[str, dict[str, tuple[EntryPoint, ...]]]:
+    """Every claim to a name, by group; the same claim seen twice (an egg-info beside an installation) counts once.
+
+    All groups at once: the metadata of every installed distribution are read for it, which takes most of the time.
+    """
+    found = entry_points()
+    registered = {}
+    for group in GROUPS:
+        claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
+        for entry in found.select(group=group):
+            claims.setdefault(entry.name, {})[(distribution_of(entry), entry.value)] = entry
+        registered[group] = {name: tuple(entries.values()) for name, entries in sorted(claims.items())}
+    return registered
 
 
 def distribution_of(entry: EntryPoint) -> str:
@@ -52,12 +59,12 @@ def distribution_of(entry: EntryPoint) -> str:
 
 def names(group: Group) -> list[str]:
     """All registered names of a group, without loading any of them."""
-    return list(_registered(group))
+    return list(_registered()[group])
 
 
 def entries(group: Group) -> list[EntryPoint]:
     """All entry points of a group, those with clashing names included."""
-    return [entry for found in _registered(group).values() for entry in found]
+    return [entry for found in _registered()[group].values() for entry in found]
 
 
 def load(group: Group, name: str) -> Any:
@@ -79,7 +86,7 @@ def load(group: Group, name: str) -> Any:
 
 
 def _find(group: Group, name: str) -> EntryPoint:
-    registered = _registered(group)
+    registered = _registered()[group]
     owner, _, short = name.rpartition("/")
     found = registered.get(short, ())
     if owner:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from mmeval.content import Interleaved
@@ -73,9 +74,13 @@ def _items(content: Interleaved, unit: Unit, spellings: tuple[str, ...]) -> Iter
 
 
 def _tags(content: Interleaved, spellings: tuple[str, ...]) -> Iterator[Item]:
-    for tag in find(content.text, spellings):
-        if tag.kind != "text":
-            yield Item(tag.kind, f"@{tag.start}" if tag.index is None else str(tag.index))
+    return iter(_tags_in(content.text, spellings))
+
+
+@lru_cache(maxsize=8)  # several metrics count the same answer one after the other
+def _tags_in(text: str, spellings: tuple[str, ...]) -> tuple[Item, ...]:
+    tags = (tag for tag in find(text, spellings) if tag.kind != "text")
+    return tuple(Item(tag.kind, f"@{tag.start}" if tag.index is None else str(tag.index)) for tag in tags)
 
 
 def _parts(content: Interleaved, *, with_dangling: bool) -> Iterator[Item]:
