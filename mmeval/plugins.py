@@ -36,13 +36,13 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 @cache
-def _registered() -> dict[str, dict[str, tuple[EntryPoint, ...]]]:
+def _registered() -> dict[Group, dict[str, tuple[EntryPoint, ...]]]:
     """Every claim to a name, by group; the same claim seen twice (an egg-info beside an installation) counts once.
 
     All groups at once: the metadata of every installed distribution are read for it, which takes most of the time.
     """
     found = entry_points()
-    registered = {}
+    registered: dict[Group, dict[str, tuple[EntryPoint, ...]]] = {}
     for group in GROUPS:
         claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
         for entry in found.select(group=group):

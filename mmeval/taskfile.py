@@ -98,7 +98,7 @@ def _check_requirement(document: Document) -> None:
     except ValueError as error:
         raise document.error(("requires_mmeval",), str(error)) from None
     if not met:
-        message = f'this task needs mmeval {wanted}, installed is {__version__}; install such a version'
+        message = f"this task needs mmeval {wanted}, installed is {__version__}; install such a version"
         place = document.place(("requires_mmeval",))
         raise RequirementError(message, file=place.file, line=place.line)
 

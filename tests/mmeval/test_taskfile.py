@@ -94,7 +94,9 @@ def test_a_version_is_kept_as_it_is_written(written: str, version: str) -> None:
 
 
 def test_a_file_for_a_newer_mmeval_says_so_instead_of_blaming_its_keys() -> None:
-    with pytest.raises(RequirementError, match=r"t\.yaml:2: .* needs mmeval >=99, installed is .* install such a version"):
+    with pytest.raises(
+        RequirementError, match=r"t\.yaml:2: .* needs mmeval >=99, installed is .* install such a version"
+    ):
         parse_task(parse_document("task: a\nrequires_mmeval: '>=99'\nkey_of_the_future: 1", FILE))
 
 
