@@ -6,9 +6,9 @@
 Both programs are whole processes against the mock server at 50 ms, run in turns; a ratio is the median of the paired
 runs. The rate is that of the requests as the server sees them, from the first request to the last answer; CPU and the
 time of the first samples are those of whole processes, start, imports and tables included. mmeval journals every answer
-and scores it with two metrics meanwhile. The ratio of whole processes stands beside the rate: it is the stricter reading
-of the same goal. Memory is the proportional set size (shared pages counted once) of all its processes together. Exit
-code 1 when a figure misses its goal.
+and scores it with two metrics meanwhile. The ratio of whole processes stands beside the rate: it is the stricter
+reading of the same goal. Memory is the proportional set size (shared pages counted once) of all its processes together.
+Exit code 1 when a figure misses its goal.
 """
 
 from __future__ import annotations
