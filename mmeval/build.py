@@ -16,15 +16,7 @@ from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.metric import TRUST, BoundMetric, Metric, load_metric
 from mmeval.profiles import PROFILES
 from mmeval.program import Program
-from mmeval.prompt import (
-    FunctionPrompt,
-    InstructedPrompt,
-    Prompt,
-    PromptError,
-    TemplatePrompt,
-    check_template,
-    plain_prompt,
-)
+from mmeval.prompt import FunctionPrompt, InstructedPrompt, Prompt, PromptError, plain_prompt
 from mmeval.protocols import Ask
 from mmeval.records import GenerationParams, Sample
 from mmeval.task import Task, TaskMetric, TaskOverrides
@@ -165,6 +157,8 @@ def _own_prompt(file: TaskFile) -> Prompt:
         function = _plugin(partial(plugins.load, "mmeval.prompts"), keys.function, ("prompt", "function"))
         _check_options(function, keys.options, ("prompt",))
         return FunctionPrompt(keys.function, function, keys.options)
+    from mmeval.template import TemplatePrompt, check_template  # most tasks have none, and Jinja is slow to import
+
     fields = tuple(file.keys.prompt_fields)
     for role, source in (("system", keys.system), ("user", keys.user)):
         try:

@@ -12,8 +12,10 @@ the run's CPU, to find nothing."""
 
 
 def settle() -> None:
-    """Leave what is there alone (the imported program, loaded tasks) and look through what is new less often."""
-    gc.collect()
+    """Leave what is there alone (the imported program, loaded tasks) and look through what is new less often.
+
+    Nothing is collected before: to look for the little that is garbage already takes as long as a hundred samples.
+    """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
 

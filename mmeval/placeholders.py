@@ -123,21 +123,21 @@ def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
     for name in spellings:
         if name not in SPELLINGS:
             raise UnknownNameError("placeholder spelling", name, SPELLINGS)
-    return re.compile("|".join(SPELLINGS[name].pattern for name in spellings))
+    return re.compile("|".join(SPELLINGS[name].pattern for name in dict.fromkeys(spellings)))
 
 
 def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Tag]:
     """The placeholders of a text, in order, without overlaps; where two spellings fit, the earlier named one wins."""
     if not spellings or ("<" not in text and "#" not in text):
         return
-    for match in _compiled(tuple(dict.fromkeys(spellings))).finditer(text):
+    for match in _compiled(tuple(spellings)).finditer(text):
         tag = _tag(match)
         if tag is not None:
             yield tag
 
 
 def _tag(match: re.Match[str]) -> Tag | None:
-    spelling = next(name for name in SPELLINGS if match.re.groupindex.get(name) and match[name] is not None)
+    spelling = (match.lastgroup or "").removesuffix("_i")  # a spelling's groups are its name and its number, last
     if spelling == "pair":
         return Tag("image", None, match[0], match.start(), match.end(), spelling)
     number = match[f"{spelling}_i"]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any, Literal, get_args
 
 from mmeval.errors import AmbiguousNameError, MissingError, PluginError, UnknownNameError
@@ -53,8 +53,13 @@ def _registered() -> dict[Group, dict[str, tuple[EntryPoint, ...]]]:
 
 def distribution_of(entry: EntryPoint) -> str:
     """The distribution that registers an entry point, normalised as the package index does."""
-    name = entry.dist.name if entry.dist is not None else "unknown"
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return "unknown" if entry.dist is None else _name_of(entry.dist)
+
+
+@cache
+def _name_of(distribution: Distribution) -> str:
+    """Reads its metadata, which takes a while for each of dozens of entry points."""
+    return re.sub(r"[-_.]+", "-", distribution.name).lower()
 
 
 def names(group: Group) -> list[str]:

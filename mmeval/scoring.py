@@ -28,9 +28,13 @@ from mmeval.lines import from_line, to_line
 from mmeval.metric import BoundMetric, load_metric
 from mmeval.records import ErrorInfo, Exchange, Response, Sample, Score, Trial
 
-BATCH = 128
-IDLE_FLUSH = 0.1
-"""Seconds after which a batch goes although it is not full, so that the first scores come with the first answers."""
+FIRST_BATCH, LARGEST_BATCH = 16, 512
+LARGEST_BATCH_BYTES = 2**20
+BATCH_SECONDS = 0.2
+"""A batch holds as many trials as keep a process busy for about this long: few handovers where a metric is quick, work
+for every process where it is slow."""
+IDLE_FLUSH = 0.5
+"""Seconds after which a batch goes although it is not full."""
 BATCHES_IN_FLIGHT = 8
 METRIC_SECONDS = 300.0
 """A metric that needs longer for one trial leaves it unscored."""
@@ -150,9 +154,11 @@ class Worker:
         self._plans = plans
         self._metrics: dict[int, list[BoundMetric]] = {}
 
-    def score(self, batch: Sequence[tuple[int, bytes]]) -> list[bytes]:
-        """Rows for trials given as (position of the plan, line)."""
-        return [self._score_one(position, line) for position, line in batch]
+    def score(self, batch: Sequence[tuple[int, bytes]]) -> tuple[list[bytes], float]:
+        """Rows for trials given as (position of the plan, line), and the seconds that they took."""
+        started = time.perf_counter()
+        rows = [self._score_one(position, line) for position, line in batch]
+        return rows, time.perf_counter() - started
 
     def _score_one(self, position: int, line: bytes) -> bytes:
         plan, row = self._plans[position], from_line(line)
@@ -184,7 +190,7 @@ def _die_with(parent: int) -> None:
     os._exit(1)
 
 
-def _score_in_worker(batch: Sequence[tuple[int, bytes]]) -> list[bytes]:
+def _score_in_worker(batch: Sequence[tuple[int, bytes]]) -> tuple[list[bytes], float]:
     assert _worker is not None
     return _worker.score(batch)
 
@@ -206,6 +212,8 @@ class Scorer:
         self._local = Worker(plans)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="mmeval-score")  # metrics need not be thread-safe
         self._waiting: list[tuple[int, bytes]] = []
+        self._waiting_bytes = 0
+        self._batch_size = FIRST_BATCH
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(BATCHES_IN_FLIGHT)
@@ -232,7 +240,8 @@ class Scorer:
         if self._failure is not None:
             raise self._failure
         self._waiting.append((position, line))
-        if len(self._waiting) >= BATCH:
+        self._waiting_bytes += len(line)
+        if len(self._waiting) >= self._batch_size or self._waiting_bytes >= LARGEST_BATCH_BYTES:
             await self._flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(IDLE_FLUSH, self._flush_idle)
@@ -270,17 +279,18 @@ class Scorer:
             self._timer = None
         if not self._waiting:
             return
-        batch, self._waiting = self._waiting, []
+        batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
         await self._room.acquire()
         task = asyncio.get_running_loop().create_task(self._score(batch))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _score(self, batch: list[tuple[int, bytes]]) -> None:
+        self._under_way += 1
         try:
-            self._under_way += 1
-            rows = await self._rows(batch)
-            self._under_way -= 1
+            rows, seconds = await self._rows(batch)
+            self._under_way -= 1  # not where this is cancelled: then the process is still at work
+            self._batch_size = max(1, min(LARGEST_BATCH, int(BATCH_SECONDS * len(batch) / max(seconds, 1e-6))))
             for position in {position for position, _ in batch}:
                 mine = [row for (p, _), row in zip(batch, rows, strict=True) if p == position]
                 self._deliver(position, b"".join(mine))
@@ -291,7 +301,7 @@ class Scorer:
         finally:
             self._room.release()
 
-    async def _rows(self, batch: list[tuple[int, bytes]]) -> list[bytes]:
+    async def _rows(self, batch: list[tuple[int, bytes]]) -> tuple[list[bytes], float]:
         loop = asyncio.get_running_loop()
         pool = self._pool
         if pool is None:
@@ -304,7 +314,7 @@ class Scorer:
             async with self._alone:
                 return await self._rows_apart(batch)
 
-    async def _rows_apart(self, batch: list[tuple[int, bytes]]) -> list[bytes]:
+    async def _rows_apart(self, batch: list[tuple[int, bytes]]) -> tuple[list[bytes], float]:
         """Score a batch whose process died in a process of its own, and in halves when that dies too: the one trial
         that kills even its own process is to blame and is unscored."""
         pool = self._new_pool(1)
@@ -312,11 +322,12 @@ class Scorer:
             return await asyncio.get_running_loop().run_in_executor(pool, _score_in_worker, batch)
         except BrokenProcessPool:
             if len(batch) == 1:
-                return [self._blamed(batch[0])]
+                return [self._blamed(batch[0])], 0.0
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         middle = len(batch) // 2
-        return [*await self._rows_apart(batch[:middle]), *await self._rows_apart(batch[middle:])]
+        first, second = await self._rows_apart(batch[:middle]), await self._rows_apart(batch[middle:])
+        return [*first[0], *second[0]], first[1] + second[1]
 
     def _blamed(self, item: tuple[int, bytes]) -> bytes:
         position, line = item

@@ -5,19 +5,18 @@ import timeit
 
 import pytest
 
-from mmeval import prompt as prompts
+from mmeval import template
 from mmeval.content import Interleaved, Part
 from mmeval.media import Media
 from mmeval.prompt import (
     FunctionPrompt,
     InstructedPrompt,
     PromptError,
-    TemplatePrompt,
-    check_template,
     plain_prompt,
     with_system,
 )
 from mmeval.records import Message, Sample, message, user
+from mmeval.template import TemplatePrompt, check_template
 
 PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n picture")
 SOUND = Media.from_bytes(b"fLaC sound")
@@ -169,5 +168,5 @@ def test_a_text_prompt_costs_little() -> None:
 
 def test_the_mark_of_this_process_is_never_left_in_a_prompt() -> None:
     (made,) = TemplatePrompt(user="{{ input }}")(sample("a", PICTURE, "b"))
-    assert prompts._NONCE not in made.content.raw
+    assert template._NONCE not in made.content.raw
     assert isinstance(made.content, Interleaved)
