@@ -58,15 +58,22 @@ def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
     return file
 
 
-@contextlib.contextmanager
-def writing(path: Path | str) -> Iterator[None]:
+class writing:  # noqa: N801  reads as a word; a class because it stands around every line, and generators are slow
     """Raises StorageError with the way out where a block that appends to a file meets a full or broken disk."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            f"{path}: cannot be written ({error.strerror}). The answers are kept: free space, then run the same command"
-        ) from None
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, OSError):
+            raise StorageError(
+                f"{self._path}: cannot be written ({error.strerror}). The answers are kept: free space, then run the "
+                "same command"
+            ) from None
 
 
 def _cut_torn_tail(path: Path) -> None:

@@ -23,7 +23,7 @@ from mmeval.outcome import exit_code, finished_results, score_folders, unscored_
 from mmeval.records import Sample
 from mmeval.report.progress import Progress
 from mmeval.roles import Backends, check_roles
-from mmeval.run import loop_factory, say_unavailable
+from mmeval.run import say_unavailable
 from mmeval.runfolder import RunFolder
 from mmeval.scoring import Scorer, trial_line
 from mmeval.storedtrials import stored_exchanges, stored_trial
@@ -114,7 +114,7 @@ class _Rescoring:
                 data = self._record.get("data", {}).get(task.name, {}).get("fingerprint", "")
                 self._runs.append(task_run(options.folder, task, plan, backends.named, data=data))
                 stack.callback(self._runs[-1].close)
-            with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            with asyncio.Runner() as runner:
                 runner.run(self._all(scorer, journal, backends))
             return self._outcome(journal.since)
 

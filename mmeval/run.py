@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -172,7 +171,7 @@ class _Session:
         # A lane for each connection: one thread builds prompts and keeps answers, so more lanes would only queue. A
         # local model's next batch is collected while it is at work on one.
         lanes = max(self._options.max_connections, 2 * batcher.size if batcher is not None else 0)
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        with asyncio.Runner() as runner:
             generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
             before: Counter[Standing] = Counter({"open": plan.total()})
             if self._resumed:
@@ -230,12 +229,3 @@ class _Session:
             score_sets=score_folders(self._runs),
             complaints=(*lost_complaints(tally), *unscored_complaints(self._runs, plan.chosen, results, self._path)),
         )
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's event loop where the ``api`` extra has installed it (less CPU a request), else asyncio's own."""
-    try:
-        factory: Callable[[], asyncio.AbstractEventLoop] = importlib.import_module("uvloop").new_event_loop
-    except ImportError:
-        return None
-    return factory

@@ -107,7 +107,8 @@ class _Peak:
 
     def _watch(self) -> None:
         while not self._done.wait(0.05):
-            sizes = [_memory(pid) for pid in _family(self._pid)]
+            # A set: a child between vfork and exec has its parent's very memory, which must not count twice.
+            sizes = [_memory(rollup) for rollup in {_rollup(pid) for pid in _family(self._pid)}]
             for kind in range(2):
                 self._top[kind] = max(self._top[kind], sum(size[kind] for size in sizes))
 
@@ -122,13 +123,16 @@ def _family(pid: int) -> Iterator[int]:
         yield from _family(int(child))
 
 
-def _memory(pid: int) -> tuple[float, float]:
+def _rollup(pid: int) -> str:
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+        return Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
-        return (0.0, 0.0)
-    kib = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-    return (kib["Pss"] / 1024, kib["Private_Dirty"] / 1024)
+        return ""
+
+
+def _memory(rollup: str) -> tuple[float, float]:
+    kib = {line.split(":")[0]: int(line.split()[1]) for line in rollup.splitlines()[1:]}
+    return (kib.get("Pss", 0) / 1024, kib.get("Private_Dirty", 0) / 1024)
 
 
 @contextmanager
