@@ -21,8 +21,9 @@ _TAIL = 1 << 16
 
 
 def to_line(value: Any) -> bytes:
-    """One line of JSON, without its line break. Integers beyond 64 bits and the lone surrogates of a broken tokenizer
-    are written too, as JSON allows; NaN becomes null. Raises TypeError for what JSON cannot hold."""
+    """One line of JSON, without its line break. The lone surrogates of a broken tokenizer and integers beyond 64 bits
+    are written too, as JSON allows (such integers are read back as floats); NaN becomes null. Raises TypeError for what
+    JSON cannot hold."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -42,7 +43,7 @@ def from_line(line: bytes) -> Any:
     try:
         return orjson.loads(line)
     except ValueError:
-        return json.loads(line)  # reads the surrogates and integers that orjson refuses
+        return json.loads(line)  # reads the surrogates that orjson refuses
 
 
 def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:

@@ -12,14 +12,18 @@ from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomi
 
 @pytest.mark.parametrize(
     "value",
-    [{"a": [1, 2.5, None, True]}, "\ud83d alone", 2**70, "é\u2028\x00", {"k": {"\udc00": -(2**65)}}],
-    ids=["plain", "lone surrogate", "beyond 64 bits", "line separators", "nested"],
+    [{"a": [1, 2.5, None, True]}, "\ud83d alone", 2**64 - 1, "é\u2028\x00", {"k": {"\udc00": -(2**63)}}],
+    ids=["plain", "lone surrogate", "64 bits", "line separators", "nested"],
 )
 def test_a_value_survives_its_line(value: Any) -> None:
     line = to_line(value)
 
     assert b"\n" not in line
     assert from_line(line) == value
+
+
+def test_an_integer_beyond_64_bits_comes_back_as_a_float() -> None:
+    assert from_line(to_line({"n": 10**30 + 1})) == {"n": 1e30}
 
 
 @pytest.mark.parametrize("beside", ["x", "\ud800"], ids=["plain", "beside a surrogate"])
