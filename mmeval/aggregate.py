@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from mmeval import plugins
+from mmeval import plugins, statistics
 from mmeval.records import Result, Score
-
-Z95 = 1.959963984540054
-"""The 97.5 % quantile of the normal distribution: half the width of a 95 % interval in standard errors."""
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer (an error of the way); ``unsupported``: it cannot take or give what is asked."""
@@ -31,10 +29,15 @@ class ScoreRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value and its standard error; None where there are too few scores to say."""
+    """What an aggregator gives: a value, None where there are too few scores to say.
+
+    An aggregator that knows a standard error gives it, and a 95 % interval besides where it knows a better one than its
+    standard error makes. Without a standard error the value is bootstrapped.
+    """
 
     value: float | None
     stderr: float | None = None
+    ci95: tuple[float, float] | None = None
 
 
 class Scores:
@@ -43,9 +46,20 @@ class Scores:
     Iterating gives ``ScoreRow``s in the order of the data set.
     """
 
-    __slots__ = ("_clusters", "_labels", "_repeats", "_samples", "_statuses", "_values", "higher_is_better", "range")
+    __slots__ = (
+        "_clusters",
+        "_known",
+        "_labels",
+        "_repeats",
+        "_samples",
+        "_statuses",
+        "_values",
+        "higher_is_better",
+        "range",
+    )
 
-    _CODES: tuple[Any, ...] = ("scored", "unscored", "unavailable", "failed", "unsupported")
+    _CODES: tuple[Any, ...] = ("scored", "unscored", "failed", "unavailable", "unsupported")
+    _SCORED, _UNSCORED, _FAILED = 0, 1, 2
 
     def __init__(self, *, range: tuple[float, float] = (-math.inf, math.inf), higher_is_better: bool = True) -> None:
         self.range, self.higher_is_better = range, higher_is_better
@@ -55,6 +69,8 @@ class Scores:
         self._samples: list[str] = []
         self._clusters: list[str] = []
         self._labels: list[Mapping[str, Any]] = []
+        self._known: dict[int, tuple[float, float]] = {}
+        """The bounds of unscored trials that have some of their own."""
 
     def add(
         self,
@@ -67,6 +83,8 @@ class Scores:
     ) -> None:
         """One trial's score, or the status of a trial that has no answer to score."""
         status = score if isinstance(score, str) else score.status
+        if isinstance(score, Score) and score.bounds is not None and status == "unscored":
+            self._known[len(self)] = score.bounds
         value = math.nan if isinstance(score, str) or score.value is None else score.value
         self._values.append(value)
         self._statuses.append(self._CODES.index(status))
@@ -87,37 +105,68 @@ class Scores:
     @property
     def values(self) -> list[float]:
         """The values that exist, in order."""
-        return [value for value, status in zip(self._values, self._statuses, strict=True) if status == 0]
+        return [value for value, status in zip(self._values, self._statuses, strict=True) if status == self._SCORED]
+
+    @property
+    def clusters(self) -> list[str]:
+        """The cluster of each of the values, in the same order."""
+        rows = zip(self._clusters, self._statuses, strict=True)
+        return [cluster for cluster, status in rows if status == self._SCORED]
 
     def count(self, status: str) -> int:
         return self._statuses.count(self._CODES.index(status))
 
-    def where(self, key: str, wanted: Any) -> Scores:
-        """The rows whose label ``key`` is ``wanted``, or contains it when the label is a list (multi-label)."""
-        chosen = Scores(range=self.range, higher_is_better=self.higher_is_better)
+    def by_level(self, label: str) -> dict[str | int | float, Scores]:
+        """The rows of each value of a label, the values sorted as text. A row whose label is a list belongs to each of
+        its members (multi-label). Structures are no values and are left out."""
+        found: dict[str | int | float, Scores] = {}
         for i, labels in enumerate(self._labels):
-            label = labels.get(key)
-            if label == wanted or (isinstance(label, (list, tuple)) and wanted in label):
-                chosen._values.append(self._values[i])
-                chosen._statuses.append(self._statuses[i])
-                chosen._repeats.append(self._repeats[i])
-                chosen._samples.append(self._samples[i])
-                chosen._clusters.append(self._clusters[i])
-                chosen._labels.append(labels)
-        return chosen
+            value = labels.get(label)
+            for level in set(_plain(value)) if isinstance(value, (list, tuple)) else _plain((value,)):
+                if level not in found:
+                    found[level] = Scores(range=self.range, higher_is_better=self.higher_is_better)
+                found[level]._copy(self, i)
+        return dict(sorted(found.items(), key=lambda item: str(item[0])))
 
-    def levels(self, key: str) -> list[Any]:
-        """The distinct values of a label, sorted as text; the members of lists count one by one. Structures are no
-        values and are left out."""
-        found: set[Any] = set()
-        for labels in self._labels:
-            label = labels.get(key)
-            values = label if isinstance(label, (list, tuple)) else (label,)
-            found.update(value for value in values if isinstance(value, (str, int, float)))
-        return sorted(found, key=str)
+    def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
+        """A resample: the rows of some clusters, by their places. A cluster that is drawn twice is two clusters, so
+        each draw gives its samples names of their own."""
+        resample = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        for number, rows in enumerate(clusters):
+            for i in rows:
+                resample._copy(self, i, name=f"{number}:{self._samples[i]}", cluster=str(number))
+        return resample
+
+    def filled(self, end: Literal[0, 1]) -> Scores:
+        """The same rows with every failed or unscored trial at the low (0) or high (1) end of what it could have been:
+        its own bounds where it has some, else the metric's range."""
+        filled = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
+        filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]
+        for i, status in enumerate(self._statuses):
+            if status in (self._UNSCORED, self._FAILED):
+                filled._values[i] = self._known.get(i, self.range)[end]
+                filled._statuses[i] = self._SCORED
+        return filled
+
+    def _copy(self, other: Scores, i: int, *, name: str = "", cluster: str = "") -> None:
+        """Take over a row of another column, under other names where they are given."""
+        if i in other._known:
+            self._known[len(self)] = other._known[i]
+        self._values.append(other._values[i])
+        self._statuses.append(other._statuses[i])
+        self._repeats.append(other._repeats[i])
+        self._samples.append(name or other._samples[i])
+        self._clusters.append(cluster or other._clusters[i])
+        self._labels.append(other._labels[i])
 
 
 _NO_LABELS: Mapping[str, Any] = {}
+
+
+def _plain(values: Iterable[Any]) -> list[str | int | float]:
+    return [value for value in values if isinstance(value, (str, int, float))]
+
 
 Aggregator = Callable[..., Estimate]
 """The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``."""
@@ -128,36 +177,45 @@ def load_aggregator(name: str) -> Aggregator:
     return found
 
 
-def mean(scores: Scores) -> Estimate:
-    """The arithmetic mean of the values that exist, with the standard error clustered by ``cluster``.
+class ClusterSums(NamedTuple):
+    """The sum of each cluster's values and how many there are: what a mean and its standard error are made of."""
 
-    Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
-    there is no standard error.
-    """
+    totals: array[float]
+    counts: array[int]
+
+
+def cluster_sums(scores: Scores) -> ClusterSums:
     places: dict[str, int] = {}
     totals, counts = array("d"), array("q")  # a cluster is often a single sample: its sums should not be objects
-    for row in scores:
-        if row.value is None:
-            continue
-        place = places.setdefault(row.cluster, len(totals))
+    for value, cluster in zip(scores.values, scores.clusters, strict=True):
+        place = places.setdefault(cluster, len(totals))
         if place == len(totals):
             totals.append(0.0)
             counts.append(0)
-        totals[place] += row.value
+        totals[place] += value
         counts[place] += 1
+    return ClusterSums(totals, counts)
+
+
+def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic") -> Estimate:
+    """The arithmetic mean of the values that exist, with the standard error clustered by ``cluster``.
+
+    Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
+    there is no standard error. ``interval: bootstrap`` leaves it to be bootstrapped.
+    """
+    totals, counts = cluster_sums(scores)
     n = sum(counts)
     if not n:
         return Estimate(None)
     value = math.fsum(totals) / n
-    clusters = len(totals)
-    if clusters < 2:
+    if len(totals) < 2 or interval == "bootstrap":
         return Estimate(value)
-    spread = math.fsum((total - count * value) ** 2 for total, count in zip(totals, counts, strict=True))
-    return Estimate(value, math.sqrt(clusters / (clusters - 1) * spread) / n)
+    return Estimate(value, statistics.mean_stderr(totals, counts))
 
 
 def median(scores: Scores) -> Estimate:
-    """The median of the values that exist; no standard error."""
+    """The median of the values that exist: the middle one, or the mean of the two in the middle. Its standard error is
+    bootstrapped."""
     values = sorted(scores.values)
     if not values:
         return Estimate(None)
@@ -166,54 +224,94 @@ def median(scores: Scores) -> Estimate:
 
 
 def summarise(
-    task: str, metric: str, scores: Scores, aggregator: Aggregator = mean, options: Mapping[str, Any] | None = None
+    task: str,
+    metric: str,
+    scores: Scores,
+    aggregator: Aggregator = mean,
+    options: Mapping[str, Any] | None = None,
+    *,
+    bootstrap_iters: int = 0,
+    suspended: bool = False,
 ) -> Result:
-    """One line of a report: the estimate with counts, the 95 % normal interval and the bounds."""
-    estimate = aggregator(scores, **(options or {}))
-    half = None if estimate.stderr is None else Z95 * estimate.stderr
+    """One line of a report: the estimate with counts, 95 % interval and bounds.
+
+    An estimate without a standard error is bootstrapped ``bootstrap_iters`` times; 0 leaves it without. Where scoring
+    was ``suspended`` there are only counts and bounds.
+    """
+    bound = partial(aggregator, **options) if options else aggregator
+    estimate = bound(scores)
+    clusters = len(set(scores.clusters))
+    sure = _Sureness()
+    if estimate.value is not None and clusters > 1 and not suspended:
+        sure = _sureness(
+            scores, estimate.value, estimate, clusters, partial(_resampled, aggregator, options or {}, bootstrap_iters)
+        )
     return Result(
         task=task,
         metric=metric,
-        value=estimate.value,
+        value=None if suspended else estimate.value,
         n=len(scores),
         scored=scores.count("scored"),
         failed=scores.count("failed"),
         unscored=scores.count("unscored"),
         unavailable=scores.count("unavailable"),
         unsupported=scores.count("unsupported"),
-        stderr=estimate.stderr,
-        ci95=None if estimate.value is None or half is None else (estimate.value - half, estimate.value + half),
-        bounds=_bounds(scores, estimate, aggregator, options or {}),
+        stderr=sure.stderr,
+        ci95=sure.ci95,
+        bounds=_bounds(scores, estimate.value, bound),
         higher_is_better=scores.higher_is_better,
+        suspended=suspended,
+        clusters=clusters,
+        bootstrap_iters=sure.bootstrap_iters,
     )
 
 
-def _bounds(
-    scores: Scores, estimate: Estimate, aggregator: Aggregator, options: Mapping[str, Any]
-) -> tuple[float, float] | None:
-    """The value if every failed or unscored trial had the lowest, or the highest, value of the metric's range."""
-    if not all(map(math.isfinite, scores.range)):
-        return None
+class _Sureness(NamedTuple):
+    stderr: float | None = None
+    ci95: tuple[float, float] | None = None
+    bootstrap_iters: int = 0
+
+
+def _sureness(
+    scores: Scores, value: float, estimate: Estimate, clusters: int, resampled: Callable[[Scores], _Sureness]
+) -> _Sureness:
+    """What is known of a value from its aggregator, from a formula, or from resampling, in this order."""
+    if estimate.ci95 is not None:
+        return _Sureness(estimate.stderr, estimate.ci95)
+    if math.isclose(estimate.stderr or 0.0, 0.0, abs_tol=1e-12) and _unvaried(scores, value):
+        return _Sureness(0.0, statistics.same_value_interval(value, clusters, scores.range))
+    if estimate.stderr is not None:
+        return _Sureness(estimate.stderr, statistics.interval(value, estimate.stderr, clusters, scores.range))
+    return resampled(scores)
+
+
+def _unvaried(scores: Scores, value: float) -> bool:
+    """Whether all scores are one value of a finite range: neither formula nor resampling has anything to go by."""
+    values = set(scores.values)
+    return len(values) == 1 and math.isclose(value, values.pop()) and all(map(math.isfinite, scores.range))
+
+
+def _resampled(aggregator: Aggregator, options: Mapping[str, Any], iterations: int, scores: Scores) -> _Sureness:
+    if not iterations:
+        return _Sureness()
+    from mmeval.resampling import resample  # numpy and scipy.stats, which few numbers need
+
+    found = resample(scores, aggregator, options, iterations)
+    return _Sureness() if found is None else _Sureness(*found)
+
+
+def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tuple[float, float] | None:
+    """The value if every failed or unscored trial had the lowest, or the highest, value that it could have had."""
     if not scores.count("failed") + scores.count("unscored"):
-        return None if estimate.value is None else (estimate.value, estimate.value)
-    ends = [aggregator(_filled(scores, end), **options).value for end in scores.range]
-    if ends[0] is None or ends[1] is None:
+        finite = all(map(math.isfinite, scores.range))
+        return (value, value) if finite and value is not None else None
+    ends = [scores.filled(0), scores.filled(1)]
+    if not all(math.isfinite(filled) for end in ends for filled in end.values):
         return None
-    return (ends[0], ends[1])
-
-
-def _filled(scores: Scores, value: float) -> Scores:
-    filled = Scores(range=scores.range, higher_is_better=scores.higher_is_better)
-    for row in scores:
-        given: Score | TrialStatus = Score(row.value)
-        if row.status in ("failed", "unscored"):
-            given = Score(value)
-        elif row.status == "unsupported":
-            given = "unsupported"
-        elif row.status == "unavailable":
-            given = Score.unavailable("")
-        filled.add(row.sample, row.repeat, given, cluster=row.cluster, labels=row.labels)
-    return filled
+    found = [aggregator(end).value for end in ends]
+    if found[0] is None or found[1] is None:
+        return None
+    return (min(found[0], found[1]), max(found[0], found[1]))
 
 
 def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool) -> Result:
@@ -221,19 +319,18 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
 
     A task in which nothing could be asked or computed (unsupported, unavailable) is left out. One whose trials were all
     lost (failed, unscored) leaves the group without a value: its bounds say what the value could be. Weights count the
-    trials that could have been scored, so that lost ones do not move them. The standard error is that of the same
-    weighted mean; None when a member has none.
+    trials that could have been scored, so that lost ones do not move them.
+
+    Standard error and interval take the members as independent: they are, unless tasks share samples. Both are those of
+    the same weighted mean; None when a member has none.
     """
     counted = [m for m in members if _askable(m)]
-    weights = [float(_askable(m)) if weight_by_size else 1.0 for m in counted]
-    value = _weighted([m.value for m in counted], weights)
-    errors = [m.stderr for m in counted if m.stderr is not None]
-    stderr = None
-    if value is not None and len(errors) == len(counted):
-        stderr = math.hypot(*(w * error for w, error in zip(weights, errors, strict=True))) / math.fsum(weights)
-    low = _weighted([m.bounds and m.bounds[0] for m in counted], weights)
-    high = _weighted([m.bounds and m.bounds[1] for m in counted], weights)
-    half = 0.0 if stderr is None else Z95 * stderr
+    sizes = [float(_askable(m)) if weight_by_size else 1.0 for m in counted]
+    shares = [size / math.fsum(sizes) for size in sizes]
+    value = _weighted([m.value for m in counted], shares)
+    sure = _Sureness() if value is None else _group_sureness(counted, shares)
+    low = _weighted([m.bounds and m.bounds[0] for m in counted], shares)
+    high = _weighted([m.bounds and m.bounds[1] for m in counted], shares)
     return Result(
         task=task,
         metric=metric,
@@ -244,10 +341,23 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
         unscored=sum(m.unscored for m in members),
         unavailable=sum(m.unavailable for m in members),
         unsupported=sum(m.unsupported for m in members),
-        stderr=stderr,
-        ci95=None if value is None or stderr is None else (value - half, value + half),
+        stderr=sure.stderr,
+        ci95=sure.ci95,
         bounds=None if low is None or high is None else (low, high),
         higher_is_better=all(m.higher_is_better for m in members),
+        suspended=any(m.suspended for m in members),
+        clusters=sum(m.clusters for m in members),
+        weights={m.task: share for m, share in zip(counted, shares, strict=True)},
+    )
+
+
+def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> _Sureness:
+    errors = [m.stderr for m in members if m.stderr is not None]
+    values = [m.value for m in members if m.value is not None]
+    intervals = [m.ci95 for m in members if m.ci95 is not None]
+    return _Sureness(
+        statistics.weighted_mean_stderr(errors, shares) if len(errors) == len(members) else None,
+        statistics.weighted_mean_interval(values, intervals, shares) if len(intervals) == len(members) else None,
     )
 
 
@@ -255,9 +365,9 @@ def _askable(result: Result) -> int:
     return result.n - result.unsupported - result.unavailable
 
 
-def _weighted(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
+def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float | None:
     """The weighted mean; None when there is no value at all, or one is missing."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
-    return math.fsum(w * value for w, value in zip(weights, known, strict=True)) / math.fsum(weights)
+    return math.fsum(share * value for share, value in zip(shares, known, strict=True))

@@ -16,6 +16,7 @@ import inspect
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from mmeval import plugins
 from mmeval.digest import digest
 from mmeval.errors import MissingExtraError, PluginError, UnknownNameError, UsageError
 from mmeval.program import Program, Role
+from mmeval.promptfile import JudgePrompt, PromptTexts, find_prompt
 from mmeval.records import Score, Trial
-from mmeval.switches import fault_of, hint_of, is_path
+from mmeval.switches import fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
 """The switch of a metric that runs code which is named to it. No file can set it: the user consents, by the flag."""
@@ -64,6 +66,12 @@ class Metric:
     def doc(self) -> str:
         return inspect.getdoc(self.function) or ""
 
+    @cached_property
+    def prompts(self) -> Mapping[str, JudgePrompt]:
+        """The switches that are prompts, with what each may read."""
+        found = {switch: marks_of(hint_of(self.function, switch), JudgePrompt) for switch in self.switches}
+        return {switch: marks[0] for switch, marks in found.items() if marks}
+
     def switch_fault(self, switch: str, value: Any) -> str:
         """Why a switch cannot have a value, by its annotation; empty when it can."""
         return fault_of(value, hint_of(self.function, switch))
@@ -72,7 +80,7 @@ class Metric:
         """Switches that were written in a file of ``folder``: its relative paths (``PathOrName``) start from there."""
         return {
             switch: str((folder / value).absolute())
-            if isinstance(value, str) and value.startswith(".") and is_path(hint_of(self.function, switch))
+            if is_path(value, hint_of(self.function, switch))
             else value
             for switch, value in params.items()
         }
@@ -104,10 +112,14 @@ class Metric:
                 return f"it asks the role {role!r}, which this run has not; add --role {role}=BACKEND"
         return ""
 
-    def bind(self, params: Mapping[str, Any] | None = None, profile: str = "standard") -> BoundMetric:
-        """The metric with its switches set: defaults, then the profile's, then ``params``.
+    def bind(
+        self, params: Mapping[str, Any] | None = None, profile: str = "standard", texts: PromptTexts | None = None
+    ) -> BoundMetric:
+        """The metric with its switches set: defaults, then the profile's, then ``params``. Prompts become
+        ``{name, sha256, text}``; ``texts`` are words that replace those of the metric's own prompts.
 
-        Raises UnknownNameError for a switch that the metric does not have, UsageError for a value of the wrong type.
+        Raises UnknownNameError for a switch or a prompt that the metric does not have, UsageError for a value of the
+        wrong type and for a prompt that cannot be used.
         """
         given = dict(params or {})
         for switch, value in given.items():
@@ -115,7 +127,16 @@ class Metric:
                 raise UnknownNameError(f"switch of the metric {self.name!r}", switch, self.switches)
             if fault := self.switch_fault(switch, value):
                 raise UsageError(f"the switch {switch!r} of the metric {self.name!r} {fault}")
-        return BoundMetric(self, {**self.switches, **self.profiles.get(profile, {}), **given}, profile)
+        switches = {**self.switches, **self.profiles.get(profile, {}), **given}
+        return BoundMetric(self, {**switches, **self._found_prompts(switches, texts or PromptTexts())}, profile)
+
+    def _found_prompts(self, switches: Mapping[str, Any], texts: PromptTexts) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        for switch, kind in self.prompts.items():
+            prompt = find_prompt(switches[switch], Path(inspect.getfile(self.function)).parent / "prompts", texts)
+            prompt.check(kind.names)
+            found[switch] = prompt.to_json()
+        return found
 
 
 @dataclass(frozen=True)
@@ -133,7 +154,23 @@ class BoundMetric:
     @property
     def key(self) -> str:
         """Names the definition: version and switches (the profile is spelt out in them)."""
-        return digest([self.metric.name, self.metric.version, dict(self.params)])[:12]
+        return digest([self.metric.name, self.metric.version, self.definition])[:12]
+
+    @property
+    def prompts(self) -> dict[str, Mapping[str, str]]:
+        """The switches that are prompts, each as ``{name, sha256, text}``."""
+        return {switch: self.params[switch] for switch in self.metric.prompts}
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The switches as scores depend on them: a prompt is its words, wherever they stand and whatever their name."""
+        return {**self.params, **{switch: prompt["sha256"] for switch, prompt in self.prompts.items()}}
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The switches for people to read: a prompt by its name and sha256; its words stand in the run's record."""
+        short = {switch: {"name": p["name"], "sha256": p["sha256"]} for switch, p in self.prompts.items()}
+        return {**self.params, **short}
 
     def score(self, trial: Trial) -> MetricScores:
         """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
@@ -171,7 +208,7 @@ class BoundMetric:
         the range."""
         score = value if isinstance(value, Score) else Score(value=float(value))
         if score.status != "scored":
-            return score
+            return self._bounded(score)
         low, high = self.metric.range
         if score.value is None or not math.isfinite(score.value):
             return replace(score, value=None, status="unscored", reason=f"the metric gave {score.value}")
@@ -179,6 +216,17 @@ class BoundMetric:
             reason = f"the metric gave {score.value:g}, outside its range {low:g}..{high:g}"
             return replace(score, value=None, status="unscored", reason=reason)
         return score if type(score.value) is float else replace(score, value=float(score.value))
+
+    def _bounded(self, score: Score) -> Score:
+        """A score with bounds that lie in the metric's range, or without any: then the whole range stands for it."""
+        if score.bounds is None:
+            return score
+        (low, high), (lowest, highest) = score.bounds, self.metric.range
+        finite = math.isfinite(low) and math.isfinite(high)
+        if finite and lowest - ROUNDING <= low <= high <= highest + ROUNDING:
+            return score
+        reason = f"{score.reason} (its bounds {low:g}..{high:g} are left out: its range is {lowest:g}..{highest:g})"
+        return replace(score, bounds=None, reason=reason)
 
 
 def metric(

@@ -26,6 +26,7 @@ MessageRole = Literal["system", "user", "assistant"]
 
 ErrorKind = Literal[
     "rate_limit",
+    "unreachable",
     "timeout",
     "connection",
     "server",
@@ -38,7 +39,9 @@ ErrorKind = Literal[
     "internal",
 ]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
-RETRYABLE: frozenset[ErrorKind] = frozenset(("rate_limit", "timeout", "connection", "server", "bad_reply"))
+RETRYABLE: frozenset[ErrorKind] = frozenset(
+    ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
+)
 """Errors of the way, not of the request: the same request may succeed when it is sent again."""
 
 FinishReason = Literal["stop", "length", "content_filter", "error"]
@@ -251,7 +254,8 @@ class Usage:
 class Response:
     """One answer, or the typed reason why there is none: exactly one of ``output`` and ``error`` is set.
 
-    ``latency`` is in seconds; ``served`` is the model that the server says it used.
+    ``latency`` is in seconds; ``served`` is the model that the server says it used, ``fingerprint`` what the server
+    calls the state of its software behind it.
     """
 
     output: Interleaved | None = None
@@ -261,6 +265,7 @@ class Response:
     latency: float = 0.0
     served: str = ""
     warnings: tuple[str, ...] = ()
+    fingerprint: str = ""
 
     @classmethod
     def failed(cls, kind: ErrorKind, text: str, *, retry_after: float | None = None, latency: float = 0.0) -> Response:
@@ -283,6 +288,8 @@ class Response:
             row["usage"] = [self.usage.input_tokens, self.usage.output_tokens]
         if self.served:
             row["served"] = self.served
+        if self.fingerprint:
+            row["fingerprint"] = self.fingerprint
         if self.warnings:
             row["warnings"] = list(self.warnings)
         return row
@@ -298,6 +305,7 @@ class Response:
             latency=row.get("latency", 0.0),
             served=row.get("served", ""),
             warnings=tuple(row.get("warnings", ())),
+            fingerprint=row.get("fingerprint", ""),
         )
 
 
@@ -386,17 +394,19 @@ class Score:
     """What one metric says of one trial: a value with its evidence, or the reason why there is none.
 
     ``unscored`` is found while scoring (a lost verdict, an unreadable file); ``unavailable`` is known before the run
-    (no weights, no judge). Neither is zero.
+    (no weights, no judge). Neither is zero. Where a part of an unscored trial is known, such as a rubric with one lost
+    verdict, ``bounds`` are the lowest and the highest value that it could have had.
     """
 
     value: float | None = None
     status: ScoreStatus = "scored"
     reason: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    bounds: tuple[float, float] | None = None
 
     @classmethod
-    def unscored(cls, reason: str, **evidence: Any) -> Score:
-        return cls(status="unscored", reason=reason, evidence=evidence)
+    def unscored(cls, reason: str, *, bounds: tuple[float, float] | None = None, **evidence: Any) -> Score:
+        return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds)
 
     @classmethod
     def unavailable(cls, reason: str) -> Score:
@@ -408,11 +418,23 @@ class Score:
             row["reason"] = self.reason
         if self.evidence:
             row["evidence"] = self.evidence
+        if self.bounds is not None:
+            row["bounds"] = list(self.bounds)
         return row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Score:
-        return cls(row.get("value"), row.get("status", "scored"), row.get("reason", ""), row.get("evidence", {}))
+        return cls(
+            value=row.get("value"),
+            status=row.get("status", "scored"),
+            reason=row.get("reason", ""),
+            evidence=row.get("evidence", {}),
+            bounds=_pair(row.get("bounds")),
+        )
+
+
+def _pair(values: Sequence[float] | None) -> tuple[float, float] | None:
+    return None if values is None else (values[0], values[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,8 +442,10 @@ class Result:
     """One number of a report: a metric over the trials of a task, or of one slice of it.
 
     ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval; ``bounds`` are those it would have if
-    everything failed or unscored were worst, or best (None when the metric has no finite range). Where ``value`` is
-    None nothing could be scored.
+    everything failed or unscored were lowest, or highest (None when the metric has no finite range). Where ``value`` is
+    None nothing could be scored, or scoring was ``suspended`` during the run, and what was scored until then is no fair
+    part of the whole. ``clusters`` counts the independent groups of trials behind the value, ``bootstrap_iters`` the
+    resamples behind its standard error (0: it comes from a formula). ``weights`` are the shares of a group's members.
     """
 
     task: str
@@ -438,6 +462,10 @@ class Result:
     bounds: tuple[float, float] | None = None
     slice: str = ""
     higher_is_better: bool = True
+    suspended: bool = False
+    clusters: int = 0
+    bootstrap_iters: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -446,10 +474,7 @@ class Result:
     def from_json(cls, row: Mapping[str, Any]) -> Result:
         known = {f.name for f in fields(cls)}
         values = {name: value for name, value in row.items() if name in known}
-        for pair in ("ci95", "bounds"):
-            if values.get(pair) is not None:
-                values[pair] = tuple(values[pair])
-        return cls(**values)
+        return cls(**{**values, "ci95": _pair(row.get("ci95")), "bounds": _pair(row.get("bounds"))})
 
 
 def answered(parts: Sequence[Part]) -> Response:

@@ -2,7 +2,8 @@
 
 The folder is named by that definition (metric versions and switches, the judge, the rule for missing output), so a
 new judge or a changed metric makes a set beside the old one. ``plan.json`` says what the definition is. Rows are
-appended to ``rows.jsonl`` as they come and put in the order of the data set in ``scores.jsonl`` at the end.
+appended to ``rows.jsonl`` as they come and put in the order of the data set in ``scores.jsonl`` at the end. Who gave
+the verdicts of judged metrics stands in ``verdicts.jsonl`` (see :mod:`mmeval.verdictlog`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from mmeval.digest import digest
 from mmeval.errors import StorageError
 from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic
 from mmeval.runfolder import file_name, trial_key
+from mmeval.verdictlog import VerdictLog
+
+FINISHED = "scores.jsonl"
+"""The rows of a set in their order; see :meth:`ScoreSet.finish`."""
 
 
 class ScoreSet:
@@ -30,9 +35,10 @@ class ScoreSet:
     def __init__(self, run: Path, task: str, plan: Mapping[str, Any]) -> None:
         self.name = digest(plan)[:12]
         self.folder = run / "scores" / file_name(task) / self.name
-        self._rows, self._sorted = self.folder / "rows.jsonl", self.folder / "scores.jsonl"
+        self._rows, self._sorted = self.folder / "rows.jsonl", self.folder / FINISHED
         self._file: BinaryIO | None = None
         self._plan = plan
+        self.verdicts = VerdictLog(self.folder)
         self.complete = self._complete()
 
     def covers(self, index: int, repeat: int, trial_digest: str) -> bool:
@@ -80,16 +86,11 @@ class ScoreSet:
                 reader.close()
         self._rows.unlink()
 
-    def rows(self, wanted: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:
-        """The finished rows of the trials that are wanted, in the order of the data set."""
-        for _, row in read_rows(self._sorted):
-            if wanted(row["i"], row["n"]):
-                yield row
-
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
+        self.verdicts.close()
 
     def _complete(self) -> dict[int, str]:
         """Trials whose every output is scored: key to trial digest."""
@@ -102,6 +103,13 @@ class ScoreSet:
                 names = {name for name, score in row["scores"].items() if score["status"] != "unscored"}
                 scored[key] = (row["d"], names | (before[1] if before[0] == row["d"] else set()))
         return {key: digest_ for key, (digest_, names) in scored.items() if names >= outputs}
+
+
+def finished_rows(folder: Path, wanted: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:
+    """The finished rows of a set's folder, of the trials that are wanted, in the order of the data set."""
+    for _, row in read_rows(folder / FINISHED):
+        if wanted(row["i"], row["n"]):
+            yield row
 
 
 def _line_at(file: BinaryIO, offset: int) -> bytes:

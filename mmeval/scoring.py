@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import multiprocessing
 import os
 import signal
@@ -20,13 +21,15 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
-from mmeval import garbage
+from mmeval import garbage, plugins
 from mmeval.content import Interleaved
+from mmeval.errors import MmevalError
 from mmeval.lines import from_line, to_line
 from mmeval.metric import BoundMetric, load_metric
 from mmeval.records import ErrorInfo, Exchange, Response, Sample, Score, Trial
+from mmeval.spawning import FreshContext
 
 FIRST_BATCH, LARGEST_BATCH = 16, 512
 LARGEST_BATCH_BYTES = 2**20
@@ -36,6 +39,8 @@ for every process where it is slow."""
 IDLE_FLUSH = 0.5
 """Seconds after which a batch goes although it is not full."""
 BATCHES_IN_FLIGHT = 8
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 METRIC_SECONDS = 300.0
 """A metric that needs longer for one trial leaves it unscored."""
 
@@ -178,6 +183,9 @@ def _start_worker(plans: Sequence[ScoringPlan], seconds: float) -> None:
     METRIC_SECONDS = seconds
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Processes run side by side, so one of them needs no threads for linear algebra; numpy starts them on its import,
+    # which takes twice the CPU. Somebody's own setting stands.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
     _worker = Worker(plans)
     garbage.settle()
@@ -197,6 +205,10 @@ def _score_in_worker(batch: Sequence[tuple[int, bytes]]) -> tuple[list[bytes], f
 
 def _ready() -> bool:
     return True
+
+
+def _call(work: Callable[[], T]) -> T:
+    return work()
 
 
 class Scorer:
@@ -223,14 +235,21 @@ class Scorer:
 
     def start(self) -> None:
         """Start the processes: before the event loop, its threads and the run folder's lock, none of which a forked
-        process may inherit."""
-        if self._workers:
-            forkable = sys.platform == "linux" and threading.active_count() == 1
-            self._pool = self._new_pool(self._workers, forkable=forkable)
-            self._pool.submit(_ready)
+        process may inherit.
 
-    def _new_pool(self, workers: int, *, forkable: bool = False) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("fork" if forkable else "spawn")
+        What a script has registered is known to forked processes alone; where none can be had, this process scores.
+        """
+        forkable = sys.platform == "linux" and threading.active_count() == 1
+        if self._workers and (forkable or not plugins.any_of_script()):
+            self._pool = self._new_pool(self._workers, fork=forkable)
+            self._pool.submit(_ready)
+        elif self._workers:
+            log.warning("this process scores: others would not know the plugins that a script has registered")
+
+    def _new_pool(self, workers: int, *, fork: bool | None = None) -> ProcessPoolExecutor:
+        """A pool that replaces a broken one is forked only where nothing else knows the plugins of a script."""
+        forked = plugins.any_of_script() if fork is None else fork
+        context = multiprocessing.get_context("fork") if forked else FreshContext()
         return ProcessPoolExecutor(
             workers, mp_context=context, initializer=_start_worker, initargs=(self._plans, METRIC_SECONDS)
         )
@@ -253,6 +272,36 @@ class Scorer:
             await asyncio.gather(*self._tasks)
         if self._failure is not None:
             raise self._failure
+
+    def prepare(self, work: Callable[[], object]) -> None:
+        """Let a process do something early while it waits for trials; nothing where there is none."""
+        if self._pool is not None:
+            with contextlib.suppress(BrokenProcessPool):  # told where it matters
+                self._pool.submit(work)
+
+    def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
+        """What some pieces of work return, done by the processes, or here where there are none. Each must be a function
+        of a module or a ``partial`` of one. Raises what they raise, MmevalError when they kill their process."""
+        if self._pool is None:
+            return [work() for work in works]
+        self._under_way += 1
+        try:
+            found = list(self._pool.map(_call, works))
+        except BrokenProcessPool:  # it may have died before, of a trial or idle
+            self._pool = self._new_pool(self._workers)
+            found = self._once_more(works)
+        self._under_way -= 1
+        return found
+
+    def _once_more(self, works: Sequence[Callable[[], T]]) -> list[T]:
+        assert self._pool is not None
+        try:
+            return list(self._pool.map(_call, works))
+        except BrokenProcessPool:
+            raise MmevalError(
+                "the scoring process died while it made the numbers (out of memory, or a library crashed). The scores "
+                "are kept: the same command makes the numbers again; with --score_workers 0 in its own process"
+            ) from None
 
     def close(self) -> None:
         if self._timer is not None:

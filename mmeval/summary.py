@@ -3,30 +3,72 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from mmeval.aggregate import Scores, combine, summarise
+from mmeval.aggregate import Scores, combine, load_aggregator, summarise
 from mmeval.records import Result, Score
-from mmeval.scoreset import ScoreSet
-from mmeval.task import Group, Task, TaskMetric
+from mmeval.scoreset import ScoreSet, finished_rows
+from mmeval.statistics import BOOTSTRAP_ITERS
+from mmeval.task import Group, Task
 
 
-def task_results(task: Task, scores: ScoreSet, wanted: Callable[[int, int], bool]) -> list[Result]:
-    """Every metric of a task over the trials that are wanted, whole and by each label of its ``breakdown``."""
-    columns = {name: _column(metric) for metric in task.metrics for name in metric.bound.metric.outputs}
-    fill(columns, scores.rows(wanted))
+@dataclass(frozen=True)
+class Number:
+    """One number of a task: what a metric says of its trials, and how that becomes one value. The aggregator is named,
+    so that this can be sent to another process."""
+
+    name: str
+    range: tuple[float, float]
+    higher_is_better: bool = True
+    aggregation: str = "mean"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TaskNumbers:
+    """The numbers of a task, each whole and by every value of the labels in ``breakdown``."""
+
+    task: str
+    numbers: tuple[Number, ...]
+    breakdown: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, task: Task) -> TaskNumbers:
+        numbers = (
+            Number(name, m.bound.metric.range, m.bound.metric.higher_is_better, m.aggregation, m.options)
+            for m in task.metrics
+            for name in m.bound.metric.outputs
+        )
+        return cls(task.name, tuple(numbers), task.breakdown)
+
+
+def task_results(
+    task: TaskNumbers,
+    scores: Path,
+    wanted: Callable[[int, int], bool],
+    suspended: Collection[str] = (),
+    *,
+    bootstrap_iters: int = BOOTSTRAP_ITERS,
+) -> list[Result]:
+    """The numbers of a task over the trials that are wanted, from the finished rows of its score set.
+
+    ``suspended`` names the numbers whose scoring was given up during the run: they get counts and bounds alone.
+    """
+    columns = {n.name: Scores(range=n.range, higher_is_better=n.higher_is_better) for n in task.numbers}
+    fill(columns, finished_rows(scores, wanted))
     results: list[Result] = []
-    for metric in task.metrics:
-        for name in metric.bound.metric.outputs:
-            results.extend(_results(task, name, metric, columns[name]))
+    for number in task.numbers:
+        found = _results(task, number, columns.pop(number.name), bootstrap_iters, suspended=number.name in suspended)
+        results.extend(found)
     return results
 
 
 def unscored_reasons(scores: ScoreSet, wanted: Callable[[int, int], bool], name: str) -> Counter[str]:
     """Why the trials that one number lacks have no score."""
-    found = (row["scores"].get(name, {}) for row in scores.rows(wanted) if row["status"] == "ok")
+    found = (row["scores"].get(name, {}) for row in finished_rows(scores.folder, wanted) if row["status"] == "ok")
     return Counter(score["reason"] for score in found if score.get("status") == "unscored" and score.get("reason"))
 
 
@@ -42,21 +84,26 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
             if row["status"] != "ok":
                 column.add(row["s"], row["n"], row["status"], cluster=row.get("cluster", ""), labels=labels)
             else:
-                given = Score.unscored("not scored yet") if score is None else Score(score["value"], score["status"])
+                given = Score.unscored("not scored yet") if score is None else Score.from_json(score)
                 column.add(row["s"], row["n"], given, cluster=row.get("cluster", ""), labels=labels)
 
 
-def _column(metric: TaskMetric) -> Scores:
-    described = metric.bound.metric
-    return Scores(range=described.range, higher_is_better=described.higher_is_better)
-
-
-def _results(task: Task, name: str, metric: TaskMetric, column: Scores) -> Iterator[Result]:
-    yield summarise(task.name, name, column, metric.aggregator, metric.options)
-    for key in task.breakdown:
-        for level in column.levels(key):
-            result = summarise(task.name, name, column.where(key, level), metric.aggregator, metric.options)
-            yield replace(result, slice=f"{key}={level}")
+def _results(
+    task: TaskNumbers, number: Number, column: Scores, bootstrap_iters: int, *, suspended: bool
+) -> Iterator[Result]:
+    aggregator = load_aggregator(number.aggregation)
+    slices = ((f"{label}={level}", part) for label in task.breakdown for level, part in column.by_level(label).items())
+    for name, part in (("", column), *slices):
+        result = summarise(
+            task.task,
+            number.name,
+            part,
+            aggregator,
+            number.options,
+            bootstrap_iters=bootstrap_iters,
+            suspended=suspended,
+        )
+        yield replace(result, slice=name)
 
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:

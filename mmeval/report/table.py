@@ -7,21 +7,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from mmeval.records import Result
 from mmeval.report.context import ReportContext, as_arguments
 from mmeval.report.markdown import cell, printable, table_lines
+from mmeval.sampling import Subset
 from mmeval.task import Group, Selection
 
-_HEADERS = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "Scored", "Notes")
-_RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "Scored"})
+_HEADERS = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "95 % CI", "Scored", "Notes")
+_RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
 NOT_COMPARABLE = "not comparable"
 
 
 def render(
-    results: Sequence[Result], group_results: Sequence[Result], selection: Selection, context: ReportContext
+    results: Sequence[Result],
+    group_results: Sequence[Result],
+    selection: Selection,
+    context: ReportContext,
+    *,
+    subsets: Mapping[str, Subset] | None = None,
 ) -> str:
-    """The line with the settings, the table of tasks, and the table of groups when there are any numbers of groups."""
+    """The line with the settings, the table of tasks, and the table of groups when there are any numbers of groups.
+
+    A task of which ``subsets`` says that samples were left out is noted as a subset, and so are its groups.
+    """
     depths = hierarchy(selection)
-    lines = [_settings_line(context), *_table("Tasks", _task_rows(results, group_results, selection, depths))]
+    notes = _notes(selection, subsets or {})
+    lines = [_settings_line(context), *_table("Tasks", _task_rows(results, group_results, selection, depths, notes))]
     if group_results:
-        lines += ["", *_table("Groups", _group_rows(group_results, selection, depths))]
+        lines += ["", *_table("Groups", _group_rows(group_results, selection, depths, notes))]
     return "\n".join(lines) + "\n"
 
 
@@ -55,35 +65,48 @@ def _settings_line(context: ReportContext) -> str:
 
 
 def _task_rows(
-    results: Sequence[Result], group_results: Sequence[Result], selection: Selection, depths: Mapping[str, int]
+    results: Sequence[Result],
+    group_results: Sequence[Result],
+    selection: Selection,
+    depths: Mapping[str, int],
+    notes: Mapping[str, str],
 ) -> Iterator[list[str]]:
     tasks = {task.name: task for task in selection.tasks}
     groups = {group.name: group for group in selection.groups}
     for name, depth in depths.items():
         if name in groups:
             own = [result for result in group_results if result.task == name]
-            note = _group_note(groups[name], selection)
-            yield from _rows(groups[name].alias, groups[name].version, depth, own, note)
+            yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name])
         elif name in tasks:
             own = [result for result in results if result.task == name]
-            note = "" if tasks[name].comparable else NOT_COMPARABLE
-            yield from _rows(tasks[name].alias, tasks[name].version, depth, own, note)
+            yield from _rows(tasks[name].alias, tasks[name].version, depth, own, notes[name])
 
 
 def _group_rows(
-    group_results: Sequence[Result], selection: Selection, depths: Mapping[str, int]
+    group_results: Sequence[Result], selection: Selection, depths: Mapping[str, int], notes: Mapping[str, str]
 ) -> Iterator[list[str]]:
     groups = {group.name: group for group in selection.groups}
     for name, depth in depths.items():
         own = [result for result in group_results if result.task == name]
         if name in groups and own:
-            yield from _rows(groups[name].alias, groups[name].version, depth, own, _group_note(groups[name], selection))
+            yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name])
 
 
-def _group_note(group: Group, selection: Selection) -> str:
-    """A group is comparable when all of its tasks are."""
-    members = _tasks_of(group.name, {g.name: g for g in selection.groups}, set())
-    return NOT_COMPARABLE if any(not t.comparable for t in selection.tasks if t.name in members) else ""
+def _notes(selection: Selection, subsets: Mapping[str, Subset]) -> dict[str, str]:
+    """What is to be said of each task and group besides its numbers. A group is comparable when all of its tasks are,
+    and a subset when one of them is."""
+    foreign = {task.name for task in selection if not task.comparable}
+    partial = {name: subset.note for name, subset in subsets.items() if subset.note}
+    notes = {task.name: _joined(task.name in foreign, partial.get(task.name, "")) for task in selection}
+    groups = {group.name: group for group in selection.groups}
+    for name in groups:
+        members = _tasks_of(name, groups, set())
+        notes[name] = _joined(bool(members & foreign), "subset" if members & partial.keys() else "")
+    return notes
+
+
+def _joined(foreign: bool, subset: str) -> str:
+    return "; ".join(note for note in (NOT_COMPARABLE if foreign else "", subset) if note)
 
 
 def _tasks_of(name: str, groups: Mapping[str, Group], seen: set[str]) -> set[str]:
@@ -99,7 +122,7 @@ def _rows(alias: str, version: str, depth: int, results: Sequence[Result], note:
     """The rows of one task or group: whole first, then its slices; its name stands in the first row only."""
     name = _indented(alias, depth)
     if not results:
-        yield [name, cell(version), "", "", "", "", "", "", "", "", note]
+        yield [name, cell(version), "", "", "", "", "", "", "", "", "", note]
         return
     current: str | None = None
     for result in _slice_by_slice(results):
@@ -123,21 +146,36 @@ def _numbers(result: Result, note: str) -> list[str]:
     arrow = "↑" if result.higher_is_better else "↓"
     value = "N/A" if result.value is None else f"{result.value:.4f}"
     stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
-    notes = "; ".join(part for part in (missing(result), note) if part)
-    return ["none", "0", cell(result.metric), arrow, value, "±", stderr, f"{result.scored}/{result.n}", notes]
+    interval = "N/A" if result.ci95 is None else _from_to(result.ci95)
+    notes = "; ".join(part for part in (missing(result), _weights(result), note) if part)
+    scored = f"{result.scored}/{result.n}"
+    return ["none", "0", cell(result.metric), arrow, value, "±", stderr, interval, scored, notes]
+
+
+def _from_to(pair: tuple[float, float]) -> str:
+    return f"{pair[0]:.4f} to {pair[1]:.4f}"
+
+
+def _weights(result: Result) -> str:
+    """The shares of a group's members, where they differ."""
+    if len(set(result.weights.values())) < 2:
+        return ""
+    return cell("weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items()))
 
 
 def missing(result: Result) -> str:
-    """What a value leaves out and how much that could change it: ``2 failed, 1 unscored: 0.4000 to 0.5500``."""
+    """What a value leaves out and how much that could change it: ``2 failed, 1 unscored: 0.4000 to 0.5500``. Where
+    scoring was suspended that is said first."""
     counts = [
         (result.failed, "failed"),
         (result.unscored, "unscored"),
         (result.unavailable, "unavailable"),
         (result.unsupported, "unsupported"),
     ]
-    words = ", ".join(f"{count} {what}" for count, what in counts if count)
+    said = ["scoring suspended"] if result.suspended else []
+    words = ", ".join([*said, *(f"{count} {what}" for count, what in counts if count)])
     if words and result.bounds is not None and (result.failed or result.unscored):
-        return f"{words}: {result.bounds[0]:.4f} to {result.bounds[1]:.4f}"
+        return f"{words}: {_from_to(result.bounds)}"
     return words
 
 

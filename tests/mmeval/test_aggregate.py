@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from mmeval.aggregate import Estimate, Scores, combine, load_aggregator, mean, median, summarise
 from mmeval.records import Result, Score
 
-Given = float | None | str
-"""A value, None for an unscored trial, or a status."""
+Given = float | None | str | Score
+"""A value, None for an unscored trial, a status, or a whole score."""
 
 
 def score(given: Given) -> Any:
     if given == "unavailable":
         return Score.unavailable("no weights")
-    if isinstance(given, str):
+    if isinstance(given, (str, Score)):
         return given
     return Score.unscored("lost") if given is None else Score(given)
 
@@ -81,10 +81,85 @@ def test_everything_that_was_lost_is_counted_and_widens_the_bounds() -> None:
     assert (result.value, result.bounds) == (0.5, (0.25, 0.75))
 
 
-def test_the_interval_is_the_normal_one() -> None:
-    result = summarise("t", "m", column(0, 1, 1, 1))
+def test_the_interval_is_students_with_one_degree_of_freedom_less_than_clusters() -> None:
+    # Standard error 0.25 as above; the 97.5 % quantile of t with 3 degrees of freedom is 3.1824.
+    result = summarise("t", "m", column(0, 1, 1, 1, range=(-math.inf, math.inf)))
 
-    assert result.ci95 == pytest.approx((0.75 - 1.96 * 0.25, 0.75 + 1.96 * 0.25), abs=1e-3)
+    assert result.ci95 == pytest.approx((0.75 - 3.1824 * 0.25, 0.75 + 3.1824 * 0.25), abs=1e-4)
+    assert result.clusters == 4
+
+
+def test_repeats_of_a_sample_add_no_degrees_of_freedom() -> None:
+    result = summarise("t", "m", column(1, 1, 0, 0, clusters=["a", "a", "b", "b"], range=(-99, 99)))
+
+    assert result.clusters == 2
+    assert result.ci95 == pytest.approx((0.5 - 12.7062 * 0.5, 0.5 + 12.7062 * 0.5), abs=1e-3)
+
+
+def test_an_interval_does_not_leave_the_range_of_the_metric() -> None:
+    assert summarise("t", "m", column(0, 1, 1, 1)).ci95 == (0, 1)
+
+
+def test_all_right_is_no_certainty() -> None:
+    # Twenty right answers in a row happen once in twenty times when 86 % are right: 0.8609 ** 20 = 0.05.
+    result = summarise("t", "m", column(*[1.0] * 20))
+
+    assert (result.value, result.stderr) == (1, 0)
+    assert result.ci95 == pytest.approx((0.8609, 1), abs=1e-4)
+
+
+def test_all_wrong_is_no_certainty_and_repeats_do_not_make_it_one() -> None:
+    result = summarise("t", "m", column(*[0.0] * 40, clusters=[f"c{i // 2}" for i in range(40)]))
+
+    assert result.ci95 == pytest.approx((0, 1 - 0.8609), abs=1e-4)
+
+
+@pytest.mark.parametrize("value", [0.1, 1.0])
+@pytest.mark.parametrize("aggregator", [mean, median, lambda scores: Estimate(min(scores.values))])
+def test_no_way_of_aggregating_makes_one_value_a_certainty(aggregator: Any, value: float) -> None:
+    result = summarise("t", "m", column(*[value] * 20), aggregator, bootstrap_iters=100)
+
+    unseen = 1 - 0.8609
+    assert result.stderr == 0
+    assert result.ci95 == pytest.approx((value - unseen * value, value + unseen * (1 - value)), abs=1e-4)
+
+
+def test_one_value_of_an_unlimited_range_has_an_interval_of_no_width() -> None:
+    assert summarise("t", "m", column(3, 3, 3, range=(0, math.inf))).ci95 == (3, 3)
+
+
+def test_an_aggregator_that_knows_its_interval_keeps_it() -> None:
+    result = summarise("t", "m", column(0, 1), lambda _: Estimate(50.0, 5.0, (41.0, 60.0)))
+
+    assert (result.stderr, result.ci95) == (5.0, (41.0, 60.0))
+
+
+def test_a_number_on_another_scale_than_the_metric_is_not_cut_at_its_range() -> None:
+    result = summarise("t", "m", column(*[0, 1] * 10), lambda _: Estimate(50.0, 5.0))
+
+    assert result.ci95 == pytest.approx((50 - 2.093 * 5, 50 + 2.093 * 5), abs=1e-2)
+
+
+def test_a_number_without_a_formula_is_bootstrapped_when_that_is_asked_for() -> None:
+    scores = column(*[i / 100 for i in range(100)])
+
+    without, resampled = (summarise("t", "m", scores, median, bootstrap_iters=n) for n in (0, 1000))
+    assert (without.stderr, without.ci95, without.bootstrap_iters) == (None, None, 0)
+    assert resampled.bootstrap_iters == 1000
+    assert resampled.stderr == pytest.approx(0.05, rel=0.2)  # sqrt(1 / 4n) over a density of 1
+    assert resampled.ci95 == pytest.approx((0.4, 0.6), abs=0.03)
+
+
+def test_a_mean_may_be_bootstrapped_too() -> None:
+    scores = column(*[i / 100 for i in range(100)])
+
+    formula, resampled = (
+        summarise("t", "m", scores, mean, {"interval": interval}, bootstrap_iters=1000)
+        for interval in ("analytic", "bootstrap")
+    )
+    assert (formula.bootstrap_iters, resampled.bootstrap_iters) == (0, 1000)
+    assert resampled.stderr == pytest.approx(formula.stderr, rel=0.1)
+    assert resampled.stderr != formula.stderr
 
 
 def test_when_all_was_lost_the_value_is_unknown_and_anything_is_possible() -> None:
@@ -102,6 +177,29 @@ def test_bounds_follow_the_tasks_own_aggregator_and_options() -> None:
         return Estimate(min(cap, max(scores.values)))
 
     assert summarise("t", "m", column(0.5, None), at_most, {"cap": 0.75}).bounds == (0.5, 0.75)
+
+
+def test_what_is_known_of_an_unscored_trial_narrows_the_bounds() -> None:
+    partly = Score.unscored("one verdict of four is lost", bounds=(0.5, 0.75))
+
+    assert summarise("t", "m", column(1, partly, None)).bounds == (pytest.approx(1.5 / 3), pytest.approx(2.75 / 3))
+
+
+def test_bounds_need_no_finite_range_where_every_lost_trial_has_its_own() -> None:
+    partly = Score.unscored("half of it is lost", bounds=(1, 2))
+
+    assert summarise("t", "m", column(3, partly, range=(0, math.inf))).bounds == (2, 2.5)
+
+
+def test_bounds_of_a_number_that_falls_as_scores_rise_are_in_order() -> None:
+    assert summarise("t", "m", column(1, None), lambda s: Estimate(1 - (mean(s).value or 0))).bounds == (0, 0.5)
+
+
+def test_suspended_scoring_leaves_counts_and_bounds_but_no_number() -> None:
+    result = summarise("t", "m", column(1, 1, 0, None), suspended=True)
+
+    assert (result.value, result.stderr, result.ci95) == (None, None, None)
+    assert (result.suspended, result.scored, result.unscored, result.bounds) == (True, 3, 1, (0.5, 0.75))
 
 
 rows = st.lists(st.floats(0, 1) | st.sampled_from([None, "failed", "unsupported", "unavailable"]), min_size=1)
@@ -141,13 +239,23 @@ def test_a_breakdown_takes_rows_by_label_and_by_each_of_several_labels() -> None
     ]
     scores = column(1, 0, 0.5, labels=labels)
 
-    assert (scores.levels("level"), scores.levels("tags"), scores.levels("none")) == (["easy", "hard"], ["a", "b"], [])
-    assert [scores.where("tags", tag).values for tag in ("a", "b")] == [[1], [1, 0]]
-    assert [row.sample for row in scores.where("level", "easy")] == ["s1"]
+    assert {level: part.values for level, part in scores.by_level("tags").items()} == {"a": [1], "b": [1, 0]}
+    assert {level: [row.sample for row in part] for level, part in scores.by_level("level").items()} == {
+        "easy": ["s1"],
+        "hard": ["s0"],
+    }
+    assert scores.by_level("none") == {}
+
+
+def test_a_slice_keeps_what_is_known_of_its_unscored_trials() -> None:
+    partly = Score.unscored("half of it is lost", bounds=(0.5, 0.75))
+    scores = column(1, partly, labels=[{"level": "easy"}, {"level": "hard"}])
+
+    assert summarise("t", "m", scores.by_level("level")["hard"]).bounds == (0.5, 0.75)
 
 
 def test_labels_that_are_structures_are_no_levels() -> None:
-    assert column(1, 1, labels=[{"k": {"a": 1}}, {"k": [["x"], "y"]}]).levels("k") == ["y"]
+    assert list(column(1, 1, labels=[{"k": {"a": 1}}, {"k": [["x"], "y"]}]).by_level("k")) == ["y"]
 
 
 def test_a_group_is_the_mean_of_its_tasks_or_weighted_by_their_trials() -> None:
@@ -157,6 +265,32 @@ def test_a_group_is_the_mean_of_its_tasks_or_weighted_by_their_trials() -> None:
     assert (plain.value, plain.stderr) == (0.5, pytest.approx(math.hypot(0.1, 0.3) / 2))
     assert (weighted.value, weighted.stderr) == (0.75, pytest.approx(math.hypot(30 * 0.1, 10 * 0.3) / 40))
     assert (plain.n, plain.scored) == (40, 40)
+    assert (plain.weights, weighted.weights) == ({"a": 0.5, "b": 0.5}, {"a": 0.75, "b": 0.25})
+
+
+def test_a_groups_interval_adds_up_those_of_its_independent_tasks() -> None:
+    # Below: half of hypot(0.3, 0.4); above: half of hypot(0.1, 0.4).
+    members = [member("a", 0.8, stderr=0.1, ci95=(0.5, 0.9)), member("b", 0.5, stderr=0.2, ci95=(0.1, 0.9))]
+
+    result = combine("g", "m", members, weight_by_size=False)
+    assert result.ci95 == pytest.approx((0.65 - 0.25, 0.65 + math.hypot(0.1, 0.4) / 2))
+
+
+def test_a_group_with_a_task_that_was_all_right_is_not_surer_than_that_task_allows() -> None:
+    results = [summarise(name, "m", column(*[1.0] * 20)) for name in ("a", "b")]
+
+    group = combine("g", "m", results, weight_by_size=False)
+    assert group.ci95 == pytest.approx((1 - (1 - 0.8609) / math.sqrt(2), 1), abs=1e-4)
+
+
+def test_a_group_with_suspended_scoring_has_no_number() -> None:
+    scores = column(1, 0, None)
+
+    members = [summarise("t", "m", scores), summarise("u", "m", scores, suspended=True)]
+
+    group = combine("g", "m", members, weight_by_size=False)
+    assert (group.value, group.stderr, group.ci95, group.suspended) == (None, None, None, True)
+    assert group.bounds == pytest.approx((1 / 3, 2 / 3))
 
 
 def test_lost_trials_do_not_move_the_weights_and_what_could_not_be_asked_weighs_nothing() -> None:
@@ -193,7 +327,7 @@ def test_a_group_has_the_standard_error_and_bounds_that_all_its_tasks_have() -> 
     assert both.bounds == pytest.approx((0.5, 0.8))
 
     one = combine("g", "m", [known, member("b", 0.7)], weight_by_size=False)
-    assert (one.stderr, one.bounds) == (None, None)
+    assert (one.stderr, one.ci95, one.bounds) == (None, None, None)
 
 
 def test_shipped_aggregators_are_found_by_name() -> None:

@@ -244,3 +244,18 @@ def test_a_value_outside_the_range_is_unscored(value: float, scored: bool) -> No
     found = metric(range=(0, 1), version="1", source="test")(given).bind().score(trial("an answer"))["given"]
     assert (found.status == "scored", found.value is not None) == (scored, scored)
     assert scored or f"the metric gave {value:g}, outside its range 0..1" in found.reason
+
+
+def test_bounds_within_the_range_are_kept() -> None:
+    found = giving(Score.unscored("one verdict is lost", bounds=(0.25, 1.0), verdicts=["yes"])).bind().score(trial("a"))
+
+    assert found["given"] == Score.unscored("one verdict is lost", bounds=(0.25, 1.0), verdicts=["yes"])
+
+
+@pytest.mark.parametrize("bounds", [(-1, 1), (0, 7), (0.7, 0.3), (math.nan, 1), (0, math.inf)], ids=str)
+def test_bounds_that_cannot_be_are_left_out_and_that_is_said(bounds: tuple[float, float]) -> None:
+    found = giving(Score.unscored("one verdict is lost", bounds=bounds)).bind().score(trial("a"))["given"]
+
+    assert (found.status, found.bounds) == ("unscored", None)
+    assert found.reason.startswith("one verdict is lost (its bounds ")
+    assert found.reason.endswith(" are left out: its range is 0..1)")

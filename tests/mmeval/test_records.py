@@ -53,13 +53,24 @@ sound_responses = st.builds(
     usage=usages,
     latency=latencies,
     served=words,
+    fingerprint=words,
     warnings=st.lists(words, max_size=2).map(tuple),
 )
 failed_responses = st.builds(Response.failed, st.sampled_from(ERROR_KINDS), words, latency=latencies)
-scores = st.builds(Score, st.none() | numbers, st.sampled_from(SCORE_STATUSES), words, labelled)
 pairs = st.none() | st.tuples(numbers, numbers)
+scores = st.builds(Score, st.none() | numbers, st.sampled_from(SCORE_STATUSES), words, labelled, pairs)
 results = st.builds(
-    Result, words, words, st.none() | numbers, st.integers(), st.integers(), ci95=pairs, bounds=pairs, slice=words
+    Result,
+    words,
+    words,
+    st.none() | numbers,
+    st.integers(),
+    st.integers(),
+    ci95=pairs,
+    bounds=pairs,
+    slice=words,
+    suspended=st.booleans(),
+    weights=st.dictionaries(words, numbers, max_size=3),
 )
 
 

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmeval.content import Interleaved
+from mmeval.errors import MissingExtraError, MmevalError
 from mmeval.lines import from_line, to_line
 from mmeval.records import ErrorInfo, ErrorKind, Exchange, Response, Sample, Trial
 from mmeval.scoring import Scorer, ScoringPlan, Worker, trial_from, trial_line
@@ -221,7 +224,7 @@ def test_without_workers_a_single_thread_scores(monkeypatch: pytest.MonkeyPatch)
     threads: set[int] = set()
     score = Worker.score
 
-    def noting(self: Worker, batch: Sequence[tuple[int, bytes]]) -> list[bytes]:
+    def noting(self: Worker, batch: Sequence[tuple[int, bytes]]) -> tuple[list[bytes], float]:
         threads.add(threading.get_ident())
         return score(self, batch)
 
@@ -260,3 +263,62 @@ def test_what_goes_wrong_while_rows_are_kept_stops_the_run() -> None:
     with pytest.raises(OSError, match="disk full"):
         asyncio.run(score())
     scorer.close()
+
+
+def works(*pieces: Callable[[], Any], workers: int) -> list[Any]:
+    scorer = Scorer([plan()], workers, lambda position, rows: None)
+    scorer.start()
+    try:
+        return scorer.compute(pieces)
+    finally:
+        scorer.close()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_other_work_is_done_by_the_scoring_processes_in_order(workers: int) -> None:
+    assert works(*(partial(divmod, i, 7) for i in range(20)), workers=workers) == [divmod(i, 7) for i in range(20)]
+
+    (process,) = works(os.getpid, workers=workers)
+    assert (process == os.getpid()) is (workers == 0)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_other_work_raises_is_raised_here(workers: int) -> None:
+    with pytest.raises(MissingExtraError, match="fancy is not installed"):
+        works(partial(raised, MissingExtraError("fancy")), workers=workers)
+
+
+def raised(error: Exception) -> None:
+    raise error
+
+
+def killed_once(mark: Path) -> str:
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_work_whose_process_died_is_done_by_another(tmp_path: Path) -> None:
+    assert works(partial(killed_once, tmp_path / "mark"), workers=1) == ["done"]
+
+
+def test_work_that_kills_every_process_ends_with_the_way_out() -> None:
+    with pytest.raises(MmevalError, match=r"the scoring process died while it made the numbers.*--score_workers 0"):
+        works(killed, workers=1)
+
+
+def test_a_process_prepares_itself_while_it_waits() -> None:
+    scorer = Scorer([plan()], 1, lambda position, rows: None)
+    scorer.start()
+    try:
+        scorer.prepare(partial(os.putenv, "PREPARED", "yes"))
+
+        assert scorer.compute([partial(subprocess.getoutput, "echo $PREPARED")]) == ["yes"]
+        assert subprocess.getoutput("echo $PREPARED") == ""
+    finally:
+        scorer.close()

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.records import Result
+from mmeval.records import Result, Score
 from mmeval.scoreset import ScoreSet
-from mmeval.summary import group_results, task_results, unscored_reasons
+from mmeval.summary import TaskNumbers, group_results, task_results, unscored_reasons
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import task
 
@@ -19,12 +20,12 @@ def row(index: int, value: float | None = None, **more: Any) -> dict[str, Any]:
     return {"i": index, "n": 0, "s": f"s{index}", "d": "d", "status": "ok", "scores": scores, **more}
 
 
-def results(run: Path, of: Task, *rows: Mapping[str, Any]) -> list[Result]:
+def results(run: Path, of: Task, *rows: Mapping[str, Any], **more: Any) -> list[Result]:
     scores = ScoreSet(run, of.name, {"outputs": ["exact_match"]})
     for one in rows:
         scores.add(json.dumps(one).encode() + b"\n")
     scores.finish()
-    return task_results(of, scores, lambda index, repeat: index < 100)
+    return task_results(TaskNumbers.of(of), scores.folder, lambda index, repeat: index < 100, **more)
 
 
 def named(task_name: str, value: float | None, n: int = 10) -> Result:
@@ -66,6 +67,40 @@ def test_trials_of_one_cluster_count_as_one_piece_of_evidence(tmp_path: Path) ->
     values = [row(i, i % 2, cluster="book") for i in range(4)]
 
     assert results(tmp_path, task(), *values)[0].stderr is None
+
+
+def test_what_is_known_of_an_unscored_trial_narrows_the_bounds(tmp_path: Path) -> None:
+    lost = {"exact_match": Score.unscored("one of four verdicts is lost", bounds=(0.25, 0.5)).to_json()}
+    (result,) = results(tmp_path, task(), row(0, 1), row(1, scores=lost))
+
+    assert (result.unscored, result.bounds) == (1, (0.625, 0.75))
+
+
+def test_a_suspended_number_has_counts_and_bounds_whole_and_in_each_slice(tmp_path: Path) -> None:
+    rows = (row(0, 1, labels={"level": "hard"}), row(1, labels={"level": "hard"}))
+    whole, part = results(tmp_path, task(breakdown=("level",)), *rows, suspended=["exact_match"])
+
+    for result in (whole, part):
+        assert (result.suspended, result.value, result.stderr, result.ci95) == (True, None, None, None)
+        assert (result.scored, result.unscored, result.bounds) == (1, 1, (0.5, 1))
+
+
+def test_other_numbers_are_not_suspended(tmp_path: Path) -> None:
+    assert results(tmp_path, task(), row(0, 1), suspended=["story_rubric"])[0].value == 1
+
+
+def test_a_number_is_made_by_the_aggregator_and_options_that_the_task_names(tmp_path: Path) -> None:
+    (metric,) = task().metrics
+    of = replace(task(), metrics=(replace(metric, options={"interval": "bootstrap"}),))
+
+    (result,) = results(tmp_path, of, *(row(i, i % 2) for i in range(20)), bootstrap_iters=300)
+    assert (result.value, result.bootstrap_iters) == (0.5, 300)
+
+
+def test_what_is_asked_of_a_task_can_be_sent_to_another_process() -> None:
+    numbers = TaskNumbers.of(task(breakdown=("level",)))
+
+    assert pickle.loads(pickle.dumps(numbers)) == numbers
 
 
 def test_a_task_without_rows_has_a_result_without_a_value(tmp_path: Path) -> None:

@@ -1,0 +1,55 @@
+"""The end of a large run: score rows become numbers, a table and a results file.
+
+python large_results.py FOLDER    FOLDER holds rows.jsonl, the rows of six metrics with the labels of ``BREAKDOWN``
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from mmeval.metric import metric
+from mmeval.records import Trial
+from mmeval.report.context import ReportContext
+from mmeval.report.results_file import write_results
+from mmeval.report.table import render
+from mmeval.scoreset import ScoreSet
+from mmeval.summary import TaskNumbers, task_results
+from mmeval.task import Selection
+from tests.support.outcomes import outcome, task
+
+OUTPUTS = ("right", "met", "clear", "near", "short", "middle")
+BREAKDOWN = ("domain", "level", "cell")
+
+
+@metric(range=(0, 1), version="1", source="made for the benchmark", outputs=OUTPUTS[:-1])
+def five(_trial: Trial) -> float:
+    """Stands for metrics whose scores are there already."""
+    return 0.0
+
+
+@metric(range=(0, 1), version="1", source="made for the benchmark", outputs=OUTPUTS[-1:])
+def middle(_trial: Trial) -> float:
+    """One whose median is reported, so that it is bootstrapped."""
+    return 0.0
+
+
+def main(folder: Path) -> None:
+    large = task("large", metric=five)
+    (first,) = large.metrics
+    metrics = (first, replace(first, bound=middle.bind(), aggregation="median"))
+    large = replace(large, metrics=metrics, breakdown=BREAKDOWN)
+    scores = ScoreSet(folder, "large", {"outputs": OUTPUTS})
+    scores.add((folder / "rows.jsonl").read_bytes())
+    scores.finish()
+    results = task_results(TaskNumbers.of(large), scores.folder, lambda _index, _repeat: True)
+    made = outcome(folder, *results, tasks=(large,))
+    context = ReportContext("none")
+    write_results(made, context, moment=datetime.now())
+    sys.stdout.write(render(made.results, made.group_results, Selection((large,)), context))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
