@@ -25,13 +25,16 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_json(value)).hexdigest()[:DIGEST_CHARS]
 
 
-def call_seed(run_seed: int, request_digest: str, repeat: int, occurrence: int = 0, draw: int = 0) -> int:
+def call_seed(run_seed: int, request_digest: str, *again: int) -> int:
     """The seed of a call, in 0 .. 2**31 - 1.
 
-    It depends on what is asked, not on who asks: duplicates across tasks agree, repeats differ. ``occurrence``
-    counts earlier calls of one program with the same request, so that an agent that asks again draws anew; ``draw``
-    counts the same for the call that an agent answers, so that all it asks for it is drawn anew too.
+    It depends on what is asked, not on who asks: duplicates across tasks agree. ``again`` counts in which ways the same
+    is asked again, so that it is drawn anew: the repeat of the trial; the earlier calls of one program with the same
+    request; the same for the call that an agent answers; the replies to this very call that were not acceptable. Zeros
+    at the end may be left out.
     """
-    again = (occurrence, draw) if draw else (occurrence,) if occurrence else ()
-    text = "/".join(map(str, (run_seed, request_digest, repeat, *again)))
+    counts = [*again]
+    while len(counts) > 1 and not counts[-1]:
+        counts.pop()
+    text = "/".join(map(str, (run_seed, request_digest, *counts)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

@@ -11,7 +11,7 @@ therefore ask the same calls again when it gets the same replies: no clock, no r
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,13 +22,22 @@ from mmeval.records import ErrorInfo, GenerationParams, Message, Request, Respon
 
 T = TypeVar("T")
 
+Accept: TypeAlias = Callable[[Response], str]
+"""What is wrong with a reply, in words for people; empty when it can be used. It depends on the request alone, as the
+reply may be used for every call that asks the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request put to a role: ``model``, ``judge``, or any other name that the run has a backend for."""
+    """A request put to a role: ``model``, ``judge``, or any other name that the run has a backend for.
+
+    A reply in which ``accept`` finds a fault is asked for again, a few times (see the broker); what does not become
+    better is an error of the kind ``bad_reply``. Without ``accept`` every reply is taken.
+    """
 
     role: str
     request: Request
+    accept: Accept | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,7 @@ class Role:
         *,
         wants: Sequence[PartKind] = ("text",),
         params: GenerationParams | None = None,
+        accept: Accept | None = None,
     ) -> Call:
         """A call with whole messages."""
-        return Call(self.name, Request(tuple(messages), params or self.params, tuple(wants)))
+        return Call(self.name, Request(tuple(messages), params or self.params, tuple(wants)), accept)

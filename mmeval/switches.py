@@ -5,20 +5,36 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mmeval.errors import did_you_mean
 from mmeval.names import either
+
+T = TypeVar("T")
 
 Hint: TypeAlias = Any
 """A type as an annotation writes it; types have no common type of their own."""
 
 
 class FilePath:
-    """Marks a text that may be a path: where it begins with ``.``, it is relative to the file in which it stands."""
+    """Marks a text that may be a path, relative to the file in which it stands. Names may have a slash (``org/model``):
+    a path begins with ``.``."""
+
+    def is_path(self, written: str) -> bool:
+        return written.startswith(".")
+
+    def __repr__(self) -> str:
+        return type(self).__name__
 
 
-PathOrName: TypeAlias = Annotated[str, FilePath]
+PathOrName: TypeAlias = Annotated[str, FilePath()]
+
+
+class Checked:
+    """Marks a value that has to be more than its type says: ``fault`` gives what it must be, empty when it is."""
+
+    def __init__(self, fault: Callable[[Any], str]) -> None:
+        self.fault = fault
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:
@@ -31,14 +47,21 @@ def hint_of(function: Callable[..., Any], name: str) -> Hint:
         return Any
 
 
-def is_path(hint: Hint) -> bool:
-    return FilePath in getattr(hint, "__metadata__", ())
+def marks_of(hint: Hint, kind: type[T]) -> list[T]:
+    """What an annotation says besides the type."""
+    return [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)]
+
+
+def is_path(value: Any, hint: Hint) -> bool:
+    """Whether a value of this type is a path."""
+    return isinstance(value, str) and any(mark.is_path(value) for mark in marks_of(hint, FilePath))
 
 
 def fault_of(value: Any, hint: Hint) -> str:
     """Why a value is not of a type, with near names; empty when it is. Types that YAML cannot write are not checked."""
     if _fits(value, hint):
-        return ""
+        faults = (mark.fault(value) for mark in marks_of(hint, Checked))
+        return next((f"must be {fault}, not {value!r:.80}" for fault in faults if fault), "")
     near = did_you_mean(value, _words(hint)) if isinstance(value, str) else ""
     return f"must be {_wanted(hint)}, not {value!r:.80}{near}"
 

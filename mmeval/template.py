@@ -1,8 +1,11 @@
-"""Templates: prompts written as Jinja in task files.
+"""Templates: prompts written as Jinja, whose values may hold media.
 
-A template sees ``input`` (the text of the sample's user message), ``id``, and the labels that ``prompt_fields`` names;
-nothing else of a sample, so that no reference reaches the model. Media stand in ``input`` as marks that only this
-process knows, and return to where the marks are once the template is rendered: no text in the data can pose as one.
+Media stand in the text that a template sees as marks that only this process knows, and return to where the marks are
+once it is rendered: no text in the data can pose as one.
+
+``TemplatePrompt`` makes the prompt of a task: it sees ``input`` (the text of the sample's user message), ``id``, and
+the labels that ``prompt_fields`` names; nothing else of a sample, so that no reference reaches the model.
+``PartsTemplate`` is a template over any values.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -48,17 +51,22 @@ _ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hoo
 def check_template(source: str, fields: Sequence[str]) -> None:
     """Raises PromptError for a template that does not compile, or that reads a variable which it will not be given."""
     known = ("input", "id", *fields)
+    for name in _unknown_names(source, known):
+        raise PromptError(
+            f"the template reads {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}; "
+            f"a label of the samples is named under prompt_fields first"
+        )
+
+
+def _unknown_names(source: str, known: Sequence[str]) -> list[str]:
+    """What a template reads and will not be given. Raises PromptError for one that does not compile."""
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
     except TemplateSyntaxError as error:
         raise PromptError(f"not a valid template, in its line {error.lineno}: {error.message}") from None
     except RecursionError:
         raise PromptError("not a valid template: it is nested too deeply") from None
-    for name in sorted(used - {*known, *_ENVIRONMENT.globals}):
-        raise PromptError(
-            f"the template reads {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}; "
-            f"a label of the samples is named under prompt_fields first"
-        )
+    return sorted(used - {*known, *_ENVIRONMENT.globals})
 
 
 @dataclass(frozen=True)
@@ -97,8 +105,17 @@ class TemplatePrompt:
         if all(part.kind == "text" for part in parts):
             text = self._rendered(self._user, sample, "".join(part.text or "" for part in parts))
             return Message("user", Interleaved((text_part(text),)))
-        marked = "".join(part.text or "" if part.kind == "text" else _mark(i) for i, part in enumerate(parts))
-        return Message("user", Interleaved(_unmarked(self._rendered(self._user, sample, marked), parts, sample)))
+        placed: list[Part] = []
+        text = self._rendered(self._user, sample, _marked(message.content, placed))
+        found = _unmarked(text, placed)
+        shown = set(map(id, found))
+        left_out = next((part for part in placed if id(part) not in shown), None)
+        if left_out is not None:
+            name = left_out.label or left_out.kind
+            raise PromptError(
+                f"sample {sample.id!r}: the template leaves out {name}; write {{{{ input }}}} whole into it"
+            )
+        return Message("user", Interleaved(found))
 
     def _text_of(self, sample: Sample) -> str:
         return next((m.content.rendered() for m in sample.input if m.role == "user"), "")
@@ -119,23 +136,83 @@ class TemplatePrompt:
             raise PromptError(f"sample {sample.id!r}: the prompt cannot be rendered: {error}") from None
 
 
-def _mark(position: int) -> str:
-    return f"[{_NONCE}.{position}]"
+Value: TypeAlias = "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
+"""What a template may be given: texts and numbers, content with media, and lists and mappings of these."""
 
 
-def _unmarked(text: str, parts: Sequence[Part], sample: Sample) -> tuple[Part, ...]:
+@dataclass(frozen=True)
+class PartsTemplate:
+    """A template over named values; content keeps its media where it is written into the text.
+
+    ``names`` are all that it may read. Raises PromptError for a template that does not compile or that reads anything
+    else.
+    """
+
+    source: str
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name in _unknown_names(self.source, self.names):
+            raise PromptError(
+                f"the template reads {name!r}{did_you_mean(name, self.names)}; it has {', '.join(self.names)}"
+            )
+
+    @cached_property
+    def _template(self) -> Template:
+        return _ENVIRONMENT.from_string(self.source)
+
+    def render(self, values: Mapping[str, Value]) -> Interleaved:
+        """The text with the values' media in their places.
+
+        Raises PromptError for values that it cannot be made of, and for a template that shows a part of a content's
+        media and loses the others.
+        """
+        placed: list[Part] = []
+        contents: list[range] = []
+        given = {name: _as_text(value, placed, contents) for name, value in values.items()}
+        try:
+            text = self._template.render(given)
+        except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise PromptError(f"the prompt cannot be rendered: {error}") from None
+        shown = {int(position) for position in _MARK.findall(text)}
+        if any(shown.intersection(content) and not shown.issuperset(content) for content in contents):
+            raise PromptError("the template cuts a content and loses some of its media; write it whole")
+        return Interleaved(_unmarked(text, placed))
+
+
+def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
+    """A value as a template sees it. What has no text is noted in ``placed``, and which of these make up one content in
+    ``contents``."""
+    if isinstance(value, Interleaved):
+        first = len(placed)
+        text = _marked(value, placed)
+        contents.append(range(first, len(placed)))
+        return text
+    if isinstance(value, Mapping):
+        return {name: _as_text(item, placed, contents) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_as_text(item, placed, contents) for item in value]
+    return value
+
+
+def _marked(content: Interleaved, placed: list[Part]) -> str:
+    """The text of a content with a mark for each part that is none; those are added to ``placed``."""
+    words: list[str] = []
+    for part in content.parts:
+        if part.kind == "text":
+            words.append(part.text or "")
+        else:
+            words.append(f"[{_NONCE}.{len(placed)}]")
+            placed.append(part)
+    return "".join(words)
+
+
+def _unmarked(text: str, placed: Sequence[Part]) -> tuple[Part, ...]:
     """The rendered text with the parts back in the places of their marks."""
     pieces = _MARK.split(text)
-    placed = [int(position) for position in pieces[1::2]]
-    for position, part in enumerate(parts):
-        if part.kind != "text" and position not in placed:
-            name = part.label or part.kind
-            raise PromptError(
-                f"sample {sample.id!r}: the template leaves out {name}; write {{{{ input }}}} whole into it"
-            )
     found: list[Part] = [text_part(pieces[0])] if pieces[0] else []
-    for position, words in zip(placed, pieces[2::2], strict=True):
-        found.append(parts[position])
+    for position, words in zip(pieces[1::2], pieces[2::2], strict=True):
+        found.append(placed[int(position)])
         if words:
             found.append(text_part(words))
     return tuple(found)

@@ -1,4 +1,5 @@
-"""Make the bundled samples of the UniM and MMMG tasks: `python -m scripts.make_bundled [FOLDER]` in the checkout.
+"""Make the bundled samples of the UniM and MMMG tasks and of the examples: `python -m scripts.make_bundled [FOLDER]` in
+the checkout.
 
 No text and no medium comes from elsewhere. Without a folder, the files in the tree are written anew.
 """
@@ -357,9 +358,52 @@ ORDERS: tuple[Row, ...] = (
 )
 
 
+def example() -> Files:
+    """The rows of the example with rubrics, and the pictures that they show and ask for."""
+    folder = "tasks/example/bundled"
+    pictures = {"chart": png(bars(16, 48, 32)), "disc": png(disc(32, 32, 20, RED))}
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in RUBRICS)
+    return {f"{folder}/test.jsonl": lines.encode(), **{f"{folder}/img/{n}.png": data for n, data in pictures.items()}}
+
+
+RUBRICS: tuple[dict[str, Any], ...] = (
+    {
+        "id": "thanks",
+        "input": "Thank a neighbour in two sentences for watering your plants while you were away.",
+        "reference": "Thank you for looking after my plants last week. Even the fern has a new leaf.",
+        "rubric": [
+            {"id": "thanks", "criterion": "The answer thanks the neighbour for watering the plants.", "weight": 2},
+            {"id": "length", "criterion": "The answer has exactly two sentences."},
+        ],
+    },
+    {
+        "id": "chart",
+        "input": {"text": "Which bar of <<image1>> is the highest?", "media": {"image1": "img/chart.png"}},
+        "reference": "The one in the middle.",
+        "rubric": ["The answer names the middle bar, or the second one.", "The answer names no other bar."],
+    },
+    {
+        "id": "disc",
+        "input": "Draw a red disc on a white ground, and name its colour below it.",
+        "reference": {"text": "<<image1>> Red.", "media": {"image1": "img/disc.png"}},
+        "rubric": [
+            {
+                "id": "picture",
+                "criterion": "The picture shows one red disc on a white ground and nothing else.",
+                "weight": 3,
+                "side": "media",
+                "kinds": ["image"],
+            },
+            {"id": "colour", "criterion": "The words name the colour red.", "side": "text"},
+            {"id": "order", "criterion": "The words follow the picture."},
+        ],
+    },
+)
+
+
 def bundled() -> Files:
     """Every bundled file."""
-    return {**unim(), **mmmg()}
+    return {**unim(), **mmmg(), **example()}
 
 
 def write(files: Mapping[str, bytes], root: Path) -> None:
@@ -371,7 +415,7 @@ def write(files: Mapping[str, bytes], root: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the bundled samples of the UniM and MMMG tasks.")
+    parser = argparse.ArgumentParser(description="Make the bundled samples of the tasks.")
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT, help="where to write (default: the checkout)")
     write(bundled(), parser.parse_args().folder)
 

@@ -9,6 +9,8 @@
 Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are media of the answer; they come
 right after the metric's name and fill the tags of a text answer in order.
 
+A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once; nothing is kept.
+
 Each line of a cases file is a JSON object with any of files, answer, target, input, params, profile and metadata; id
 and name are handed back. A list of texts, or of lists of parts, as target means several references. Relative paths
 start from the folder of the cases file. One JSON result a line: value, status, reason, evidence, and outputs for a
@@ -22,14 +24,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmeval.cli.flags import BY_NAME
 from mmeval.cli.parser import add_flags
-from mmeval.cli.settings import resolve
+from mmeval.cli.settings import Setting, resolve
 from mmeval.cli.streams import print_text
 from mmeval.cli.values import read_json
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UnknownNameError, UsageError
@@ -40,12 +43,17 @@ if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.content import Interleaved
     from mmeval.loaders.written import ContentReader
     from mmeval.media import Media
-    from mmeval.metric import Metric, MetricScores
+    from mmeval.metric import BoundMetric, Metric, MetricScores
     from mmeval.records import Trial
 
 T = TypeVar("T")
 
-_FLAGS = (BY_NAME["trust_remote_code"],)
+_FLAGS = tuple(
+    BY_NAME[name] for name in ("trust_remote_code", "role", "judge", "judge_args", "judge_base_url", "captioner")
+)
+
+Scoring = Callable[["BoundMetric", "Trial"], "MetricScores"]
+"""How a trial is scored: by the metric alone, or by whom it asks."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,18 +75,34 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.metric import load_metric
 
     metric = load_metric(args.name)
-    _refuse_judged(metric)
     for missing in metric.missing():
         raise missing
     given = {flag.name: getattr(args, flag.name) for flag in _FLAGS if hasattr(args, flag.name)}
-    trust: bool = resolve(_FLAGS, given, os.environ)["trust_remote_code"].value
-    if args.cases is None:
-        return _run_one(metric, args, trust=trust)
-    _refuse_single_flags(args)
-    return _run_cases(metric, args.cases, args.profile, trust=trust)
+    settings = resolve(_FLAGS, given, os.environ)
+    trust: bool = settings["trust_remote_code"].value
+    with _scoring(metric, settings) as score:
+        if args.cases is None:
+            return _run_one(metric, args, score, trust=trust)
+        _refuse_single_flags(args)
+        return _run_cases(metric, args.cases, args.profile, score, trust=trust)
 
 
-def _run_one(metric: Metric, args: argparse.Namespace, *, trust: bool) -> int:
+@contextmanager
+def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[Scoring]:
+    from mmeval.cli.roleflags import role_specs
+    from mmeval.metric import BoundMetric
+
+    specs = role_specs(settings)
+    if not metric.judged and not specs:
+        yield BoundMetric.score
+        return
+    from mmeval.cli.bench import bench_for
+
+    with bench_for(metric, specs) as bench:
+        yield bench.score
+
+
+def _run_one(metric: Metric, args: argparse.Namespace, score: Scoring, *, trust: bool) -> int:
     if args.answer is None and not args.files:
         raise UsageError("nothing to score: give FILE..., --answer or --cases")
     case = Case(
@@ -90,18 +114,18 @@ def _run_one(metric: Metric, args: argparse.Namespace, *, trust: bool) -> int:
         profile=args.profile,
         metadata=_object(args.metadata, "--metadata"),
     )
-    scores = score_case(metric, case, Path(), trust=trust)
+    scores = score_case(metric, case, Path(), score, trust=trust)
     write = _json_line if args.json else _lines_for_people
     print_text(write(metric, scores))
     return _exit_code(scores)
 
 
-def _run_cases(metric: Metric, file: Path, profile: str, *, trust: bool) -> int:
+def _run_cases(metric: Metric, file: Path, profile: str, score: Scoring, *, trust: bool) -> int:
     code = EXIT_OK
     for place, values in _case_lines(file):
         try:
             case = read_case(values, metric, profile)
-            scores = _score_or_say(metric, case, file.parent, trust=trust)
+            scores = _score_or_say(metric, case, file.parent, score, trust=trust)
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
         print_text(_json_line(metric, scores, case.labels))
@@ -116,14 +140,6 @@ def _case_lines(file: Path) -> Iterator[tuple[str, Any]]:
         raise UsageError(f"{file}: no such file of cases")
     for row in read_jsonl(file):
         yield f"{row.file}:{row.number}", row.values
-
-
-def _refuse_judged(metric: Metric) -> None:
-    if metric.judged:
-        raise UsageError(
-            f"the metric {metric.name!r} asks {' and '.join(metric.roles) or 'a role'}, so it needs a run: name it in "
-            "a task's metric_list and give the role a backend (--role)"
-        )
 
 
 def _refuse_single_flags(args: argparse.Namespace) -> None:
@@ -192,9 +208,11 @@ def _targets(written: Any) -> tuple[Any, ...]:
     return (written,)
 
 
-def score_case(metric: Metric, case: Case, folder: Path, *, trust: bool = False) -> MetricScores:
-    """The scores of a case whose paths start from ``folder``. ``trust`` is the user's consent to run code that the
-    case names.
+def score_case(
+    metric: Metric, case: Case, folder: Path, score: Scoring | None = None, *, trust: bool = False
+) -> MetricScores:
+    """The scores of a case whose paths start from ``folder``. ``score`` is how a judged metric is scored; ``trust`` is
+    the user's consent to run code that the case names.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingDataError for a
     file that is not there.
@@ -203,13 +221,14 @@ def score_case(metric: Metric, case: Case, folder: Path, *, trust: bool = False)
     if case.profile not in known:
         raise UnknownNameError("profile", case.profile, known)
     params = metric.consented(metric.placed(case.params, folder), trust=trust)
-    return metric.bind(params, case.profile).score(trial_of(case, folder))
+    bound = metric.bind(params, case.profile)
+    return (score or type(bound).score)(bound, trial_of(case, folder))
 
 
-def _score_or_say(metric: Metric, case: Case, folder: Path, *, trust: bool) -> MetricScores:
+def _score_or_say(metric: Metric, case: Case, folder: Path, score: Scoring, *, trust: bool) -> MetricScores:
     """As ``score_case``; a file that is not there leaves the case unscored, with the reason."""
     try:
-        return score_case(metric, case, folder, trust=trust)
+        return score_case(metric, case, folder, score, trust=trust)
     except MissingDataError as error:
         return metric.bind().unscored(str(error))
 
@@ -293,7 +312,10 @@ def _lines_for_people(metric: Metric, scores: MetricScores) -> str:
     lines: list[str] = []
     for name, score in scores.items():
         said = f"{score.value:.6g} {arrow}" if score.value is not None else f"{score.status}: {score.reason}"
-        lines += [f"{name}: {said}", *(f"  {key}: {_short(value)}" for key, value in score.evidence.items())]
+        lines.append(f"{name}: {said}")
+        if score.bounds is not None:
+            lines.append(f"  between {score.bounds[0]:.6g} and {score.bounds[1]:.6g}")
+        lines += [f"  {key}: {_short(value)}" for key, value in score.evidence.items()]
     return escaped("\n".join(lines)) + "\n"
 
 

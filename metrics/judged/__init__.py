@@ -1,0 +1,1 @@
+"""Metrics that ask a judge, each with its prompts in ``prompts/``."""

@@ -1,0 +1,74 @@
+"""Choice by a judge: which of some options describes the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from mmeval.judge import Choice, Question, Repeats, ReplyForm, Text, ask_verdicts
+from mmeval.metric import metric
+from mmeval.metrics.judged.material import NAMES, material
+from mmeval.program import Program, Role
+from mmeval.promptfile import JudgePrompt
+from mmeval.records import Score, Trial
+from mmeval.switches import Checked
+
+
+def _values_fault(values: Mapping[str, Any] | None) -> str:
+    numbers = all(type(value) in (int, float) and 0 <= value <= 1 for value in (values or {}).values())
+    return "" if numbers else "a number from 0 to 1 for each option"
+
+
+@metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")
+def judge_choice(
+    trial: Trial,
+    judge: Role,
+    *,
+    question: str = "Which option describes the answer?",
+    options: Sequence[str] | Mapping[str, Any] = (),
+    options_key: str = "",
+    wanted: str = "",
+    wanted_key: str = "",
+    values: Annotated[Mapping[str, Any] | None, Checked(_values_fault)] = None,
+    show_input: bool = True,
+    show_references: bool = False,
+    media: bool = True,
+    repeats: Repeats = 1,
+    prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "question", "options")] = "judge_choice",
+) -> Program[Score]:
+    """1 when the judge chooses the wanted option, else 0; or the value that ``values`` gives the chosen one.
+
+    Range 0 to 1, higher is better. The options are a list of words, or a mapping from words to what they mean, from the
+    switch or from the row's label under ``options_key``; the wanted one is the switch or the label under
+    ``wanted_key``. The judge may be not sure, which leaves the trial unscored, as a lost verdict does; the bounds are
+    then the lowest and the highest value of any option.
+
+    The judge sees the sample's input with ``show_input``, all references with ``show_references``, media unless
+    ``media`` is false. With ``repeats`` the majority chooses. Evidence: the choice with the judge's reason, the votes,
+    and the share of them that chose otherwise as spread.
+    """
+    known = _meanings(trial.sample.metadata.get(options_key) if options_key else options)
+    if len(known) < 2:
+        return Score.unscored(f"there are no two options{f' under {options_key!r}' if options_key else ''}")
+    right = str(trial.sample.metadata.get(wanted_key, "")) if wanted_key else wanted
+    worth = {option: float(option == right) for option in known} if values is None else values
+    if values is None and right not in known:
+        return Score.unscored(f"the wanted option {right!r} is none of the options")
+    if missing := sorted(known.keys() - worth.keys()):
+        return Score.unscored(f"the switch values says nothing of the option {missing[0]!r}")
+    form = ReplyForm((Text("reason"), Choice("choice", tuple(known), unsure=True)))
+    listed = [{"name": name, "meaning": meaning} for name, meaning in known.items()]
+    seen = material(trial, show_input=show_input, show_references=show_references, media=media)
+    questions = [Question(judge, form, prompt, {**seen, "question": question, "options": listed})]
+    (verdict,) = yield from ask_verdicts(questions, repeats=repeats)
+    if verdict.unknown("choice"):
+        possible = [float(worth[option]) for option in known]
+        return verdict.unscored("choice", bounds=(min(possible), max(possible)))
+    return Score(float(worth[verdict.values["choice"]]), evidence=verdict.evidence)
+
+
+def _meanings(options: Any) -> dict[str, str]:
+    """What each option means; empty where there is only its name."""
+    if isinstance(options, Mapping):
+        return {str(name): str(meaning or "") for name, meaning in options.items()}
+    return dict.fromkeys(map(str, options), "") if isinstance(options, list | tuple) else {}

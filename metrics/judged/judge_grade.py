@@ -1,0 +1,76 @@
+"""Grades: a judge puts the answer on a scale of described levels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from mmeval.judge import Combine, Number, Question, Repeats, ReplyForm, Text, ask_verdicts
+from mmeval.metric import metric
+from mmeval.metrics.judged.material import NAMES, material
+from mmeval.program import Program, Role
+from mmeval.promptfile import JudgePrompt
+from mmeval.records import Score, Trial
+from mmeval.switches import Checked
+
+LEVELS = (
+    "does not do what was asked",
+    "does a small part of it, or has grave faults",
+    "does the main part of it, with faults that matter",
+    "does what was asked, with small faults",
+    "does what was asked in full and without faults",
+)
+_GRADE = re.compile(r"-?\d{1,9}")
+
+
+def _levels_fault(levels: Any) -> str:
+    names = [str(name) for name in levels] if isinstance(levels, Mapping) else []
+    if len(levels) < 2:
+        return "two levels or more"
+    if not all(_GRADE.fullmatch(name) for name in names):
+        return "a list, or a mapping whose keys are whole numbers"
+    return "" if len(set(map(int, names))) == len(names) else "levels of different grades"
+
+
+@metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")
+def judge_grade(
+    trial: Trial,
+    judge: Role,
+    *,
+    levels: Annotated[Sequence[str] | Mapping[str, str], Checked(_levels_fault)] = LEVELS,
+    criterion: str = "How well does the answer do what was asked?",
+    show_input: bool = True,
+    show_references: bool = False,
+    media: bool = True,
+    repeats: Repeats = 1,
+    combine: Combine = "mean",
+    prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "criterion", "levels")] = "judge_grade",
+) -> Program[Score]:
+    """The grade that a judge gives, from the lowest level (0) to the highest (1).
+
+    Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``. The levels are a list of descriptions,
+    graded from 1, or a mapping from whole numbers to descriptions; a judge may give a grade between two that are
+    described. ``criterion`` says what is graded. A judge that is not sure leaves the trial unscored, as a lost verdict
+    does.
+
+    The judge sees the sample's input with ``show_input``, all references with ``show_references``, media unless
+    ``media`` is false. With ``repeats`` it is asked as often, and ``combine`` makes one grade of it: ``mean``,
+    ``median`` or ``majority``. Evidence: the grade with the judge's reason, the votes, and their spread (in grades).
+    """
+    scale = _scale(levels)
+    low, high = min(scale), max(scale)
+    form = ReplyForm((Text("reason"), Number("grade", low, high, unsure=True)))
+    listed: list[Mapping[str, Any]] = [{"grade": grade, "text": scale[grade]} for grade in sorted(scale)]
+    seen = material(trial, show_input=show_input, show_references=show_references, media=media)
+    questions = [Question(judge, form, prompt, {**seen, "criterion": criterion, "levels": listed})]
+    (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
+    if verdict.unknown("grade"):
+        return verdict.unscored("grade", bounds=(0.0, 1.0))
+    return Score((verdict.values["grade"] - low) / (high - low), evidence=verdict.evidence)
+
+
+def _scale(levels: Sequence[str] | Mapping[str, str]) -> dict[int, str]:
+    if isinstance(levels, Mapping):
+        return {int(grade): text for grade, text in levels.items()}
+    return dict(enumerate(levels, start=1))

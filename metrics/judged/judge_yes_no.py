@@ -1,0 +1,74 @@
+"""Yes or no: one question that a judge answers about the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, YesNo, ask_verdicts
+from mmeval.metric import metric
+from mmeval.metrics.judged.material import NAMES, material
+from mmeval.program import Program, Role
+from mmeval.promptfile import JudgePrompt
+from mmeval.records import Score, Trial
+from mmeval.switches import Checked
+
+FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
+
+
+def _share_fault(value: Any) -> str:
+    return "" if value is None or 0 <= value <= 1 else "a number from 0 to 1"
+
+
+Share = Annotated[float | None, Checked(_share_fault)]
+
+
+@metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")
+def judge_yes_no(
+    trial: Trial,
+    judge: Role,
+    *,
+    question: str = "Does the answer do what was asked?",
+    question_key: str = "",
+    wanted: bool = True,
+    wanted_key: str = "",
+    not_sure: Share = None,
+    show_input: bool = True,
+    show_references: bool = False,
+    media: bool = True,
+    repeats: Repeats = 1,
+    combine: Combine = "majority",
+    prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "question")] = "judge_yes_no",
+) -> Program[Score]:
+    """1 when the judge answers the question as is wanted, else 0.
+
+    Range 0 to 1, higher is better. The question is the switch, or the row's label under ``question_key``; what is
+    wanted is ``wanted``, or the row's label (true, false, ``yes``, ``no``) under ``wanted_key``. A judge that is not
+    sure leaves the trial unscored, unless ``not_sure`` gives the value that it then has; so does a lost verdict.
+
+    The judge sees the sample's input with ``show_input``, all references with ``show_references``, media unless
+    ``media`` is false. With ``repeats`` it is asked as often, and ``combine`` makes one verdict of it: ``majority``, or
+    ``mean`` for the share of the wanted answers. Evidence: the verdict with the judge's reason, the votes, and their
+    spread.
+    """
+    labels = trial.sample.metadata
+    asked = labels.get(question_key) if question_key else question
+    right = _wanted(labels.get(wanted_key)) if wanted_key else wanted
+    if not isinstance(asked, str) or not asked.strip():
+        return Score.unscored(f"the row has no question under {question_key!r}")
+    if right is None:
+        return Score.unscored(f"the row's label {wanted_key!r} is neither yes nor no")
+    values = material(trial, show_input=show_input, show_references=show_references, media=media)
+    questions = [Question(judge, FORM, prompt, {**values, "question": asked})]
+    (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
+    if verdict.lost or (verdict.unknown("verdict") and not_sure is None):
+        return verdict.unscored("verdict", bounds=(0.0, 1.0))
+    yes = verdict.values["verdict"]
+    value = not_sure if yes is None else float(yes) if right else 1 - float(yes)
+    return Score(value, evidence=verdict.evidence)
+
+
+def _wanted(label: Any) -> bool | None:
+    if isinstance(label, bool):
+        return label
+    return {"yes": True, "no": False}.get(str(label).strip().lower())

@@ -1,0 +1,125 @@
+"""Rubrics: the row's own criteria, each judged by itself, weighted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, cast, get_args
+
+from mmeval.content import PART_KINDS, Interleaved
+from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, Verdict, YesNo, ask_verdicts, shown
+from mmeval.metric import metric
+from mmeval.metrics.judged.material import NAMES, Material, material
+from mmeval.program import Program, Role
+from mmeval.promptfile import JudgePrompt
+from mmeval.records import Score, Trial
+
+Side = Literal["all", "text", "media"]
+FORM = ReplyForm((Text("reason"), YesNo("met", unsure=True)))
+_KEYS = {"id", "criterion", "weight", "side", "kinds"}
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One line of a rubric. ``side`` is what the judge sees of the answer, ``kinds`` which media of it (empty: all)."""
+
+    id: str
+    text: str
+    weight: float = 1.0
+    side: Side = "all"
+    kinds: tuple[str, ...] = ()
+
+    def seen(self, answer: Interleaved | None) -> Interleaved:
+        """The side of an answer that it speaks of: with ``text`` each medium is a placeholder, with ``media`` the words
+        are left out."""
+        if answer is None or self.side == "text":
+            return shown(answer, media=False)
+        kept = (part for part in shown(answer).parts if not self.kinds or part.media is None or part.kind in self.kinds)
+        return Interleaved(tuple(part for part in kept if self.side == "all" or part.media is not None))
+
+
+@metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")
+def rubric_judge(
+    trial: Trial,
+    judge: Role,
+    *,
+    criteria: str = "rubric",
+    show_input: bool = True,
+    show_references: bool = False,
+    media: bool = True,
+    repeats: Repeats = 1,
+    combine: Combine = "majority",
+    prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "criterion")] = "rubric_judge",
+) -> Program[Score]:
+    """The weighted share of the row's criteria that a judge finds met.
+
+    Range 0 to 1, higher is better. ``criteria`` names the row's label that holds them: a list of texts, or of mappings
+    with ``criterion`` and any of ``id``, ``weight`` (above 0; 1 if not given), ``side`` (``all``, ``text`` or
+    ``media``: what the judge sees of the answer) and ``kinds`` (which media it sees). Each is asked by itself, so that
+    a criterion that is worded anew is all that is asked again.
+
+    A criterion without a verdict, or of which the judge is not sure, leaves the trial unscored; its bounds are the
+    value with all of these not met, and with all of them met. A row without a rubric is unscored.
+
+    The judge sees the sample's input with ``show_input``, all references with ``show_references``; media of the answer
+    as each ``side`` says, media of the others unless ``media`` is false, which makes every side ``text``. With
+    ``repeats`` each criterion is asked as often, and ``combine`` makes one verdict of it: ``majority``, or ``mean`` for
+    the share of yes. Evidence: ``criteria``, each with its verdict, the judge's reason, the votes and their spread.
+    """
+    try:
+        rubric = read_criteria(trial.sample.metadata.get(criteria))
+    except ValueError as error:
+        return Score.unscored(f"the row's rubric under {criteria!r} cannot be used: {error}")
+    seen = material(trial, show_input=show_input, show_references=show_references, media=media)
+    questions = [Question(judge, FORM, prompt, _values(seen, one, trial.output, media=media)) for one in rubric]
+    verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
+    return _score(rubric, verdicts)
+
+
+def _values(seen: Material, criterion: Criterion, answer: Interleaved | None, *, media: bool) -> Material:
+    return {**seen, "criterion": criterion.text, **({"answer": criterion.seen(answer)} if media else {})}
+
+
+def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
+    pairs = list(zip(criteria, verdicts, strict=True))
+    whole = sum(one.weight for one in criteria)
+    met = sum(one.weight * float(verdict.values.get("met") or 0) for one, verdict in pairs)
+    unknown = [(one, verdict.unknown("met")) for one, verdict in pairs if verdict.unknown("met")]
+    evidence = [_evidence(one, verdict) for one, verdict in pairs]
+    if unknown:
+        first, reason = unknown[0]
+        highest = met + sum(one.weight for one, _ in unknown)
+        said = f"{len(unknown)} of {len(criteria)} criteria have no verdict; {first.id}: {reason}"
+        return Score.unscored(said, bounds=(met / whole, highest / whole), criteria=evidence)
+    return Score(met / whole, evidence={"criteria": evidence})
+
+
+def _evidence(criterion: Criterion, verdict: Verdict) -> dict[str, Any]:
+    row = {"id": criterion.id, "criterion": criterion.text, "weight": criterion.weight, "met": None}
+    return {**row, **verdict.evidence, **({"lost": verdict.lost} if verdict.lost else {})}
+
+
+def read_criteria(rubric: Any) -> list[Criterion]:
+    """The criteria of a row. Raises ValueError that says what is wrong with them."""
+    if not isinstance(rubric, list | tuple) or not rubric:
+        raise ValueError("it is no list of criteria")
+    criteria = [_criterion(item, number) for number, item in enumerate(rubric, start=1)]
+    if len({one.id for one in criteria}) < len(criteria):
+        raise ValueError("two criteria have the same id")
+    return criteria
+
+
+def _criterion(item: Any, number: int) -> Criterion:
+    row: Any = {"criterion": item} if isinstance(item, str) else item
+    if not isinstance(row, Mapping) or row.keys() - _KEYS:
+        raise ValueError(f"criterion {number} is no text and no mapping of {', '.join(sorted(_KEYS))}")
+    text, weight, side, kinds = row.get("criterion"), row.get("weight", 1), row.get("side", "all"), row.get("kinds", ())
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"criterion {number} has no text")
+    if type(weight) not in (int, float) or not 0 < weight < float("inf"):
+        raise ValueError(f"criterion {number} has the weight {weight!r:.40}; it must be a number above 0")
+    if side not in get_args(Side):
+        raise ValueError(f"criterion {number} has the side {side!r:.40}; it must be all, text or media")
+    if not isinstance(kinds, list | tuple) or not all(kind in PART_KINDS for kind in kinds):
+        raise ValueError(f"criterion {number} has the kinds {kinds!r:.80}; they must be a list of kinds of part")
+    return Criterion(str(row.get("id", number)), text, float(weight), cast("Side", side), tuple(kinds))

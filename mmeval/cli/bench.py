@@ -1,0 +1,65 @@
+"""A bench for judged metrics: roles that can be asked outside of a run. Nothing is kept but what is printed."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from mmeval.broker import Broker, Scope
+from mmeval.errors import MmevalError, UsageError
+from mmeval.journal import Journal
+from mmeval.mediastore import MediaStore
+from mmeval.metric import BoundMetric, Metric, MetricScores
+from mmeval.options import BackendSpec, RunOptions
+from mmeval.program import CallFailed, Role
+from mmeval.records import Trial
+from mmeval.roles import Backends
+
+
+class Bench:
+    """Asks the roles of one command. Equal questions are asked once."""
+
+    def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
+        self._broker, self._runner = broker, runner
+
+    def score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
+        """The scores of a trial; unscored where a call failed or the metric did. Raises what concerns every trial, such
+        as a key that is refused."""
+        return self._runner.run(self._score(bound, trial))
+
+    async def _score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
+        scope = Scope("metric", trial.sample, share=False, by_content=True)
+        try:
+            return await self._broker.run(bound.program(trial, Role), scope)
+        except CallFailed as failed:
+            return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
+        except MmevalError:
+            raise
+        except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is told
+            return bound.unscored(f"{type(defect).__name__}: {defect}")
+
+
+@contextmanager
+def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Bench]:
+    """The roles of a metric, ready to be asked. Raises UsageError for one that no flag gives and for one that it does
+    not ask."""
+    for role in metric.roles:
+        if role not in specs:
+            flag = f"--{role}" if role in ("judge", "captioner") else f"--role {role}="
+            raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag} BACKEND,k=v")
+    for role in specs:
+        if role not in metric.roles:
+            raise UsageError(f"the metric {metric.name!r} does not ask the role {role!r}; leave it out")
+    usual = RunOptions(BackendSpec(""), Path())
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mmeval-")))
+        journal = Journal(folder / "journal", MediaStore(folder / "media"))
+        stack.callback(journal.close)
+        broker = Broker(journal, reasoning_tags=usual.reasoning_tags)
+        broker.roles = Backends(specs).runtimes(lambda: 0, limit=usual.max_connections, retries=usual.retry_on_error)
+        runner = stack.enter_context(asyncio.Runner())
+        stack.callback(lambda: runner.run(broker.close()))
+        yield Bench(broker, runner)

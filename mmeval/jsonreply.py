@@ -1,0 +1,209 @@
+"""JSON in replies: the one object that a model meant, however it dressed it up.
+
+Models wrap what they were asked for in fences and prose, and write it as Python does. All of these are read:
+
+    The answer: ```json
+    {'grade': 4, 'sure': True,}
+    ```
+
+- text before, between and after objects, fences included;
+- single quotes, a comma before a closing bracket, ``True``, ``False`` and ``None``, line breaks inside texts.
+
+Nothing is guessed. What is cut off, an object in which a key stands twice, and several different objects that all have
+the wanted keys are refused. Only the outermost objects of a text count: a piece of a broken object is no answer, or
+whoever is quoted in it could answer in its writer's place. One that names a wanted key was meant, and is refused.
+
+A reply is hostile: reading takes time linear in its length, and length and depth have limits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+MAX_CHARS = 200_000
+MAX_DEPTH = 32
+MAX_NUMBER_CHARS = 64
+"""Digits and signs of one number; longer ones cost time that grows with their square."""
+
+
+class ReplyError(ValueError):
+    """A reply that does not say what was asked for; the message says why, in words for people."""
+
+
+def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
+    """The object of a reply that has all wanted keys; other keys may stand beside them.
+
+    The same object written twice is one. Raises ReplyError when there is none, when there are several different ones,
+    when one that names a wanted key is malformed, and when the text ends inside an object.
+
+    >>> read_object("Sure! {'grade': 4,} I hope that helps.", ["grade"])
+    {'grade': 4}
+    """
+    if len(text) > MAX_CHARS:
+        raise ReplyError(f"the reply has more than {MAX_CHARS} characters")
+    found: list[dict[str, Any]] = []
+    others = 0
+    for item in _objects(text, wanted):
+        fits = all(key in item for key in wanted)
+        others += not fits
+        if fits and found and not _same(item, found[0]):
+            raise ReplyError("the reply holds several different answers")
+        if fits:
+            found = [item]
+    if found:
+        return found[0]
+    if others:
+        raise ReplyError(f"the reply's JSON lacks {', '.join(map(repr, wanted))}")
+    raise ReplyError("the reply holds no JSON object")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equality that tells true from 1, which Python's does not; the order of keys means nothing."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The outermost objects in order. What a malformed one has swallowed is not looked at again, which keeps this
+    linear. Raises ReplyError for a malformed one that names a wanted key."""
+    at = text.find("{")
+    while at >= 0:
+        reader = _Reader(text, at)
+        try:
+            yield reader.object(0)
+            end = reader.at
+        except _NotJsonError:
+            end = max(reader.at, at + 1)
+            if _KEYED.match(text, at):
+                end = _closed(text, at)
+                if any(re.search(rf"\b{re.escape(key)}\b", text[at:end]) for key in wanted):
+                    raise ReplyError("the reply's JSON is malformed") from None
+        at = text.find("{", end)
+
+
+def _closed(text: str, at: int) -> int:
+    """Where the brace at a place is closed, by the count of braces alone; the end of the text when it is not."""
+    depth = 0
+    for brace in _BRACE.finditer(text, at):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.end()
+    return len(text)
+
+
+class _NotJsonError(Exception):
+    """What begins with a brace is no object after all: prose, or a template."""
+
+
+_BLANK = re.compile(r"\s*")
+_BRACE = re.compile(r"[{}]")
+_KEYED = re.compile(r"\{\s*+(?:[\"']|\w++\s*+:)")
+"""The beginning of what is meant as an object, and not of braces in prose."""
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])")
+_WORD = re.compile(r"\w+")
+_WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+class _Reader:
+    """Reads one value from a place in a text; ``at`` is how far it came."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self.text, self.at = text, at
+
+    def object(self, depth: int) -> dict[str, Any]:
+        self.at += 1
+        found: dict[str, Any] = {}
+        while self._next() != "}":
+            key = self._string()
+            if self._next() != ":":
+                raise _NotJsonError
+            self.at += 1
+            if key in found:
+                raise ReplyError(f"the key {key[:40]!r} stands twice in the reply")
+            found[key] = self._value(depth + 1)
+            self._comma("}")
+        self.at += 1
+        return found
+
+    def _list(self, depth: int) -> list[Any]:
+        self.at += 1
+        found: list[Any] = []
+        while self._next() != "]":
+            found.append(self._value(depth + 1))
+            self._comma("]")
+        self.at += 1
+        return found
+
+    def _value(self, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise ReplyError(f"the reply's JSON is nested deeper than {MAX_DEPTH}")
+        start = self._next()
+        if start == "{":
+            return self.object(depth)
+        if start == "[":
+            return self._list(depth)
+        if start in "\"'":
+            return self._string()
+        return self._number() if start in "-0123456789" else self._word()
+
+    def _comma(self, closing: str) -> None:
+        """A comma, which may be missing before the closing bracket alone."""
+        after = self._next()
+        if after == ",":
+            self.at += 1
+        elif after != closing:
+            raise _NotJsonError
+
+    def _next(self) -> str:
+        """The next character that is not blank."""
+        blank = _BLANK.match(self.text, self.at)
+        assert blank is not None  # it matches nothing as well
+        self.at = blank.end()
+        if self.at == len(self.text):
+            raise ReplyError("the reply ends in the middle of its JSON")
+        return self.text[self.at]
+
+    def _string(self) -> str:
+        if self._next() not in "\"'":
+            raise _NotJsonError
+        match = _STRING.match(self.text, self.at)
+        if match is None:
+            raise ReplyError("the reply ends in the middle of its JSON")
+        self.at = match.end()
+        return _ESCAPE.sub(_unescaped, match[1] if match[1] is not None else match[2])
+
+    def _number(self) -> int | float:
+        match = _NUMBER.match(self.text, self.at, self.at + MAX_NUMBER_CHARS)
+        if match is None:
+            raise _NotJsonError
+        self.at = match.end()
+        if match[0].lstrip("-").isdigit():
+            return int(match[0])
+        number = float(match[0])
+        if not math.isfinite(number):
+            raise ReplyError(f"the reply holds a number that is too large: {match[0]}")
+        return number
+
+    def _word(self) -> bool | None:
+        match = _WORD.match(self.text, self.at, self.at + MAX_NUMBER_CHARS)
+        if match is None or match[0] not in _WORDS:
+            raise _NotJsonError
+        self.at = match.end()
+        return _WORDS[match[0]]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """What an escape stands for. One that JSON does not know (as in LaTeX) stays as it is written."""
+    code = match[1]
+    if code[0] != "u" or len(code) == 1:
+        return _ESCAPED.get(code, code if code in "\"'\\/" else f"\\{code}")
+    if len(code) > 5:
+        return bytes.fromhex(code[1:5] + code[7:11]).decode("utf-16-be")
+    letter = chr(int(code[1:], 16))
+    return "\ufffd" if "\ud800" <= letter <= "\udfff" else letter

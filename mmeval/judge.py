@@ -1,0 +1,346 @@
+"""Judges: typed verdicts from replies in words.
+
+A judged metric describes the reply that it wants, asks, and gets verdicts:
+
+    FORM = ReplyForm((Text("reason"), YesNo("polite", unsure=True)))
+
+    def polite(trial, judge, *, prompt: Annotated[str | Mapping[str, Any], JudgePrompt("answer")] = "polite"):
+        values = {"answer": shown(trial.output)}
+        (verdict,) = yield from ask_verdicts([Question(judge, FORM, prompt, values)])
+        if verdict.unknown("polite"):
+            return verdict.unscored("polite", bounds=(0, 1))
+        return Score(float(verdict.values["polite"]), evidence=verdict.evidence)
+
+The reply is a JSON object; how it is dressed up does not matter (:mod:`mmeval.jsonreply`). A reply that does not fit
+the form is asked for again, ``JUDGE_TRIES`` times in all, and never guessed. A verdict is then *given*, *not sure*
+(where the form allows the judge to say so), or *lost*, with the reason.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
+
+from mmeval.content import Interleaved, text_part
+from mmeval.errors import UsageError
+from mmeval.jsonreply import ReplyError, read_object
+from mmeval.program import Call, Program, Reply, Role, ask_all
+from mmeval.prompt import PromptError
+from mmeval.promptfile import PromptFile
+from mmeval.records import ErrorInfo, Response, Score
+from mmeval.switches import Checked
+
+if TYPE_CHECKING:
+    from mmeval.template import Value
+
+NOT_SURE = "not sure"
+"""What a judge writes instead of a value where it may."""
+MAX_TEXT_CHARS = 2000
+"""So much of a judge's own words is kept as evidence."""
+
+
+def _repeats_fault(value: int) -> str:
+    return "" if value >= 1 else "1 or more"
+
+
+Combine = Literal["majority", "mean", "median"]
+Repeats = Annotated[int, Checked(_repeats_fault)]
+"""A switch that says how often each question is asked."""
+Vote: TypeAlias = Mapping[str, Any]
+"""What one reply says, by field; None: the judge is not sure. A field that may be left out may be missing."""
+
+
+class Field(Protocol):
+    """One field of a reply. ``optional`` ones may be left out, ``unsure`` ones may be answered with ``not sure``."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unsure(self) -> bool: ...
+    @property
+    def optional(self) -> bool: ...
+    def asked(self) -> str:
+        """What the prompt says of the value."""
+
+    def read(self, value: Any) -> Any:
+        """The typed value. Raises ReplyError that says what was wanted."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in ``low`` .. ``high``; whole unless ``whole`` is false. A text that spells one is one."""
+
+    name: str
+    low: float
+    high: float
+    whole: bool = True
+    unsure: bool = False
+    optional: bool = False
+
+    def asked(self) -> str:
+        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
+
+    def read(self, value: Any) -> float:
+        number = _spelt(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int | float) or not self.low <= number <= self.high:
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        if self.whole and number != int(number):
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        return int(number) if self.whole else float(number)
+
+
+def _spelt(text: str) -> Any:
+    try:
+        return float(text) if len(text) < 40 and text.strip()[-1:].isdigit() else text
+    except ValueError:
+        return text
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words, in the spelling of the form. Case, blanks and a full stop at the end do not matter."""
+
+    name: str
+    options: tuple[str, ...]
+    unsure: bool = False
+    optional: bool = False
+
+    def __post_init__(self) -> None:
+        plain = [_plain(option) for option in self.options]
+        if len(set(plain)) < len(plain) or not all(plain) or (self.unsure and NOT_SURE in plain):
+            raise UsageError(f"the options {list(self.options)!r:.200} cannot be told apart in a reply")
+
+    def asked(self) -> str:
+        return f"one of {', '.join(_quoted(option) for option in self.options)}"
+
+    def read(self, value: Any) -> str:
+        said = _plain(value) if isinstance(value, str) else None
+        found = next((option for option in self.options if _plain(option) == said), None)
+        if found is None:
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        return found
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """Yes or no; ``true`` and ``false`` are the same. The value is a bool."""
+
+    name: str
+    unsure: bool = False
+    optional: bool = False
+
+    def asked(self) -> str:
+        return '"yes" or "no"'
+
+    def read(self, value: Any) -> bool:
+        if isinstance(value, bool):
+            return value
+        said = _plain(value) if isinstance(value, str) else ""
+        if said not in ("yes", "no"):
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        return said == "yes"
+
+
+@dataclass(frozen=True)
+class Text:
+    """The judge's own words: evidence for people, cut after ``MAX_TEXT_CHARS``. They never decide."""
+
+    name: str
+    asked_for: str = "one or two sentences"
+    optional: bool = True
+    unsure: bool = False
+
+    def asked(self) -> str:
+        return self.asked_for
+
+    def read(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ReplyError(f"is {value!r:.80}, not a text")
+        return value[:MAX_TEXT_CHARS]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("_", " ").replace("-", " ").casefold().split()).rstrip(".")
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+@dataclass(frozen=True)
+class ReplyForm:
+    """The reply that a judge is asked for: an object with these fields, in this order."""
+
+    fields: tuple[Field, ...]
+
+    @property
+    def asked(self) -> str:
+        """What the prompt says of the reply: ``form`` in a prompt file."""
+        return "{" + ", ".join(f'"{one.name}": <{_asked(one)}>' for one in self.fields) + "}"
+
+    def read(self, text: str) -> Vote:
+        """What a reply says. Raises ReplyError when it does not fit: nothing is guessed."""
+        found = read_object(text, [one.name for one in self.fields if not one.optional])
+        return {one.name: _read(one, found[one.name]) for one in self.fields if one.name in found}
+
+    def fault(self, response: Response) -> str:
+        """For ``Call.accept``: what is wrong with a reply; empty when it fits."""
+        try:
+            self.read(response.text)
+        except ReplyError as error:
+            return str(error)
+        return ""
+
+
+def _asked(one: Field) -> str:
+    return f'{one.asked()}, or "{NOT_SURE}"' if one.unsure else one.asked()
+
+
+def _read(one: Field, value: Any) -> Any:
+    if one.unsure and isinstance(value, str) and _plain(value) == NOT_SURE:
+        return None
+    try:
+        return one.read(value)
+    except ReplyError as error:
+        raise ReplyError(f"{one.name} {error}") from None
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing that a judge is asked: a prompt over named values, and the form of its reply.
+
+    ``prompt`` is a switch of :class:`mmeval.promptfile.JudgePrompt` as a metric is given it.
+    """
+
+    role: Role
+    form: ReplyForm
+    prompt: str | Mapping[str, Any]
+    values: Mapping[str, Value]
+
+    def call(self) -> Call:
+        """Raises PromptError for a prompt that was not bound, and for values that it cannot be made of."""
+        if isinstance(self.prompt, str):
+            raise PromptError(f"the prompt {self.prompt!r} is only a name; bind the metric before it is used")
+        prompt = PromptFile(self.prompt["name"], self.prompt["text"])
+        return self.role.send(prompt.messages({**self.values, "form": self.form.asked}), accept=self.form.fault)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge says, over one or several votes.
+
+    ``values`` has a value by field, and None for a field of which the judge is not sure; it is empty when the verdict
+    is ``lost`` (the reason). ``spread`` says by field how far the votes lie apart, 0 when they agree: the sample
+    standard deviation of numbers for ``mean`` and ``median``, the share that is not the majority's for ``majority``.
+    """
+
+    values: Vote = field(default_factory=dict)
+    lost: str = ""
+    votes: tuple[Vote, ...] = ()
+    spread: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """For people: the values, and the votes with their spread where there are several."""
+        several = {"votes": [dict(vote) for vote in self.votes], "spread": dict(self.spread)}
+        return {**self.values, **(several if len(self.votes) > 1 else {})}
+
+    def unknown(self, name: str) -> str:
+        """Why a field has no value; empty when it has one."""
+        if self.lost:
+            return self.lost
+        return "" if self.values.get(name) is not None else "the judge is not sure"
+
+    def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
+        """The score where a field has no value; ``bounds`` are those that it could have had."""
+        return Score(status="unscored", reason=self.unknown(name), evidence=self.evidence, bounds=bounds)
+
+
+def ask_verdicts(
+    questions: Sequence[Question], *, repeats: int = 1, combine: Combine = "majority"
+) -> Program[list[Verdict]]:
+    """Every question ``repeats`` times, all at the same time; one verdict each, in the order of the questions."""
+    if repeats < 1:
+        raise UsageError(f"repeats={repeats}: a judge is asked once at least")
+    calls = [call for question in questions for call in [question.call()] * repeats]
+    replies = yield from ask_all(calls)
+    each = [replies[start : start + repeats] for start in range(0, len(replies), repeats)]
+    return [combined(q.form, answers, combine) for q, answers in zip(questions, each, strict=True)]
+
+
+def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majority") -> Verdict:
+    """The verdict of some replies to one question.
+
+    ``majority``: the value that more than half of the replies give; without one, ties among them, the judge is not
+    sure. A lost reply is a vote for nothing: the others may be a majority without it, else the verdict is lost.
+    ``mean`` and ``median`` (of numbers, and of yes as 1 and no as 0) need every vote: one that is lost loses the
+    verdict, one that is not sure makes it not sure.
+    """
+    votes: list[Vote] = []
+    lost = ""
+    for reply in replies:
+        error = reply.response.error
+        try:
+            if error is None:
+                votes.append(form.read(reply.text))
+        except ReplyError as fault:  # whoever runs the program has not looked
+            error = ErrorInfo("bad_reply", str(fault))
+        if error is not None:
+            lost = lost or f"{error.kind}: {error.message}"
+    values: dict[str, Any] = {}
+    spread: dict[str, float] = {}
+    for one in form.fields:
+        if isinstance(one, Text):
+            continue
+        said = [vote[one.name] for vote in votes if one.name in vote]
+        numeric = combine != "majority" and not isinstance(one, Choice)
+        agreed = _centre(said, combine) if numeric else _majority(said, len(replies))
+        if lost and (numeric or agreed is None):
+            return Verdict(lost=lost, votes=tuple(votes))
+        if one.optional and not said:
+            continue
+        values[one.name] = agreed
+        spread[one.name] = _deviation(said) if numeric else _dissent(said, agreed)
+    if lost and not votes:
+        return Verdict(lost=lost)
+    return Verdict({**_words(form, votes, values), **values}, votes=tuple(votes), spread=spread)
+
+
+def _words(form: ReplyForm, votes: Sequence[Vote], agreed: Vote) -> Vote:
+    """The judge's own words: those of the first vote that says what was agreed on, else of the first one."""
+    agreeing = [vote for vote in votes if all(vote.get(name) == value for name, value in agreed.items())]
+    names = [one.name for one in form.fields if isinstance(one, Text)]
+    words = {name: next((vote[name] for vote in (*agreeing, *votes) if name in vote), None) for name in names}
+    return {name: text for name, text in words.items() if text is not None}
+
+
+def _centre(said: Sequence[Any], combine: Combine) -> float | None:
+    if not said or None in said:
+        return None
+    return float(statistics.fmean(said) if combine == "mean" else statistics.median(said))
+
+
+def _majority(said: Sequence[Any], asked: int) -> Any:
+    value, count = Counter(said).most_common(1)[0] if said else (None, 0)
+    return value if 2 * count > asked else None
+
+
+def _deviation(said: Sequence[Any]) -> float:
+    sure = [value for value in said if value is not None]
+    return statistics.stdev(sure) if len(sure) > 1 else 0.0
+
+
+def _dissent(said: Sequence[Any], agreed: Any) -> float:
+    return sum(value != agreed for value in said) / len(said) if said else 0.0
+
+
+def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
+    """What a judge sees of an answer: everything but hidden reasoning; without ``media`` a placeholder for each."""
+    if content is None:
+        return Interleaved()
+    if not media:
+        return Interleaved((text_part(content.rendered()),))
+    return Interleaved(tuple(part for part in content.parts if part.kind != "reasoning"))

@@ -1,0 +1,38 @@
+"""Judges for tests from outside: mock servers that answer each form of reply as they are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.mock_openai_server import MockServer
+
+FIELDS = {"met": "yes", "verdict": "yes", "grade": 4, "choice": "good"}
+"""The deciding field of each of our metrics, and what a kind judge says."""
+
+
+@contextmanager
+def judge_server(folder: Path, says: Mapping[str, Any] | None = None, **options: Any) -> Iterator[MockServer]:
+    """A judge. ``says`` maps words of a prompt to what it replies to prompts that hold them; an object is the JSON of
+    its reply. All other prompts get the values of ``FIELDS``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "replies.jsonl"
+    told = [{"contains": words, "reply": _written(said)} for words, said in (says or {}).items()]
+    usual = [{"contains": f'"{name}": <', "reply": _written({name: value})} for name, value in FIELDS.items()]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in (*told, *usual)))
+    with MockServer(replies=str(file), **options) as server:
+        yield server
+
+
+def _written(said: Any) -> str:
+    """As models like to write: with prose around it, in a fence."""
+    return said if isinstance(said, str) else f"Let me see.\n```json\n{json.dumps({'reason': 'so', **said})}\n```"
+
+
+def judge(server: MockServer, name: str = "j", **more: str) -> tuple[str, ...]:
+    """The flags that name a judge of a server."""
+    arguments = ",".join(f"{key}={value}" for key, value in {"model": name, **more}.items())
+    return ("--judge", f"openai,{arguments}", "--judge_base_url", server.url)

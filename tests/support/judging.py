@@ -1,0 +1,44 @@
+"""Judged metrics by hand: what they ask, and what they make of the replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from mmeval.metric import load_metric
+from mmeval.program import Call, Reply, Role
+from mmeval.records import Request, Response, Score, Trial
+from tests.support.toy import reply
+
+Answer = Callable[[Request], Response]
+
+
+class Judged(NamedTuple):
+    """The score of a trial and the requests that were made for it."""
+
+    score: Score
+    asked: list[Request]
+
+    @property
+    def questions(self) -> list[str]:
+        """The words of each user message."""
+        return [request.messages[-1].content.text for request in self.asked]
+
+
+def judged(metric: str, trial: Trial, *replies: str | Response, **switches: Any) -> Judged:
+    """A trial judged by a metric of ours whose calls get the replies in their order."""
+    bound = load_metric(metric).bind(switches)
+    program = bound.program(trial, Role)
+    asked: list[Request] = []
+    waiting = [one if isinstance(one, Response) else reply(one) for one in replies]
+    sent: list[Reply] | None = None
+    try:
+        while True:
+            calls = program.send(sent)
+            assert not isinstance(calls, Call)
+            asked += [call.request for call in calls]
+            sent = [Reply(waiting.pop(0)) for _ in calls]
+    except StopIteration as done:
+        assert not waiting, "a reply was not asked for"
+        (score,) = done.value.values()
+        return Judged(score, asked)

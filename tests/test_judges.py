@@ -1,0 +1,311 @@
+"""Judging from outside: two judges, re-judging, wording, repeats, lost verdicts and prompts, over real sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import ROOT, Ended, environment, mmeval, openai, results, run_folder
+from tests.support.doc_examples import _register
+from tests.support.judges import judge, judge_server
+from tests.support.mock_openai_server import MockServer
+
+ROWS = 3
+CRITERIA = ["It greets.", {"id": "short", "criterion": "It is short.", "weight": 3}]
+TASK = """\
+task: greet
+dataset_path: data
+metric_list:
+  - metric: rubric_judge
+metadata: {version: 1}
+"""
+
+
+@dataclass
+class Judged:
+    """A task of three rows with a rubric of two criteria each, a model, and the command that runs it."""
+
+    folder: Path
+    model: MockServer
+
+    def rows(self, *criteria: Any) -> None:
+        data = self.folder / "data"
+        data.mkdir(exist_ok=True)
+        rows = ({"id": str(i), "input": f"Greet guest {i}.", "rubric": list(criteria)} for i in range(ROWS))
+        (data / "test.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    def task(self, text: str) -> None:
+        (self.folder / "greet.yaml").write_text(text)
+
+    @property
+    def words(self) -> list[str | Path]:
+        return ["--tasks", self.folder / "greet.yaml", "--output_path", self.folder / "runs", *openai(self.model)]
+
+    def run(self, *flags: str | Path) -> Ended:
+        return mmeval(*self.words, *flags)
+
+    def score(self, *flags: str | Path) -> Ended:
+        return mmeval("score", run_folder(self.folder / "runs"), *flags)
+
+    def value(self) -> float | None:
+        found: float | None = results(self.folder / "runs")["results"]["greet"]["rubric_judge,none"]
+        return found
+
+    def score_rows(self) -> list[dict[str, Any]]:
+        newest = max((self.folder / "runs").rglob("scores.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+        return [json.loads(line)["scores"]["rubric_judge"] for line in newest.read_text().splitlines()]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Iterator[Judged]:
+    with MockServer() as model:
+        made = Judged(tmp_path, model)
+        made.rows(*CRITERIA)
+        made.task(TASK)
+        yield made
+
+
+def requests(server: MockServer) -> int:
+    return int(server.stats()["requests"])
+
+
+def test_a_second_judge_makes_a_score_set_of_its_own_and_no_call_to_the_model(judged: Judged) -> None:
+    with (
+        judge_server(judged.folder / "kind") as kind,
+        judge_server(judged.folder / "b", {"short": {"met": "no"}}) as harsh,
+    ):
+        first = judged.run(*judge(kind))
+        asked, value = requests(judged.model), judged.value()
+        second = judged.score(*judge(harsh, "harsh"))
+
+        assert (first.code, second.code) == (0, 0), first.err + second.err
+        assert (value, judged.value()) == (1.0, 0.25)
+        assert (requests(kind), requests(harsh), requests(judged.model)) == (ROWS * 2, ROWS * 2, asked)
+    assert len(list((judged.folder / "runs").glob("*/*/scores/greet/*"))) == 2
+
+
+def test_criteria_that_are_worded_anew_are_all_that_is_asked_again(judged: Judged) -> None:
+    with judge_server(judged.folder / "kind") as kind:
+        judged.run(*judge(kind))
+        before, asked = requests(kind), requests(judged.model)
+        judged.rows(CRITERIA[0], {"criterion": "It is very short.", "weight": 3})
+        again = judged.run(*judge(kind))
+
+        assert again.code == 0, again.err
+        assert (requests(kind) - before, requests(judged.model) - asked) == (ROWS, 0)
+
+
+def test_more_repeats_keep_the_verdicts_that_are_there_and_show_their_spread(judged: Judged) -> None:
+    with judge_server(judged.folder / "kind") as kind:
+        judged.run(*judge(kind))
+        before = requests(kind)
+        done = judged.score(*judge(kind), "--metric_args", '{"rubric_judge": {"repeats": 3}}')
+
+        assert done.code == 0, done.err
+        assert requests(kind) - before == ROWS * 2 * 2
+    (first, *_) = judged.score_rows()[0]["evidence"]["criteria"]
+    assert ([vote["met"] for vote in first["votes"]], first["spread"]) == ([True] * 3, {"met": 0.0})
+
+
+def test_a_reply_that_never_fits_is_unscored_within_bounds_and_asked_alone_when_the_judge_is_mended(
+    judged: Judged,
+) -> None:
+    with judge_server(judged.folder / "odd", {"short": "I would say so."}) as odd:
+        done = judged.run(*judge(odd))
+        port = odd.url
+        assert (done.code, requests(odd)) == (3, ROWS * (1 + 3))
+        lost = judged.score_rows()[0]
+        assert (lost["status"], lost["bounds"]) == ("unscored", [0.25, 1.0])
+        assert "bad_reply: the reply holds no JSON object; the reply was 'I would say so.'" in lost["reason"]
+
+        (judged.folder / "odd" / "replies.jsonl").write_text(json.dumps({"reply": '{"met": "yes"}'}) + "\n")
+        odd.state.configure(odd.state.settings)
+        before = requests(odd)
+        mended = judged.score(*judge(odd))
+        assert (mended.code, requests(odd) - before, odd.url) == (0, ROWS, port), mended.err
+
+
+def test_equal_answers_of_a_sample_share_their_verdicts(tmp_path: Path) -> None:
+    with MockServer(reply="Hello.") as model, judge_server(tmp_path / "kind") as kind:
+        task = Judged(tmp_path, model)
+        task.rows(*CRITERIA)
+        task.task(TASK)
+        done = task.run(*judge(kind), "--repeats", "4")
+
+        assert (done.code, requests(kind)) == (0, ROWS * 2), done.err
+        assert len(task.score_rows()) == ROWS * 4
+
+
+@pytest.mark.parametrize("answers", [5, 8])
+def test_a_run_that_is_killed_while_it_judges_asks_nothing_twice(judged: Judged, answers: int) -> None:
+    with judge_server(judged.folder / "kind") as kind:
+        arguments = [str(word) for word in (*judged.words, *judge(kind))]
+        child = [
+            sys.executable,
+            "-m",
+            "tests.support.dying",
+            "line",
+            str(answers),
+            *arguments,
+            "--max_connections",
+            "1",
+        ]
+        env = environment(PYTHONPATH=str(ROOT))
+        died = subprocess.run(child, env=env, cwd=ROOT, capture_output=True, timeout=120).returncode
+        done = judged.run(*judge(kind))
+
+        assert (died, done.code, judged.value()) == (-signal.SIGKILL, 0, 1.0), done.err
+        assert kind.stats()["repeated"] == judged.model.stats()["repeated"] == 0
+
+
+# --- prompts ----------------------------------------------------------------------------------------------------------
+
+PROMPT = "Criterion: {{ criterion }}\nAnswer: {{ answer }}\n{{ form }}\n"
+
+
+def test_the_users_own_prompt_is_asked_with_and_its_sha256_is_told(judged: Judged) -> None:
+    mine = judged.folder / "mine"
+    mine.mkdir()
+    (mine / "rubric_judge.md").write_text(PROMPT)
+    with judge_server(judged.folder / "kind", {"Answer: mock": {"met": "no"}}) as kind:
+        done = judged.run(*judge(kind), "--judge_prompts", mine)
+        assert (done.code, judged.value()) == (0, 0.0), done.err
+        switches = results(judged.folder / "runs")["mmeval"]["metrics"]["greet"]["rubric_judge"]["switches"]
+        assert switches["prompt"]["name"] == "rubric_judge"
+        assert len(switches["prompt"]["sha256"]) == 64
+
+        (mine / "rubric_judge.md").unlink()
+        before = requests(kind)
+        again = judged.score(*judge(kind))
+        assert (again.code, requests(kind) - before) == (0, 0), "the folder of the run holds the words of its prompts"
+
+
+def test_a_task_may_bring_a_prompt_and_its_run_still_has_it_when_the_file_is_gone(judged: Judged) -> None:
+    (judged.folder / "strict.jinja").write_text(PROMPT)
+    judged.task(TASK.replace("rubric_judge\n", "rubric_judge\n    prompt: strict.jinja\n"))
+    with judge_server(judged.folder / "kind") as kind:
+        assert judged.run(*judge(kind)).code == 0
+        (judged.folder / "strict.jinja").unlink()
+        done = judged.score(*judge(kind, "another"))
+
+        assert (done.code, requests(kind)) == (0, 2 * ROWS * 2), done.err
+    record = json.loads((run_folder(judged.folder / "runs") / "run.json").read_text())
+    assert record["tasks"]["greet"]["metric_list"][0]["prompt"]["text"] == PROMPT
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "rubric_jugde.jinja",
+            PROMPT,
+            "'rubric_jugde' is no prompt of the chosen tasks; did you mean \"rubric_judge\"?",
+        ),
+        ("rubric_judge.jinja", "{{ answr }}", "the prompt 'rubric_judge': the template reads 'answr'"),
+    ],
+)
+def test_a_prompt_that_could_have_no_effect_or_not_be_made_is_refused(
+    name: str, text: str, message: str, judged: Judged
+) -> None:
+    (judged.folder / "mine").mkdir()
+    (judged.folder / "mine" / name).write_text(text)
+    done = judged.run("--judge", "empty", "--judge_prompts", judged.folder / "mine")
+
+    assert (done.code, requests(judged.model)) == (2, 0)
+    assert message in done.err
+
+
+# --- what ships, and what others bring --------------------------------------------------------------------------------
+
+
+def test_the_example_with_rubrics_is_judged_by_two_judges_in_turn(tmp_path: Path) -> None:
+    words = ("--tasks", "rubric_example", "--model", "reference", "--output_path", tmp_path / "runs")
+    with judge_server(tmp_path / "a") as kind, judge_server(tmp_path / "b", {"colour red": {"met": "no"}}) as harsh:
+        first = mmeval(*words, *judge(kind))
+        value = results(tmp_path / "runs")["results"]["rubric_example"]["rubric_judge,none"]
+        second = mmeval("score", run_folder(tmp_path / "runs", "reference"), *judge(harsh))
+
+        assert (first.code, second.code, requests(kind), requests(harsh)) == (0, 0, 7, 7), first.err + second.err
+    harsher = results(tmp_path / "runs")["results"]["rubric_example"]["rubric_judge,none"]
+    assert (value, harsher) == (1.0, pytest.approx((1 + 1 + 4 / 5) / 3))
+
+
+def test_a_judged_task_of_another_package_is_judged_by_two_judges_in_turn(tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "tests" / "plugin" / "pyproject.toml").read_text())["project"]
+    (tmp_path / "site").mkdir()
+    _register(project, tmp_path / "site")
+    path = os.pathsep.join(map(str, (tmp_path / "site", ROOT / "tests" / "plugin")))
+    env = environment(PYTHONPATH=path)
+    log = tmp_path / "painter.jsonl"
+    model = ("--model", "painter", "--model_args", f"log={log}", "--output_path", tmp_path / "runs")
+    with MockServer(reply="yes") as server:
+        first = mmeval("--tasks", "story_rubric", *model, "--judge", "strict_reader", env=env)
+        asked, value = log.read_text(), results(tmp_path / "runs")["results"]["story_rubric"]["story_rubric,none"]
+        second = mmeval("score", run_folder(tmp_path / "runs", "painter"), *judge(server), env=env)
+
+        assert (first.code, second.code, value) == (0, 0, 0.75), first.err + second.err
+        assert server.stats()["requests"] > 0
+    assert log.read_text() == asked, "the painter is not asked again"
+    assert results(tmp_path / "runs")["results"]["story_rubric"]["story_rubric,none"] == 1.0
+
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_judge_is_named_in_each_spelling_alike(judged: Judged) -> None:
+    with judge_server(judged.folder / "kind") as kind:
+        url = kind.url
+        file = judged.folder / "judge.yaml"
+        file.write_text(f"backend: openai\nmodel: j\nbase_url: {url}\n")
+        spellings: list[tuple[str, ...]] = [
+            ("--role", f"judge=openai,model=j,base_url={url}"),
+            ("--role", f"judge={file}"),
+            ("--judge", f"openai,model=j,base_url={url}"),
+            ("--judge", str(file)),
+            ("--judge", "openai", "--judge_args", f"model=j,base_url={url}"),
+            ("--judge", "openai,model=j", "--judge_base_url", url),
+        ]
+        codes = [judged.run(*words).code for words in spellings]
+
+        assert (codes, requests(kind)) == ([0] * len(spellings), ROWS * 2), "one judge, whoever names it"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--judge", "empty", "--role", "judge=empty"), "--judge and --role judge= say the same; leave one out"),
+        (("--captioner", "empty", "--role", "captioner=empty"), "--captioner and --role captioner= say the same"),
+        (("--judge_args", "a=1"), "--judge_args needs a judge: give --judge BACKEND"),
+        (("--judge_base_url", "http://x"), "--judge_base_url needs a judge"),
+        (("--judge", "openai,model=a", "--judge_args", "model=b"), "model of the judge is given twice"),
+        (("--judge", "gpt-4o"), "A model of a server is written as --judge openai,model=gpt-4o."),
+        (("--captioner", "empty"), "--role captioner: no chosen task asks this role"),
+        (("--judge", ",model=a"), "--judge: the name of a backend is missing"),
+    ],
+    ids=" ".join,
+)
+def test_flags_that_contradict_each_other_are_refused_with_the_way_out(
+    words: tuple[str, ...], message: str, judged: Judged
+) -> None:
+    done = judged.run(*words)
+
+    assert (done.code, requests(judged.model)) == (2, 0)
+    assert message in done.error
+
+
+def test_a_metric_on_the_command_line_asks_its_judge(tmp_path: Path) -> None:
+    with judge_server(tmp_path / "kind") as kind:
+        done = mmeval("metric", "judge_grade", "--answer", "Hello.", "--json", *judge(kind))
+
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["value"] == 0.75
