@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mmeval.broker import Broker, Scope
 from mmeval.content import Interleaved
 from mmeval.errors import ContentError, MissingDataError, MmevalError
+from mmeval.interrupt import GRACE_SECONDS
 from mmeval.jobs import Job
 from mmeval.journal import forget_store
 from mmeval.judging import Judging
 from mmeval.names import either
-from mmeval.program import CallFailed, Program, Role
-from mmeval.protocols import Ask
+from mmeval.program import CallFailed
 from mmeval.records import ErrorInfo, Trial
 from mmeval.report.progress import Progress
 from mmeval.roles import StoppedError
 from mmeval.scoring import Scorer, trial_line
 from mmeval.standing import Standing, standing
+from mmeval.suspension import Suspension
 from mmeval.taskrun import MODEL, TaskRun
 
 log = logging.getLogger(__name__)
+
+MOST_LANES = 4
+"""So many times the usual number of lanes may be open where calls wait to be sent again: what bounds the memory."""
 
 
 @dataclass
@@ -40,6 +44,11 @@ class Tally:
     examples: dict[str, str] = field(default_factory=dict)
     """The first failure of each kind, in its own words."""
 
+    @property
+    def made(self) -> int:
+        """Trials that came to an end, whatever end it was."""
+        return self.kept + self.new + self.failed.total() + self.unsupported.total()
+
 
 class Generation:
     """Puts jobs to the model. Lanes take jobs from one iterator; a lane carries one trial at a time from its prompt to
@@ -52,46 +61,95 @@ class Generation:
         self.stopping = False
         self._runs, self._broker, self._scorer, self._progress = runs, broker, scorer, progress
         self._lanes = lanes
+        self._lanes_open = 0
+        self._open_lane: Callable[[], object] = lambda: None
         self._unreadable: Exception | None = None
-        self._judging = Judging(broker, 2 * lanes)
+        self._failure: Exception | None = None
+        self._grace = asyncio.Timeout(None)
+        self._judging = Judging(broker, runs)
+        broker.roles[MODEL].on_rest = self._take_over
 
     @property
     def in_flight(self) -> int:
-        return self._broker.live_trials
+        return self._broker.live_trials + self._judging.in_flight
+
+    @property
+    def suspension(self) -> Suspension:
+        return self._judging.suspension
 
     def stop(self) -> None:
         self.stopping = True
+        self._judging.stop()
         self._broker.stop()
 
     async def run(self, jobs: Iterator[Job]) -> None:
-        """Until the jobs are done. Raises the first error that concerns the whole run, after stopping the lanes; where
-        the data cannot be read on, after the answers that are under way have come."""
+        """Until the jobs are done. Raises the first error that concerns the whole run, after the answers that were in
+        flight have come; where the data cannot be read on, after those that are under way have been scored."""
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._lanes):
-                    group.create_task(self._lane(jobs))
+            async with self._grace:
+                async with asyncio.TaskGroup() as group:
+                    self._open_lane = lambda: group.create_task(self._lane(jobs))
+                    for _ in range(self._lanes):
+                        self._open_lane()
+                if self._failure is not None:
+                    await self._judging.settle()
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None
+        except TimeoutError:
+            pass  # what has not come by now is not waited for
+        if self._failure is not None:
+            raise self._failure
+        await self._drain()
+        if self._unreadable is not None:
+            raise self._unreadable
+
+    async def _drain(self) -> None:
+        if self._judging.waiting:
+            self._progress.note(f"the model is done; {self._judging.waiting:,} answers are still to be judged")
         await self._judging.drain()
         if self._scorer is not None:
             await self._scorer.drain()
-        if self._unreadable is not None:
-            raise self._unreadable
 
     def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:
         """How many trials the journal answers, and how many are still to be asked or cannot be."""
         return Counter(self._standing(job) for job in jobs)
 
     async def _lane(self, jobs: Iterator[Job]) -> None:
-        while (job := self._next(jobs)) is not None:
-            self._broker.live_trials += 1
-            try:
-                await self._trial(job)
-            except BaseException:
-                self.stop()  # at once: who waits for a place must not send what nobody will keep
-                raise
-            finally:
-                self._broker.live_trials -= 1
+        self._lanes_open += 1
+        try:
+            while self._spare <= 0 and (job := self._next(jobs)) is not None:
+                await self._carry(job)
+        finally:
+            self._lanes_open -= 1
+
+    async def _carry(self, job: Job) -> None:
+        self._broker.live_trials += 1
+        try:
+            await self._trial(job)
+        except Exception as error:
+            self._fail(error)
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self._broker.live_trials -= 1
+
+    def _fail(self, error: Exception) -> None:
+        """Nothing more is sent, at once; what is in flight may have been paid for, so it gets a moment to arrive."""
+        self.stop()
+        if self._failure is None:
+            self._failure = error
+            self._grace.reschedule(asyncio.get_running_loop().time() + GRACE_SECONDS)
+
+    @property
+    def _spare(self) -> int:
+        """Lanes that are open beyond those that can send: a call that rests holds no connection."""
+        return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes
+
+    def _take_over(self) -> None:
+        """A call rests before it is sent again, and another lane may use its connection meanwhile."""
+        if self._spare < 0 and self._lanes_open < MOST_LANES * self._lanes:
+            self._open_lane()
 
     def _next(self, jobs: Iterator[Job]) -> Job | None:
         if self.stopping or self._unreadable is not None:
@@ -108,7 +166,7 @@ class Generation:
         output: Interleaved | None = None
         error: ErrorInfo | None = None
         try:
-            output = _parsed(_answer(await self._broker.run(_program(job, run), scope), run), run)
+            output = _parsed(_answer(await self._broker.run(run.program(job.sample), scope), run), run)
         except CallFailed as failed:
             error = failed.error
         except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
@@ -161,19 +219,14 @@ class Generation:
             error=trial.error,
         )
         await self._scorer.add(job.position, line)
-        await self._judging.add(run, job.index, trial, digest)
+        await self._judging.offer(run, job.index, trial, digest)
 
     def _standing(self, job: Job) -> Standing:
         try:
-            program = _program(job, self._runs[job.position])
+            program = self._runs[job.position].program(job.sample)
         except (Exception, SystemExit):
             return "open"  # it fails again when it is its turn, and is recorded there
         return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
-
-
-def _program(job: Job, run: TaskRun) -> Program[Interleaved]:
-    task, sample = job.task, job.sample
-    return task.protocol(Ask(sample, task.prompt(sample), run.wanted(sample), task.params, Role(MODEL)))
 
 
 def _answer(result: object, run: TaskRun) -> Interleaved:

@@ -1,4 +1,4 @@
-"""How many calls a role may have in flight: all of them at once, fewer after the server says that it is too many."""
+"""How many calls a role may have in flight: all of them at once, fewer while the server says that it is too many."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from collections import deque
 
 MAX_PAUSE = 120.0
 """Seconds; a server that asks for more is asked again after this time."""
+SMALLEST_ROUND = 16
+"""Replies by which the share of refusals is judged; where more calls may be in flight, as many as these."""
+BURST_SECONDS = 0.5
+"""Refusals that come so close to each other are one signal: they were sent before the first one was known."""
 
 
 class Limiter:
-    """Starts at the full limit, halves when told to slow down, and climbs back by one for each round of answers.
+    """Starts at the full limit, halves when most of a round of replies are refusals, and climbs back by one for each
+    round of answers. Fewer refusals than that are chance, or a server that is just full: the refused calls wait, and
+    the others go on.
 
     Places go to those who wait longest. ``async with``-free on purpose: ``acquire`` returns at once, without a task
     switch, while there is room.
@@ -22,6 +28,7 @@ class Limiter:
         self.limit = limit
         self.allowed = float(limit)
         self.in_flight = 0
+        self._answered = self._refused = 0
         self._resume_at = 0.0
         self._lowered_at = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -40,15 +47,34 @@ class Limiter:
 
     def succeeded(self) -> None:
         """An answer came: the limit climbs by one for each full round of them."""
+        if self._refused:
+            self._answered += 1
+            if self._answered + self._refused >= self._round:
+                self._answered = self._refused = 0
         if self.allowed < self.limit:
             self.allowed = min(float(self.limit), self.allowed + 1 / self.allowed)
             self._wake()
 
-    def slow_down(self, retry_after: float | None) -> None:
-        """The server refused a call for its rate: everybody waits as long as it asked, and fewer go on."""
+    def refused(self, retry_after: float | None) -> float:
+        """The server refused a call for its rate. Returns the seconds after which that call may be sent again.
+
+        Where most of a round is refused, everybody waits as long as the server asked, and fewer go on.
+        """
+        wait = min(MAX_PAUSE, retry_after if retry_after is not None else 1.0)
+        self._refused += 1
+        if 2 * self._refused > self._round:
+            self._slow_down(wait)
+        return wait
+
+    @property
+    def _round(self) -> float:
+        return max(SMALLEST_ROUND, self.allowed)
+
+    def _slow_down(self, wait: float) -> None:
         now = time.monotonic()
-        self._resume_at = max(self._resume_at, now + min(MAX_PAUSE, retry_after if retry_after is not None else 1.0))
-        if now - self._lowered_at > 0.5:  # refusals of one burst are one signal, not sixty-four
+        self._answered = self._refused = 0
+        self._resume_at = max(self._resume_at, now + wait)
+        if now - self._lowered_at > BURST_SECONDS:
             self._lowered_at = now
             self.allowed = max(1.0, self.allowed / 2)
 

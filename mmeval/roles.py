@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmeval.backend import (
@@ -20,35 +21,62 @@ from mmeval.backend import (
 )
 from mmeval.batching import Batcher
 from mmeval.digest import digest
-from mmeval.errors import MissingError, MmevalError, UsageError, did_you_mean
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, MissingError, MmevalError, UsageError, did_you_mean
 from mmeval.limiter import Limiter
 from mmeval.options import BackendSpec
+from mmeval.outage import Outage
+from mmeval.prices import billed_name
 from mmeval.records import RETRYABLE, ErrorKind, Request, Response
+from mmeval.spending import Payee
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL
 
 log = logging.getLogger(__name__)
 
 RATE_LIMIT_TRIES = 100
-"""How often a call may be refused for its rate; each time the whole role waits, so this is hours, not seconds."""
+"""How often a call may be refused for its rate; it waits longer each time, so this is most of an hour, not seconds."""
 NO_LIMIT = 1 << 30
 FAILURES_IN_A_ROW = 50
 """So many calls that all fail after their retries mean that the backend is gone."""
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
+REFUSED_BASE = 0.05
+"""Seconds that a call waits after its first refusal where the server asks for less, doubled with each one."""
 
 
-class BackendDownError(MmevalError):
+class RoleLostError(MmevalError):
+    """A role answers no call of this run any more: ``reason`` says why, ``way_out`` what to do first."""
+
+    def __init__(self, reason: str, way_out: str) -> None:
+        self.reason, self.way_out = reason, way_out
+        super().__init__(f"{reason}. What was answered is kept: {way_out}, then run the same command")
+
+
+class BackendDownError(RoleLostError):
     """A role stopped answering altogether; the run stops instead of failing sample after sample."""
 
-    exit_code = 3
+    exit_code = EXIT_INCOMPLETE
 
 
 class StoppedError(MmevalError):
     """The user stopped the run before this call was made; its trial is neither answered nor failed."""
 
 
-class KeyRefusedError(MissingError):
+class KeyRefusedError(RoleLostError, MissingError):
     """The server does not accept the key: no call of this run can succeed."""
+
+    exit_code = EXIT_MISSING
+
+
+@dataclass(slots=True)
+class Tries:
+    """The tries of one call that have failed so far: how many, and what the last of them brought."""
+
+    failed: int = 0
+    last: Response | None = None
+
+    def note(self, response: Response) -> None:
+        self.failed += 1
+        self.last = response
 
 
 class RoleRuntime:
@@ -70,62 +98,131 @@ class RoleRuntime:
         self.capabilities = backend.capabilities
         self.identity = dict(backend.identity)
         self.mark = digest(self.identity)[:8]
+        self.billed = billed_name(self.identity)
         self.samples = backend if isinstance(backend, SampleBackend) else None
         self.programs = backend if isinstance(backend, ProgramBackend) else None
         self.model = backend if isinstance(backend, ModelBackend) else None
         # A local model's batches are its limit: calls wait in the batcher, where they can be put together.
         self.limiter = Limiter(NO_LIMIT if isinstance(backend, BatchBackend) else limit)
         self.retries = retries
-        self.stopping = False
+        self.resting = 0
+        """Calls that wait before they are sent again; they hold no connection meanwhile."""
+        self.on_rest: Callable[[], None] = lambda: None
         self.batcher = Batcher(backend, live, max_batch_size) if isinstance(backend, BatchBackend) else None
+        self.send: Callable[[Request, str], Awaitable[Response]] = self._send
+        """Makes one call. A budget puts itself around it."""
+        self._outage = Outage()
+        self._stopped = asyncio.Event()
         self._failed_in_a_row = 0
-        self._gone: MmevalError | None = None
+        self._gone: RoleLostError | None = None
 
-    async def ask(self, request: Request, trial: str) -> tuple[Response, int]:
-        """The answer and how many tries failed before it. Retries errors of the way, within the limits.
+    @property
+    def width(self) -> int:
+        """How many calls keep it busy: a connection each, or two batches of a local model, of which one is collected
+        while it is at work on the other."""
+        return self.limiter.limit if self.batcher is None else 2 * self.batcher.size
 
-        Raises KeyRefusedError and BackendDownError, from then on at every call: nobody waits for what is gone.
+    @property
+    def stopped(self) -> bool:
+        return self._stopped.is_set()
+
+    def payee(self, role: str) -> Payee | None:
+        """Who is paid for a call of a role; None where answering it takes no call of this backend."""
+        if self.samples is not None or self.programs is not None:
+            return None
+        return Payee(role, self.billed, self.batcher is not None)
+
+    async def ask(self, request: Request, trial: str, failed: Tries | None = None) -> tuple[Response, int]:
+        """The answer and how many tries failed before it. Retries errors of the way, within the limits. ``failed``
+        counts the tries that failed as they come, so that they are known where this raises.
+
+        Raises KeyRefusedError and BackendDownError, from then on at every call: nobody waits for what is gone. Raises
+        StoppedError for a call that was not made when the run was stopped.
         """
-        if self._gone is not None:
-            raise self._gone
         tries = refusals = 0
         while True:
-            response = await self._once(request, trial)
+            response = await self._within_reach(request, trial)
             error = response.error
             if error is None:
                 self._failed_in_a_row = 0
                 self.limiter.succeeded()
                 return response, tries + refusals
+            if failed is not None:
+                failed.note(response)
             if error.kind == "auth":
-                self._gone = KeyRefusedError(
-                    f"{error.message}. What was answered is kept: fix the key, then run the same command"
-                )
+                self._gone = KeyRefusedError(error.message, "fix the key")
                 raise self._gone
             if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
+                least = min(BACKOFF_CAP, REFUSED_BASE * 2**refusals)
                 refusals += 1
-                self.limiter.slow_down(error.retry_after)
+                await self._rest(max(least, self.limiter.refused(error.retry_after)) * random.uniform(1.0, 1.25))
                 continue
             if error.kind not in RETRYABLE or tries >= self.retries:
                 return self._give_up(response), tries + refusals
-            await asyncio.sleep(min(BACKOFF_CAP, BACKOFF_BASE * 2**tries) * random.uniform(0.5, 1.0))
+            await self._rest(min(BACKOFF_CAP, BACKOFF_BASE * 2**tries) * random.uniform(0.5, 1.0))
             tries += 1
+
+    def stop(self) -> None:
+        """From now on no call is sent; those in flight are answered, and those that wait raise StoppedError."""
+        self._stopped.set()
 
     async def close(self) -> None:
         if self.batcher is not None:
             self.batcher.close()
         await self.backend.close()
 
+    async def _within_reach(self, request: Request, trial: str) -> Response:
+        """What the backend says. While it cannot be reached, calls wait, and one at a time looks whether it can: none
+        of them has been sent, so none has failed."""
+        while True:
+            response = await self._look(request, trial) if self._outage.on else await self._try(request, trial)
+            if response is not None and (response.error is None or response.error.kind != "unreachable"):
+                return response
+
+    async def _try(self, request: Request, trial: str) -> Response:
+        response = await self._once(request, trial)
+        self._outage.note(response.error)
+        return response
+
+    async def _look(self, request: Request, trial: str) -> Response | None:
+        """Send a call when it is its turn to look for the backend; None where another has found it meanwhile."""
+        async with self._outage.turn:
+            if self._gone is not None:
+                raise self._gone
+            if not self._outage.on:
+                return None
+            await self._wait(self._outage.pause())
+            response = await self._once(request, trial)
+            self._outage.looked(response.error)
+            if response.error is not None and self._outage.endless:
+                self._gone = BackendDownError(self._outage.verdict(response.error.message), "bring the backend up")
+                raise self._gone
+            return response
+
+    async def _rest(self, seconds: float) -> None:
+        self.resting += 1
+        self.on_rest()
+        try:
+            await self._wait(seconds)
+        finally:
+            self.resting -= 1
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait, but not when the run is stopped meanwhile."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopped.wait()
+
     async def _once(self, request: Request, trial: str) -> Response:
         limiter = self.limiter
         await limiter.acquire()
         started = time.monotonic()
         try:
-            if self.stopping:
+            if self.stopped:
                 raise StoppedError("stopped before the call was made")
-            if self.batcher is not None:
-                return await self.batcher.ask(request, trial)
-            assert self.model is not None
-            response = await self.model.generate(request)
+            if self._gone is not None:
+                raise self._gone
+            response = await self.send(request, trial)
             return response if response.latency else replace(response, latency=time.monotonic() - started)
         except MmevalError:
             raise
@@ -134,14 +231,20 @@ class RoleRuntime:
         finally:
             limiter.release()
 
+    async def _send(self, request: Request, trial: str) -> Response:
+        if self.batcher is not None:
+            return await self.batcher.ask(request, trial)
+        assert self.model is not None
+        return await self.model.generate(request)
+
     def _give_up(self, response: Response) -> Response:
         assert response.error is not None
         gone: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
         self._failed_in_a_row = self._failed_in_a_row + 1 if response.error.kind in gone else 0
         if self._failed_in_a_row >= FAILURES_IN_A_ROW:
             self._gone = BackendDownError(
-                f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}. "
-                "What was answered is kept: bring the backend up, then run the same command"
+                f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}",
+                "bring the backend up",
             )
             raise self._gone
         return response
@@ -159,10 +262,10 @@ class Backends:
         self._limits: dict[int, int] = {}
         made: dict[str, AnyBackend] = {}
         for role, spec in specs.items():
-            key = digest([spec.name, dict(spec.args)])
+            key = digest([spec.name, dict(spec.args)]) if spec.instance is None else f"instance {id(spec.instance)}"
             if key not in made:
                 args = {name: value for name, value in spec.args.items() if name != ROLE_LIMIT}
-                made[key] = create_backend(spec.name, args)
+                made[key] = create_backend(spec.name, args) if spec.instance is None else spec.instance
                 if ROLE_LIMIT in spec.args:
                     self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
             self.named[role] = made[key]

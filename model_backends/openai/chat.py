@@ -11,7 +11,7 @@ from mmeval.media import Media
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.failures import bad_reply, error_in_body
 from mmeval.model_backends.openai.messages import encode_messages
-from mmeval.model_backends.openai.reply import json_object, medium, served, usage
+from mmeval.model_backends.openai.reply import fingerprint, json_object, medium, served, usage
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.placeholders import find
@@ -71,6 +71,7 @@ class ChatEndpoint:
             usage=usage(data),
             latency=received.latency,
             served=served(data),
+            fingerprint=fingerprint(data),
             warnings=_warnings(request) if request.params.options else (),
         )
 

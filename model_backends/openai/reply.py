@@ -57,6 +57,12 @@ def served(data: dict[str, Any]) -> str:
     return model if isinstance(model, str) else ""
 
 
+def fingerprint(data: dict[str, Any]) -> str:
+    """What the server calls the configuration that answered; empty when it does not say."""
+    value = data.get("system_fingerprint")
+    return value if isinstance(value, str) else ""
+
+
 def medium(item: object) -> Media:
     """The medium of one item of a reply: ``{"image_url": {"url": "data:..."}}``, ``{"b64_json": "..."}`` and kin.
 

@@ -67,6 +67,8 @@ class Transport:
         try:
             response = await session.post(url, data=body, headers=headers, allow_redirects=False)
             received = await self._read(response)
+        except (self._aiohttp.ClientConnectorError, self._aiohttp.ConnectionTimeoutError) as error:
+            raise self._unreached(error) from error
         except TimeoutError:
             raise CallError("timeout", f"no whole answer within {self._settings.timeout:g} s") from None
         except (self._aiohttp.ClientError, OSError) as error:
@@ -125,12 +127,17 @@ class Transport:
         return bad_reply(f"the reply is larger than {limit} bytes; raise max_reply_bytes if that is meant")
 
     def _lost(self, error: Exception) -> CallError:
-        said = str(error).replace(" ssl:default", "") or type(error).__name__  # aiohttp's word for its own default
+        said = str(error) or type(error).__name__
         if isinstance(error, self._aiohttp.ClientResponseError):
             return bad_reply(f"the server's reply is no sound HTTP ({said})")
+        return CallError("connection", f"the connection to {self._settings.host} was lost ({said})")
+
+    def _unreached(self, error: Exception) -> CallError:
+        """Nothing was sent: there is no such host, nobody listens there, or who does is not trusted."""
+        said = str(error).replace(" ssl:default", "")  # aiohttp's word for its own default
         if isinstance(error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError):
             return CallError("bad_request", f"the server's certificate is not trusted ({said})")
-        return CallError("connection", f"the connection to {self._settings.host} failed ({said})")
+        return CallError("unreachable", f"{self._settings.host} cannot be reached ({said})")
 
 
 def _headers(settings: Settings) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from mmeval import generation, roles
 from mmeval.backend import AnyBackend
 from mmeval.broker import Broker
 from mmeval.content import Interleaved
@@ -57,11 +58,21 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    folder: Path, toy: Task, model: AnyBackend, *, scoring: bool = False, limit: int = 8, **more: Any
+    folder: Path,
+    toy: Task,
+    model: AnyBackend,
+    *,
+    judge: AnyBackend | None = None,
+    scoring: bool = False,
+    limit: int = 8,
+    retries: int = 0,
+    **more: Any,
 ) -> AsyncIterator[Bench]:
     journal = Journal(folder / "journal", MediaStore(folder / "media"))
     broker = Broker(journal, reasoning_tags=("<think>", "</think>"))
-    broker.roles = {"model": RoleRuntime(model, limit=limit, retries=0, live=lambda: broker.live_trials)}
+    broker.roles = {"model": RoleRuntime(model, limit=limit, retries=retries, live=lambda: broker.live_trials)}
+    if judge is not None:
+        broker.roles["judge"] = RoleRuntime(judge, limit=2, retries=0, live=lambda: 0)
     made: list[Bench] = []
     scorer = None
     if scoring:
@@ -158,6 +169,98 @@ async def test_what_concerns_the_whole_run_stops_the_other_lanes(tmp_path: Path)
             await at.generate()
 
     assert [asked_text(request) for request in model.asked] == [f"question {i}" for i in range(4)]
+
+
+@in_loop
+async def test_answers_in_flight_are_kept_when_something_stops_the_run(tmp_path: Path) -> None:
+    class Expiring(Toy):
+        async def generate(self, request: Request) -> Response:
+            if asked_text(request) == "question 3":
+                return Response.failed("auth", "bad key")
+            await asyncio.sleep(0.02)
+            return await super().generate(request)
+
+    async with bench(tmp_path, task(rows=50), Expiring(), lanes=8, limit=8) as at:
+        with pytest.raises(KeyRefusedError, match="bad key"):
+            await at.generate()
+        kept = len(at.generation._broker.journal)
+
+    assert kept == 3
+
+
+@in_loop
+async def test_answers_in_flight_are_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generation, "GRACE_SECONDS", 0.05)
+
+    class Hanging(Toy):
+        async def generate(self, request: Request) -> Response:
+            if asked_text(request) == "question 3":
+                return Response.failed("auth", "bad key")
+            await asyncio.sleep(60)
+            raise AssertionError("waited for")
+
+    async with bench(tmp_path, task(rows=50), Hanging(), lanes=8, limit=8) as at:
+        with pytest.raises(KeyRefusedError, match="bad key"):
+            await at.generate()
+
+
+@in_loop
+async def test_while_calls_wait_to_be_sent_again_others_use_their_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.2)
+    failed: set[str] = set()
+    most: list[int] = []
+
+    class Stumbling(Toy):
+        async def generate(self, request: Request) -> Response:
+            most.append(at.generation.in_flight)
+            text = asked_text(request)
+            if text in {f"question {i}" for i in range(4)} - failed:
+                failed.add(text)
+                return Response.failed("server", "stumbled")
+            return await super().generate(request)
+
+    model = Stumbling(delay=0.002)
+    async with bench(tmp_path, task(rows=20), model, lanes=4, limit=4, retries=1) as at:
+        await at.generate()
+
+    answered_first = [asked_text(asked) for asked in model.asked[:16]]
+    assert answered_first == [f"question {i}" for i in range(4, 20)]
+    assert (max(most), at.generation.tally.new) == (8, 20)
+
+
+@in_loop
+async def test_a_judge_that_is_slow_does_not_hold_up_the_model(tmp_path: Path) -> None:
+    class Slow(Toy):
+        async def generate(self, request: Request) -> Response:
+            await gate.wait()
+            return await super().generate(request)
+
+    async def open_when_all_are_asked() -> None:
+        while len(model.asked) < 40:
+            await asyncio.sleep(0.001)
+        gate.set()
+
+    gate, model, judge = asyncio.Event(), Toy(), Slow()
+    async with bench(tmp_path, task(rows=40, metrics=["toy_verdict"]), model, judge=judge, scoring=True) as at:
+        await asyncio.gather(at.generate(), open_when_all_are_asked())
+        rows = [from_line(line) for line in next(tmp_path.rglob("rows.jsonl")).read_bytes().splitlines()]
+
+    assert sorted(row["i"] for row in rows if row["scores"]) == list(range(40))
+    assert len(judge.asked) == 40
+
+
+@in_loop
+async def test_a_judge_that_is_lost_does_not_stop_the_model(tmp_path: Path) -> None:
+    gone = Toy(answers=lambda r: Response.failed("auth", "expired"))
+    async with bench(tmp_path, task(rows=40, metrics=["toy_verdict"]), Toy(), judge=gone, scoring=True) as at:
+        await at.generate()
+
+    assert (at.generation.tally.new, at.generation.suspension.outputs) == (40, {"toy": {"toy_verdict"}})
+    assert len(gone.asked) <= 2
 
 
 @in_loop

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 
 import pytest
@@ -15,6 +16,12 @@ async def workers(limiter: Limiter, count: int) -> list[asyncio.Task[None]]:
     tasks = [asyncio.create_task(limiter.acquire()) for _ in range(count)]
     await turns()
     return tasks
+
+
+def crowded(limiter: Limiter, retry_after: float) -> None:
+    """Most of a round is refused."""
+    for _ in range(limiter_module.SMALLEST_ROUND // 2 + 1):
+        limiter.refused(retry_after)
 
 
 async def turns() -> None:
@@ -66,7 +73,7 @@ async def test_whoever_comes_back_for_another_place_stands_behind_those_that_wai
 @in_loop
 async def test_a_call_that_is_cancelled_while_it_pauses_gives_its_place_back() -> None:
     limiter = Limiter(1)
-    limiter.slow_down(5)
+    crowded(limiter, 5)
     await dropped(await workers(limiter, 3))
 
     assert limiter.in_flight == 0
@@ -86,12 +93,32 @@ async def test_a_place_given_to_a_call_that_is_cancelled_goes_to_the_next() -> N
 
 @in_loop
 async def test_one_burst_of_refusals_halves_the_limit_once() -> None:
+    limiter = Limiter(64)
+
+    for _ in range(64):
+        limiter.refused(0.0)
+
+    assert limiter.allowed == 32
+
+
+@in_loop
+async def test_refusals_that_are_fewer_than_half_of_the_replies_slow_nobody_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limiter_module, "BURST_SECONDS", -1.0)
+    limiter = Limiter(64)
+    draw = random.Random(0)
+    for _ in range(10_000):
+        limiter.refused(9.0) if draw.random() < 0.25 else limiter.succeeded()
+
+    assert limiter.allowed > 32
+
+
+@in_loop
+async def test_a_refused_call_waits_as_long_as_the_server_asks() -> None:
     limiter = Limiter(8)
 
-    for _ in range(5):
-        limiter.slow_down(0.0)
-
-    assert limiter.allowed == 4
+    assert [limiter.refused(asked) for asked in (0.1, None, 1e9)] == [0.1, 1.0, limiter_module.MAX_PAUSE]
 
 
 @in_loop
@@ -99,7 +126,7 @@ async def test_the_limit_never_falls_below_one(monkeypatch: pytest.MonkeyPatch) 
     limiter = Limiter(2)
     for _ in range(4):
         limiter._lowered_at = 0.0
-        limiter.slow_down(0.0)
+        crowded(limiter, 0.0)
 
     assert limiter.allowed == 1
     await asyncio.wait_for(limiter.acquire(), 1)
@@ -108,7 +135,7 @@ async def test_the_limit_never_falls_below_one(monkeypatch: pytest.MonkeyPatch) 
 @in_loop
 async def test_the_limit_climbs_by_one_for_each_round_of_answers_up_to_where_it_began() -> None:
     limiter = Limiter(8)
-    limiter.slow_down(0.0)
+    crowded(limiter, 0.0)
 
     for _ in range(4):
         limiter.succeeded()
@@ -119,9 +146,9 @@ async def test_the_limit_climbs_by_one_for_each_round_of_answers_up_to_where_it_
 
 
 @in_loop
-async def test_everybody_pauses_as_long_as_the_server_asks() -> None:
+async def test_where_most_are_refused_everybody_pauses_as_long_as_the_server_asks() -> None:
     limiter = Limiter(4)
-    limiter.slow_down(0.1)
+    crowded(limiter, 0.1)
     began = time.monotonic()
 
     await asyncio.gather(limiter.acquire(), limiter.acquire())
@@ -133,7 +160,7 @@ async def test_everybody_pauses_as_long_as_the_server_asks() -> None:
 async def test_those_who_wait_for_a_place_pause_too() -> None:
     limiter = Limiter(1)
     _, second = await workers(limiter, 2)
-    limiter.slow_down(0.05)
+    crowded(limiter, 0.05)
 
     limiter.release()
     await turns()
@@ -145,6 +172,6 @@ async def test_those_who_wait_for_a_place_pause_too() -> None:
 async def test_a_server_that_asks_for_ages_is_asked_again_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limiter_module, "MAX_PAUSE", 0.02)
     limiter = Limiter(1)
-    limiter.slow_down(1e9)
+    crowded(limiter, 1e9)
 
     await asyncio.wait_for(limiter.acquire(), 1)

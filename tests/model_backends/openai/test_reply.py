@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.model_backends.openai.failures import CallError
-from mmeval.model_backends.openai.reply import decoded, json_object, medium, served, usage
+from mmeval.model_backends.openai.reply import decoded, fingerprint, json_object, medium, served, usage
 from mmeval.records import Usage
 from tests.support.openai_calls import PNG, data_uri
 
@@ -106,3 +106,8 @@ def test_usage_is_read_in_both_spellings(data: Any, expected: Usage) -> None:
 def test_the_served_model_is_what_the_server_says() -> None:
     assert served({"model": "m-2024"}) == "m-2024"
     assert served({"model": None}) == ""
+
+
+def test_the_state_of_its_software_is_what_the_server_says() -> None:
+    assert fingerprint({"system_fingerprint": "fp_1"}) == "fp_1"
+    assert fingerprint({"system_fingerprint": None}) == ""

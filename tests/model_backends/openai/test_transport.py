@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import os
+import socket
 from typing import Any
 
 import pytest
@@ -48,11 +49,29 @@ def test_retry_after_reaches_the_caller() -> None:
         assert failure(server.url).retry_after == 1.5
 
 
-def test_a_refused_connection_is_a_connection_error_that_names_the_host() -> None:
+def test_a_server_that_is_not_there_is_unreachable_and_named() -> None:
     with ScriptedServer(Scripted()) as server:
         url = server.url
     error = failure(url)
-    assert (error.kind, "127.0.0.1" in error.message, "ssl" in error.message) == ("connection", True, False)
+    assert (error.kind, "127.0.0.1" in error.message, "ssl" in error.message) == ("unreachable", True, False)
+
+
+def test_a_host_that_does_not_exist_is_unreachable_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    error = failure("http://no-such-host.invalid/v1")
+    assert (error.kind, "no-such-host.invalid" in error.message) == ("unreachable", True)
+
+
+def test_a_host_that_takes_no_connection_in_time_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmeval.model_backends.openai.transport.CONNECT_TIMEOUT", 0.1)
+    with socket.socket() as full:  # a queue of one that is never emptied: the system drops what comes after
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        with socket.create_connection(full.getsockname()), socket.socket() as second:
+            second.setblocking(False)
+            second.connect_ex(full.getsockname())
+            error = failure(f"http://127.0.0.1:{full.getsockname()[1]}/v1", timeout=30)
+    assert error.kind == "unreachable"
 
 
 def test_a_connection_closed_before_any_answer_is_a_connection_error() -> None:

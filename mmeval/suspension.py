@@ -1,0 +1,86 @@
+"""Suspended scoring: a judge is lost in the middle of a run. What was judged until then stays, the rest has no verdict,
+and one command asks for it later."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING
+from mmeval.metric import TRUST, BoundMetric
+from mmeval.options import BackendSpec
+from mmeval.records import Result
+from mmeval.report.context import without_secrets
+from mmeval.roles import KeyRefusedError, RoleLostError
+from mmeval.task import Task
+
+_PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")
+"""A text that needs no quotes among the arguments of a role."""
+_WORDS = ("true", "false", "null", "none")
+
+
+@dataclass
+class Suspension:
+    """Which numbers of which tasks are suspended, and why. Nothing is suspended in the beginning."""
+
+    outputs: dict[str, set[str]] = field(default_factory=dict)
+    """By task, the names of its suspended numbers."""
+    losses: list[RoleLostError] = field(default_factory=list)
+    """What was lost, each once."""
+
+    def add(self, task: str, bound: BoundMetric, lost: RoleLostError) -> bool:
+        """Suspend a metric of a task. Returns whether this is the first that is heard of the loss."""
+        self.outputs.setdefault(task, set()).update(bound.metric.outputs)
+        if any(lost.reason == known.reason for known in self.losses):
+            return False
+        self.losses.append(lost)
+        return True
+
+    def covers(self, task: str, bound: BoundMetric) -> bool:
+        return not self.outputs.get(task, set()).isdisjoint(bound.metric.outputs)
+
+    def exit_code(self, otherwise: int) -> int:
+        """What a suspended run ends with, whatever may be unscored: 4 where a key was refused, else 3."""
+        if not self.losses:
+            return otherwise
+        refused = any(isinstance(lost, KeyRefusedError) for lost in self.losses)
+        return EXIT_MISSING if refused else EXIT_INCOMPLETE
+
+    def complaints(self, results: Iterable[Result], command: str) -> Iterator[str]:
+        """Why scoring was suspended, with the command that asks for the missing verdicts and for nothing else."""
+        missing = sum(result.unscored for result in results if result.suspended and not result.slice)
+        names = ", ".join(sorted(set().union(*self.outputs.values())))
+        for lost in self.losses:
+            yield (
+                f"scoring by {names} was suspended: {lost.reason}. {missing:,} verdicts are missing, the others are "
+                f"kept: {lost.way_out}, then run {command}"
+            )
+
+
+def score_command(folder: Path, tasks: Iterable[Task], roles: Mapping[str, BackendSpec]) -> str:
+    """``mmeval score`` with the judges of a run, so that it goes on with the same scores. Secrets are hidden."""
+    bounds = [metric.bound for task in tasks for metric in task.metrics]
+    asked = {role for bound in bounds for role in bound.metric.roles}
+    words = ["mmeval", "score", str(folder)]
+    for role, spec in roles.items():
+        if role in asked:
+            words += ["--role", ",".join((f"{role}={spec.name}", *_spelt(spec.args)))]
+    if any(bound.params.get(TRUST) is True for bound in bounds):
+        words.append(f"--{TRUST}")
+    return shlex.join(words)
+
+
+def _spelt(args: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in without_secrets(args).items():
+        yield f"{name}={_text(value) if isinstance(value, str) else json.dumps(value)}"
+
+
+def _text(value: str) -> str:
+    if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return f'"{value}"' if "'" in value else f"'{value}'"
