@@ -1,10 +1,10 @@
 """The journal: every answer that was paid for, written before its program goes on.
 
-One append-only JSONL segment for each writer, merged on reading. A line is one call: its key, the request's digest, the
-response. An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media go to the
-content-addressed store, then its line is written, then the receipt is removed. A process that is killed anywhere in
-between has lost nothing: the next one finishes what the receipt began. A torn last line is ignored, and a damaged one
-is skipped aloud: the call that it answered is asked again.
+One append-only JSONL segment for each writer, merged on reading. A line is one call: its key, the request's digest, who
+was asked, the response. An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media
+go to the content-addressed store, then its line is written, then the receipt is removed. A process that is killed
+anywhere in between has lost nothing: the next one finishes what the receipt began. A torn last line is ignored, and a
+damaged one is skipped aloud: the call that it answered is asked again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import secrets
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -28,6 +29,7 @@ from mmeval.lines import from_line, to_line
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
 from mmeval.records import Response
+from mmeval.spending import NOT_SENT, Payee, Spending
 
 _OFFSET_BITS = 44
 MAX_READERS = 16
@@ -49,14 +51,19 @@ class Entry:
 
 
 class Journal:
-    """The answers of one run folder. ``damaged`` lists what could not be read, as ``file:line`` with the reason."""
+    """The answers of one run folder, and in ``spending`` what its calls have used.
+
+    ``damaged`` lists what could not be read, as ``file:line`` with the reason.
+    """
 
     def __init__(self, folder: Path, media: MediaStore, *, writable: bool = True) -> None:
         self.media = media
         self.damaged: list[str] = []
+        self.spending = Spending()
         self._oldest = math.inf
         self._folder, self._inbox = folder, folder / "inbox"
         self._index: dict[bytes, int] = {}
+        self._refused: Counter[bytes] = Counter()
         self._segments: list[Path] = []
         self._readers: dict[int, BinaryIO] = {}
         self._fd = -1
@@ -95,6 +102,10 @@ class Journal:
         earlier = place >> _OFFSET_BITS < self._first_own
         return Entry(row["d"], response, to_line(row["r"]), at=row.get("t", 0.0), earlier=earlier)
 
+    def refusals(self, key: str) -> int:
+        """How many replies to a call were not acceptable, over all processes."""
+        return self._refused[_hash(key)]
+
     def append(
         self,
         key: str,
@@ -103,20 +114,33 @@ class Journal:
         *,
         by: str = "",
         attempt: int = 0,
+        to: Payee | None = None,
         in_place: bool = False,
+        refused: bool = False,
     ) -> Entry:
-        """Keep an answer, or the record of a failure (which never answers a later call).
+        """Keep an answer, or the record of a failure (which never answers a later call); ``refused`` is a failure for
+        which a reply came that was not acceptable.
 
+        ``to`` is who was asked, after ``attempt`` tries that failed; None where no call was sent for the answer.
         Returns the response with its media backed by files of the store; with ``in_place`` media that are files already
         (a data set's own) stay where they are. Raises StorageError when it cannot be written.
         """
         unsaved = self._unsaved_media(response, in_place=in_place)
-        receipt = self._write_receipt(key, request_digest, response, by, unsaved) if unsaved else None
+        head: dict[str, Any] = {"k": key, "d": request_digest, "to": NOT_SENT if to is None else tuple(to)}
+        if by:
+            head["by"] = by
+        if attempt:
+            head["a"] = attempt
+        if refused:
+            head["refused"] = True
+            self._refused[_hash(key)] += 1
+        receipt = self._write_receipt(head, response, unsaved) if unsaved else None
         if receipt is not None:
             response = self._store_media(response)
         line = to_line(_portable(response, self.media.root))
-        failed = response.error is not None
-        at = self._write_line(key, request_digest, line, failed=failed, by=by, attempt=attempt)
+        at = self._write_line(head, line, failed=response.error is not None)
+        if to is not None:
+            self.spending.add(to, response, 1 + attempt)
         if receipt is not None:
             receipt.unlink(missing_ok=True)
         return Entry(request_digest, response, line, at)
@@ -149,17 +173,12 @@ class Journal:
         except OSError as error:
             raise StorageError(f"{path}: cannot be written ({error.strerror}); choose another --output_path") from None
 
-    def _write_line(self, key: str, digest: str, line: bytes, *, failed: bool, by: str, attempt: int) -> float:
+    def _write_line(self, head: Mapping[str, Any], line: bytes, *, failed: bool) -> float:
         """Returns the time that the line bears."""
         at = round(time.time(), 6)
-        head: dict[str, Any] = {"k": key, "d": digest, "t": at}
-        if by:
-            head["by"] = by
-        if attempt:
-            head["a"] = attempt
         if self._fd < 0:
             self._open_segment()
-        whole = b"%s,%s:%s}\n" % (to_line(head)[:-1], b'"failed"' if failed else b'"r"', line)
+        whole = b"%s,%s:%s}\n" % (to_line({**head, "t": at})[:-1], b'"failed"' if failed else b'"r"', line)
         written = 0
         try:
             while written < len(whole):
@@ -171,7 +190,7 @@ class Journal:
                 "free space or fix the folder, then run the same command"
             ) from None
         if not failed:
-            self._index[_hash(key)] = (len(self._segments) - 1) << _OFFSET_BITS | self._size
+            self._index[_hash(head["k"])] = (len(self._segments) - 1) << _OFFSET_BITS | self._size
         self._size += len(whole)
         return at
 
@@ -184,15 +203,14 @@ class Journal:
         media = response.output.media() if response.output is not None else ()
         return [m for m in media if m.path is None or not (in_place or m.path.is_relative_to(self.media.root))]
 
-    def _write_receipt(self, key: str, digest: str, response: Response, by: str, media: Sequence[Media]) -> Path:
-        row = _portable(response, self.media.root)
-        head = {"k": key, "d": digest, "by": by, "r": row, "media": [m.to_json() for m in media]}
-        path = self._inbox / f"{_hash(key).hex()}.receipt"
+    def _write_receipt(self, head: Mapping[str, Any], response: Response, media: Sequence[Media]) -> Path:
+        row = {**head, "r": _portable(response, self.media.root), "media": [m.to_json() for m in media]}
+        path = self._inbox / f"{_hash(head['k']).hex()}.receipt"
         temporary = path.with_suffix(f".{secrets.token_hex(4)}.part")
         try:
             self._inbox.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
-                file.write(to_line(head) + b"\n")
+                file.write(to_line(row) + b"\n")
                 for medium in media:
                     file.write(medium.read())
             temporary.replace(path)
@@ -222,9 +240,13 @@ class Journal:
             head = from_line(file.readline())
             for row in head["media"]:
                 self.media.put(_received(file.read(row["size"]), row))
+        del head["media"]
         place = self._index.get(_hash(head["k"]))
         if place is None or self._row_at(place)["d"] != head["d"]:  # else its line is there
-            self._write_line(head["k"], head["d"], to_line(head["r"]), failed=False, by=head["by"], attempt=0)
+            line = to_line(head["r"])
+            self.spending.add_line(head)
+            del head["r"]
+            self._write_line(head, line, failed=False)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -237,6 +259,9 @@ class Journal:
                     row = from_line(line)
                     key = _hash(row["k"])
                     answered = "r" in row and bool(row["d"])
+                    if "refused" in row:
+                        self._refused[key] += 1
+                    self.spending.add_line(row)
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     self.damaged.append(f"{path}:{line_number}: {error}")
                     continue

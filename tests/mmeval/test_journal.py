@@ -187,7 +187,7 @@ def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path
     # A table and plain words look the same; only the name says which, and the record says it from then on.
     table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")
     with opened(tmp_path) as journal:
-        journal._write_receipt("k", "d", Response(Interleaved((media_part(table),))), "", [table])
+        journal._write_receipt({"k": "k", "d": "d"}, Response(Interleaved((media_part(table),))), [table])
     with opened(tmp_path) as journal:
         entry = journal.get("k")
         assert entry is not None
@@ -199,7 +199,7 @@ def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path
 @pytest.mark.parametrize("cut", [0, 5, -3], ids=["empty", "line torn", "medium torn"])
 def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut: int) -> None:
     with opened(tmp_path) as journal:
-        path = journal._write_receipt("k", "d", reply("<image1>", picture()), "", [picture()])
+        path = journal._write_receipt({"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()])
         path.write_bytes(path.read_bytes()[:cut])
 
     aside = path.with_suffix(".damaged")
