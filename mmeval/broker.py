@@ -1,12 +1,14 @@
 """The broker: the one executor of calls.
 
 It runs programs, finds each call's answer in the journal or asks a backend for it, and keeps what comes back before the
-program goes on. Single flight and replay live here and nowhere else; limits and retries with the roles.
+program goes on. Single flight, replay and asking again for an acceptable reply live here and nowhere else; limits and
+retries with the roles.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Sequence
@@ -20,19 +22,25 @@ from mmeval.errors import ReplayMismatchError, StorageError
 from mmeval.journal import Entry, Journal
 from mmeval.lines import to_line
 from mmeval.program import Call, Program, Reply, Role
-from mmeval.records import Exchange, Request, Response, Sample
-from mmeval.roles import RoleRuntime
+from mmeval.records import ErrorInfo, Exchange, GenerationParams, Request, Response, Sample
+from mmeval.roles import RoleRuntime, Tries
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
+JUDGE_TRIES = 3
+"""How often a call is sent until ``Call.accept`` takes the reply; each time with another seed, each reply paid for."""
+MAX_EXCERPT_CHARS = 300
+"""So much of a reply that was not acceptable stands in the record of its failure."""
+
 
 @dataclass(slots=True)
 class Scope:
-    """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content; ``within`` is
-    the key of the call that an agent answers by these, so that they are shared and replayed together with it, and
-    ``draw`` counts how often the agent was asked the same before: its calls then draw anew too."""
+    """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content, ``by_content``
+    every step, whatever trial it belongs to; ``within`` is the key of the call that an agent answers by these, so that
+    they are shared and replayed together with it, and ``draw`` counts how often the agent was asked the same before:
+    its calls then draw anew too."""
 
     task: str
     sample: Sample
@@ -41,10 +49,14 @@ class Scope:
     share: bool = True
     within: str = ""
     draw: int = 0
+    by_content: bool = False
     exchanges: list[Exchange] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
     """The JSON of each exchange's response, as journalled."""
     keys: list[str] = field(default_factory=list)
+    params: list[GenerationParams] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """When each exchange's answer came, in seconds since the epoch."""
     replayed: int = 0
     """Calls that an earlier process was given the answer to."""
     newest: float = 0.0
@@ -62,11 +74,28 @@ class Scope:
     def trial(self) -> str:
         return f"{self.task}/{self.sample.id}/{self.repeat}"
 
+    @property
+    def seed_repeat(self) -> int:
+        """The repeat that seeds depend on: what is shared by content must not tell whose repeat asked first."""
+        return 0 if self.by_content else self.repeat
+
     def occurrence(self, request_digest: str) -> int:
         """How many earlier calls of this program asked exactly the same."""
         count = self._seen.get(request_digest, 0)
         self._seen[request_digest] = count + 1
         return count
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A call on its way: whose it is, its place in the program, its name in the journal, and how many equal calls of
+    the program came before it."""
+
+    call: Call
+    scope: Scope
+    path: str
+    key: str
+    occurrence: int
 
 
 class Broker:
@@ -111,18 +140,19 @@ class Broker:
             step += 1
 
     async def _calls(self, calls: Sequence[Call], scope: Scope, path: str, shared: bool) -> list[Reply]:
-        """Independent calls at the same time; when one raises, the others are not left running."""
+        """Independent calls at the same time; when one raises, the answers to the others are waited for and kept."""
         paths = [f"{path}.{i}" for i in range(len(calls))]
         occurrences = [self._occurrence(call, scope) for call in calls]
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(self._answer(c, scope, p, shared, o))
-                    for c, p, o in zip(calls, paths, occurrences, strict=True)
-                ]
-        except BaseExceptionGroup as several:
-            raise several.exceptions[0] from None
-        return [self._note(call, scope, p, task.result()) for call, p, task in zip(calls, paths, tasks, strict=True)]
+        answers = await asyncio.gather(
+            *(self._answer(c, scope, p, shared, o) for c, p, o in zip(calls, paths, occurrences, strict=True)),
+            return_exceptions=True,
+        )
+        found: list[tuple[str, Entry]] = []
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+            found.append(answer)
+        return [self._note(call, scope, p, answer) for call, p, answer in zip(calls, paths, found, strict=True)]
 
     async def _call(self, call: Call, scope: Scope, path: str, shared: bool) -> Reply:
         occurrence = self._occurrence(call, scope)
@@ -138,6 +168,8 @@ class Broker:
         scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
         scope.lines.append(entry.line)
         scope.keys.append(key)
+        scope.params.append(call.request.params)
+        scope.times.append(entry.at)
         scope.replayed += entry.earlier
         scope.newest = max(scope.newest, entry.at)
         return Reply(entry.response, path)
@@ -145,9 +177,12 @@ class Broker:
     async def _answer(self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int) -> tuple[str, Entry]:
         key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = self.journal.get(key)
+        if entry is None and scope.by_content:
+            entry = self._by_place(call, scope, path)
         if entry is not None and entry.request_digest == call.request.digest:
-            return key, entry
-        if entry is not None and entry.at >= scope.newest:
+            if not _fault(call, entry.response):
+                return key, entry
+        elif entry is not None and entry.at >= scope.newest:
             raise ReplayMismatchError(
                 f"step {path} of {scope.name} now asks something else than what is journalled under it: the task, "
                 "its prompt or its protocol changed. --fresh starts over, --run_id NAME keeps both"
@@ -159,7 +194,7 @@ class Broker:
                 if not flight.cancelled():
                     raise
                 # Not this trial was given up, but the one that asked for both: now this one asks.
-        return key, await self._fly(key, call, scope, path, occurrence)
+        return key, await self._fly(_Asked(call, scope, path, key, occurrence))
 
     def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
         """A call's name in the journal: by content where it may be shared, by its place in the program elsewhere."""
@@ -170,18 +205,26 @@ class Broker:
         if runtime is None:
             return f"{scope.name}#{path}"
         # Whoever plays the role now never inherits what another one has said.
+        if scope.by_content and runtime.samples is None:
+            return f"{call.role}@{runtime.mark}/{call.request.digest}/{occurrence}"
         place = f"{scope.name}#{path}@{runtime.mark}"
         if runtime.samples is None:
             return place
         # An answer from the sample costs nothing: after a change of the sample or the prompt it is made anew.
         return f"{place}/{scope.sample.digest[:12]}{call.request.digest[:12]}"
 
-    async def _fly(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> Entry:
+    def _by_place(self, call: Call, scope: Scope, path: str) -> Entry | None:
+        """A verdict that an mmeval before verdicts were shared by content has journalled."""
+        runtime = self.roles.get(call.role)
+        entry = None if runtime is None else self.journal.get(f"{scope.name}#{path}@{runtime.mark}")
+        return entry if entry is not None and entry.request_digest == call.request.digest else None
+
+    async def _fly(self, asked: _Asked) -> Entry:
         """Ask, once, however many trials wait for the same answer."""
         flight: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
-        self._flights[key] = flight
+        self._flights[asked.key] = flight
         try:
-            answer = await self._ask(key, call, scope, path, occurrence)
+            answer = await self._ask(asked)
         except BaseException as error:
             flight.set_exception(error) if isinstance(error, Exception) else flight.cancel()
             if flight.done() and not flight.cancelled():
@@ -191,57 +234,98 @@ class Broker:
             flight.set_result(answer)
             return answer
         finally:
-            del self._flights[key]
+            del self._flights[asked.key]
 
-    async def _ask(self, key: str, call: Call, scope: Scope, path: str, occurrence: int) -> Entry:
+    async def _ask(self, asked: _Asked) -> Entry:
+        call = asked.call
         runtime = self.roles.get(call.role)
         if runtime is None:
             return _unkept(call.request, f"no backend plays the role {call.role!r}")
         gaps = runtime.capabilities.missing(call.request)
         if gaps:
             return _unkept(call.request, f"the {call.role} {'; '.join(gaps)}")
-        seed = call_seed(self._seed, call.request.digest, scope.repeat, occurrence, scope.draw)
+        tries = 1 if runtime.samples is not None else JUDGE_TRIES  # a sample gives the same answer for ever
+        first = self.journal.refusals(asked.key)  # what was refused before is not drawn again
+        for attempt in range(first, first + tries - 1):
+            entry, acceptable = await self._ask_once(runtime, asked, attempt)
+            if acceptable:
+                return entry
+        return (await self._ask_once(runtime, asked, first + tries - 1))[0]
+
+    async def _ask_once(self, runtime: RoleRuntime, asked: _Asked, attempt: int) -> tuple[Entry, bool]:
+        """The reply as it is journalled, and whether it is acceptable. One that is not is journalled as a failure, with
+        what it cost. A call that failed was tried again by its role, so it counts as acceptable here."""
+        call, scope = asked.call, asked.scope
+        digest = call.request.digest
+        seed = call_seed(self._seed, digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
         request = call.request.with_seed(seed)
         cache = self._cache if runtime.samples is None and runtime.programs is None else None
         cache_key = "" if cache is None else ResponseCache.key(runtime.identity, request.digest, request.seed)
         kept = None if cache is None else cache.get(cache_key)
-        response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, key, scope, occurrence)
+        if kept is not None and _fault(call, kept):
+            kept = None
+        response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, asked, attempt)
         if self._tags is not None and response.output is not None:
             response = replace(response, output=_split_reasoning(response.output, *self._tags))
+        fault = _fault(call, response)
+        if fault:
+            response = _refused(response, fault)
         entry = self.journal.append(
-            key,
-            request.digest,
+            asked.key,
+            digest,
             response,
-            by=f"{scope.name}#{path}",
+            by=f"{scope.name}#{asked.path}",
             attempt=failures,
+            to=runtime.payee(call.role) if kept is None else None,
             in_place=runtime.samples is not None,
+            refused=bool(fault),
         )
         if cache is not None and kept is None:
             _put(cache, cache_key, entry.response)
-        return entry
+        return entry, not fault
 
     async def _from_backend(
-        self, runtime: RoleRuntime, request: Request, key: str, scope: Scope, occurrence: int
+        self, runtime: RoleRuntime, request: Request, asked: _Asked, attempt: int
     ) -> tuple[Response, int]:
+        scope = asked.scope
         if runtime.samples is not None:
             return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
         if runtime.programs is not None:
             inner = Scope(
                 scope.task,
                 scope.sample,
-                scope.repeat,
+                scope.seed_repeat,
                 share=False,
-                within=key,
-                draw=occurrence,
+                within=f"{asked.key}~{attempt}" if attempt else asked.key,
+                draw=asked.occurrence + (attempt << 16),
                 newest=scope.newest,
             )
             return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
-        return await runtime.ask(request, scope.trial)
+        failed = Tries()
+        try:
+            return await runtime.ask(request, scope.trial, failed)
+        except BaseException:
+            self._keep_tries(runtime, asked, failed)
+            raise
+
+    def _keep_tries(self, runtime: RoleRuntime, asked: _Asked, failed: Tries) -> None:
+        """Journal the tries of a call that is given up: they were sent, so later sessions count them too."""
+        if failed.last is None:
+            return
+        with contextlib.suppress(StorageError):  # what ends the call is worth more than the record of its tries
+            self.journal.append(
+                asked.key,
+                asked.call.request.digest,
+                failed.last,
+                by=f"{asked.scope.name}#{asked.path}",
+                attempt=failed.failed - 1,
+                to=runtime.payee(asked.call.role),
+            )
 
     def stop(self) -> None:
         """From now on no call is made; those in flight are answered. The others raise StoppedError."""
         for runtime in self.roles.values():
-            runtime.stopping = True
+            runtime.stop()
 
     async def close(self) -> None:
         seen: set[int] = set()
@@ -259,6 +343,19 @@ def _put(cache: ResponseCache, key: str, response: Response) -> None:
         cache.put(key, response)
     except StorageError as error:
         log.warning("%s. The answer is kept in the run folder", error)
+
+
+def _fault(call: Call, response: Response) -> str:
+    """What is wrong with a reply that came; failures are told by their error."""
+    return "" if call.accept is None or response.output is None else call.accept(response)
+
+
+def _refused(response: Response, fault: str) -> Response:
+    """The failure that a reply becomes which is not acceptable: what it cost and who gave it stay."""
+    said = " ".join(response.text.split())
+    said = said if len(said) <= MAX_EXCERPT_CHARS else said[:MAX_EXCERPT_CHARS] + "..."
+    error = ErrorInfo("bad_reply", f"{fault}; the reply was {said!r}")
+    return replace(response, output=None, error=error, finish_reason="error")
 
 
 def _unkept(request: Request, why: str) -> Entry:

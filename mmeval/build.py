@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -17,8 +17,10 @@ from mmeval.metric import TRUST, BoundMetric, Metric, load_metric
 from mmeval.profiles import PROFILES
 from mmeval.program import Program
 from mmeval.prompt import FunctionPrompt, InstructedPrompt, Prompt, PromptError, plain_prompt
+from mmeval.promptfile import PromptTexts, is_prompt_path, read_prompt_folder
 from mmeval.protocols import Ask
 from mmeval.records import GenerationParams, Sample
+from mmeval.switches import fault_of, hint_of
 from mmeval.task import Task, TaskMetric, TaskOverrides
 from mmeval.taskdata import portable, task_data
 from mmeval.taskfile import TaskFile
@@ -42,12 +44,13 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         raise file.document.errors(faults)
     keys = file.keys
     data = task_data(file, given, _loader(file))
+    metrics = tuple(_metric(file, position, given, roles) for position in _positions(file, given))
     return Task(
         name=file.name,
         alias=keys.task_alias or file.name,
         version=file.version,
         file=file.document.file,
-        config=_config(file, given),
+        config=_config(file, given, metrics),
         dataset=data,
         source=data.record,
         prompt=_prompt(file, given),
@@ -55,7 +58,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         protocol_name=keys.protocol.name,
         wanted=_wanted(file),
         params=_params(file, given),
-        metrics=tuple(_metric(file, position, given, roles) for position in _positions(file, given)),
+        metrics=metrics,
         repeats=given.repeats or keys.repeats,
         partial_output=keys.partial_output,
         missing_output=keys.missing_output,
@@ -69,9 +72,21 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
     )
 
 
-def check_metric_names(files: Iterable[TaskFile], overrides: TaskOverrides) -> None:
-    """Raises UnknownNameError for a metric that the command line names and no task has."""
-    known = {metric.metric for file in files for metric in file.keys.metric_list}
+def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
+    """Raises UsageError for a file of ``--judge_prompts`` that replaces no prompt of the tasks."""
+    if overrides.judge_prompts is None:
+        return
+    used = {prompt["name"] for task in tasks for metric in task.metrics for prompt in metric.bound.prompts.values()}
+    unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
+    if unused:
+        raise UsageError(
+            f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is no prompt of the chosen tasks"
+            f"{did_you_mean(unused[0], used)} (they use {', '.join(sorted(used)) or 'none'})"
+        )
+
+
+def check_metric_names(known: Collection[str], overrides: TaskOverrides) -> None:
+    """Raises UnknownNameError for a metric that the command line names and that is not one of the tasks'."""
     for flag, names in (("--metric_args", overrides.metric_args), ("--skip_metric", overrides.skip_metric)):
         for name in names:
             if name not in known:
@@ -127,6 +142,13 @@ def _check_options(function: Callable[..., Any], options: Mapping[str, Any], pat
     ]
     faults += [(path, f"the option {name!r} is missing") for name in missing]
     if faults:
+        raise _FaultsError(*faults)
+
+
+def _check_values(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
+    """Faults for options whose values the function's annotations do not allow."""
+    found = [((*path, name), fault_of(value, hint_of(function, name))) for name, value in options.items()]
+    if faults := [(place, fault) for place, fault in found if fault]:
         raise _FaultsError(*faults)
 
 
@@ -226,9 +248,9 @@ def _metric(file: TaskFile, position: int, overrides: TaskOverrides, roles: froz
     where = (*path, "aggregation")
     aggregator = _plugin(load_aggregator, keys.aggregation.name, _name_path(file, where))
     _check_options(aggregator, keys.aggregation.options, where)
+    _check_values(aggregator, keys.aggregation.options, where)
     return TaskMetric(
         bound=_bound(file, metric, keys, path, overrides),
-        aggregator=aggregator,
         aggregation=keys.aggregation.name,
         options=keys.aggregation.options,
         unavailable=metric.unavailable(roles),
@@ -257,7 +279,16 @@ def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, over
     if faults:
         raise _FaultsError(*faults)
     given = {**metric.placed(keys.switches, file.beside("metric_list")), **overrides.metric_args.get(keys.metric, {})}
-    return metric.bind(metric.consented(given, trust=overrides.trust_remote_code), profile)
+    folder = overrides.judge_prompts
+    texts = PromptTexts(
+        given={} if folder is None else read_prompt_folder(folder),
+        recorded=file.prompts.get(keys.metric, {}),
+    )
+    try:
+        return metric.bind(metric.consented(given, trust=overrides.trust_remote_code), profile, texts)
+    except PromptError as error:
+        switch = next((name for name in metric.prompts if name in keys.switches), "metric")
+        raise _FaultsError(((*path, switch), str(error))) from None
 
 
 def _switch_fault(metric: Metric, keys: MetricKeys, name: str) -> str:
@@ -268,8 +299,9 @@ def _switch_fault(metric: Metric, keys: MetricKeys, name: str) -> str:
     return metric.switch_fault(name, keys.switches[name])
 
 
-def _config(file: TaskFile, overrides: TaskOverrides) -> dict[str, Any]:
-    """The resolved file as plain JSON, the overrides in it; nothing in it depends on the machine."""
+def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
+    """The resolved file as plain JSON, the overrides and the words of its prompts in it; nothing in it depends on the
+    machine."""
     config = {key: value for key, value in file.document.data.items() if key != "include"}
     changed: dict[str, Any] = {
         "generation_kwargs": _over(file.keys.generation_kwargs, overrides.gen_kwargs) if overrides.gen_kwargs else None,
@@ -280,10 +312,33 @@ def _config(file: TaskFile, overrides: TaskOverrides) -> dict[str, Any]:
     }
     config.update({key: value for key, value in changed.items() if value})
     if file.keys.metric_list:
-        entries = file.document.data["metric_list"]
-        config["metric_list"] = [
-            {**entries[i], **overrides.metric_args.get(entries[i]["metric"], {})} for i in _positions(file, overrides)
+        entries = [
+            {**entry, **overrides.metric_args.get(entry["metric"], {})} for entry in file.document.data["metric_list"]
         ]
+        kept = _positions(file, overrides)
+        config["metric_list"] = [
+            {**entries[i], **_written_prompts(entries[i], metric.bound)}
+            for i, metric in zip(kept, metrics, strict=True)
+        ]
+        if len(kept) < len(entries):  # so that mmeval score can add them later, with their switches
+            config["skipped_metrics"] = [entry for i, entry in enumerate(entries) if i not in kept]
     if file.keys.dataset_path:
         config["dataset_path"] = portable(file.keys.dataset_path)
+    if named := {metric.bound.name: words for metric in metrics if (words := _named_prompts(metric.bound))}:
+        config["judge_prompts"] = named
     return config
+
+
+def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
+    """The prompts of an entry that are files or stand in it, with their words."""
+    given = {switch: entry.get(switch) for switch in bound.prompts}
+    return {
+        switch: bound.prompts[switch]
+        for switch, written in given.items()
+        if isinstance(written, Mapping) or (isinstance(written, str) and is_prompt_path(written))
+    }
+
+
+def _named_prompts(bound: BoundMetric) -> dict[str, str]:
+    """The words behind the names of a metric's prompts, as they are now."""
+    return {prompt["name"]: prompt["text"] for prompt in bound.prompts.values()}

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mmeval.prices import Bill
 from mmeval.records import Result
+from mmeval.sampling import Subset
+from mmeval.statistics import BOOTSTRAP_ITERS
 from mmeval.task import Selection
+from mmeval.verdictlog import Served
+
+if TYPE_CHECKING:
+    from mmeval.backend import AnyBackend
 
 
 @dataclass(frozen=True)
 class BackendSpec:
-    """A backend by name and arguments. Equal specs share one instance."""
+    """A backend by name and arguments. Equal specs share one instance. ``instance`` is one that was made already, which
+    only Python can give."""
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict)
+    instance: AnyBackend | None = None
 
 
 @dataclass(frozen=True)
@@ -34,17 +43,29 @@ class RunOptions:
     """Samples a task: a count, or below 1 a share of the data set."""
     offset: int = 0
     samples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    sample_shuffle: int | None = None
+    """The seed of a draw: ``limit`` takes samples at random, and not from the beginning."""
+    stratify: tuple[str, ...] = ()
+    """Labels over whose values a draw is spread evenly."""
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     max_connections: int = 64
     retry_on_error: int = 5
     batch_size: int = 0
     """Upper limit of a micro-batch for local models; 0 leaves it to the backend."""
+    budget_usd: float | None = None
+    """What the run folder may spend in all, over all roles and sessions; None: as much as it takes."""
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    model_cost_config: Path | None = None
+    """The user's prices, over ours."""
     use_cache: Path | None = None
     reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
     predict_only: bool = False
     score_workers: int = 1
     strict: bool = False
     max_unscored: float = 0.0
+    bootstrap_iters: int = BOOTSTRAP_ITERS
+    """Resamples for a number whose standard error has no formula; 0 leaves it without."""
     command: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """All flags as a configuration file has them, secrets hidden: recorded, so that a later report can show them."""
@@ -79,7 +100,13 @@ class RunOutcome:
     """By task, whether a sample's index in a repeat belongs to the run: its folder may hold more."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By task, how many samples its data set has, chosen or not."""
+    subsets: Mapping[str, Subset] = field(default_factory=dict)
+    """By task, what part of its samples stands behind the numbers; a task that no flag narrowed is left out."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)
     """Where the score rows of each task lie."""
+    bills: tuple[Bill, ...] = ()
+    """What the calls of the run folder have used and cost, by role and model, over all its sessions."""
+    judges: Mapping[str, list[Served]] = field(default_factory=dict)
+    """By task, every version of a judge whose verdicts stand behind its scores."""
     complaints: tuple[str, ...] = ()
     """Each thing that keeps the exit code from being 0, as one line with the way out."""

@@ -4,34 +4,54 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from mmeval.generation import Tally
 from mmeval.options import RunCounts
 from mmeval.records import Result
-from mmeval.summary import task_results, unscored_reasons
+from mmeval.scoring import Scorer
+from mmeval.summary import TaskNumbers, task_results, unscored_reasons
 from mmeval.taskrun import TaskRun
+from mmeval.verdictlog import Served, served_versions
 
 MAX_REASONS = 10
 """Reasons for unsupported trials that are told one by one."""
 MAX_REASON_CHARS = 200
 
 
-def finished_results(runs: Sequence[TaskRun], wanted: Sequence[Callable[[int, int], bool]]) -> list[Result]:
-    """Put the score rows in order and make the numbers of every task, over the trials that are wanted."""
-    results: list[Result] = []
+def finished_results(
+    runs: Sequence[TaskRun],
+    wanted: Sequence[Callable[[int, int], bool]],
+    scorer: Scorer | None,
+    *,
+    bootstrap_iters: int,
+    suspended: Mapping[str, Collection[str]],
+) -> list[Result]:
+    """Put the score rows in order and make the numbers of every task, over the trials that are wanted.
+
+    They are made where the scoring happened, so that this process need not import what they take; without a ``scorer``
+    nothing was scored. ``suspended`` names, by task, the numbers that the loss of a judge leaves without a value.
+    """
+    made: list[Callable[[], list[Result]]] = []
     for run, chosen in zip(runs, wanted, strict=True):
         run.records.close()
         if run.scores is not None:
             run.scores.finish()
-            results.extend(task_results(run.task, run.scores, chosen))
-    return results
+            numbers, folder, lost = TaskNumbers.of(run.task), run.scores.folder, suspended.get(run.task.name, ())
+            made.append(partial(task_results, numbers, folder, chosen, lost, bootstrap_iters=bootstrap_iters))
+    return [result for results in (scorer.compute(made) if scorer else ()) for result in results]
 
 
 def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
     return {run.task.name: run.scores.folder for run in runs if run.scores is not None}
+
+
+def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[Served]]:
+    """By task, who judged; tasks without a judged metric are left out."""
+    return {run.task.name: served_versions(run.scores.folder) for run in runs if run.judged and run.scores is not None}
 
 
 def worst_unscored(results: Iterable[Result]) -> int:
@@ -54,16 +74,22 @@ def exit_code(counts: RunCounts, tolerated: float) -> int:
 
 
 def unscored_complaints(
-    runs: Sequence[TaskRun], wanted: Sequence[Callable[[int, int], bool]], results: Iterable[Result], folder: Path
+    runs: Sequence[TaskRun],
+    wanted: Sequence[Callable[[int, int], bool]],
+    results: Iterable[Result],
+    folder: Path,
+    *,
+    command: str,
 ) -> Iterator[str]:
-    """Each number that lacks trials, with the most frequent reason; the rows are read again only for these."""
+    """Each number that lacks trials, with the most frequent reason; the rows are read again only for these. Numbers
+    that are suspended are told elsewhere. ``command`` is what tries again."""
     of_task = {run.task.name: (run.scores, chosen) for run, chosen in zip(runs, wanted, strict=True)}
     for result in results:
         scores, chosen = of_task[result.task]
-        if result.unscored and not result.slice and scores is not None:
+        if result.unscored and not (result.slice or result.suspended) and scores is not None:
             why = _most_frequent(unscored_reasons(scores, chosen, result.metric))
             share = f"{result.unscored} of {result.n} unscored by {result.metric}{why}"
-            yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}, mmeval score {folder} tries again"
+            yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}; to try again, run {command}"
 
 
 def _most_frequent(reasons: Counter[str]) -> str:

@@ -9,19 +9,22 @@
 | `mmeval.metrics`        | a function decorated with `@metric(...)`                                            |
 | `mmeval.aggregators`    | `aggregate(scores: Scores, **options) -> Estimate`                                  |
 | `mmeval.model_backends` | a class, called with the backend's arguments as keywords                            |
+| `mmeval.loggers`        | `log(published: Published, **arguments) -> None`                                    |
 
 mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name that two distributions claim is an error
-only for the user of that name; ``distribution/name`` always says which one is meant.
+only for the user of that name; ``distribution/name`` always says which one is meant. What a script registers
+(``mmeval.registration``) counts as a distribution of the name ``script``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any, Literal, get_args
 
-from mmeval.errors import AmbiguousNameError, MissingError, PluginError, UnknownNameError
+from mmeval.errors import AmbiguousNameError, MissingError, PluginError, UnknownNameError, UsageError
 
 Group = Literal[
     "mmeval.tasks",
@@ -31,8 +34,50 @@ Group = Literal[
     "mmeval.metrics",
     "mmeval.aggregators",
     "mmeval.model_backends",
+    "mmeval.loggers",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+SCRIPT = "script"
+"""The owner of what this process has registered itself."""
+
+
+class _Registered(EntryPoint):
+    """A plugin that is here already."""
+
+    def __init__(self, group: str, name: str, plugin: Any) -> None:
+        described = getattr(plugin, "function", plugin)  # a metric is a record around its function
+        value = f"{described.__module__}:{getattr(described, '__qualname__', type(described).__qualname__)}"
+        super().__init__(name=name, value=value, group=group)
+        vars(self)["plugin"] = plugin
+
+    def load(self) -> Any:
+        return vars(self)["plugin"]
+
+
+_of_script: dict[Group, dict[str, _Registered]] = {group: {} for group in GROUPS}
+
+
+def register(group: Group, name: str, plugin: Any) -> None:
+    """Make a plugin known to this process. The same definition again (a notebook's cell that is run anew) replaces the
+    earlier one. Raises UsageError for a name that something else in this process has."""
+    entry = _Registered(group, name, plugin)
+    before = _of_script[group].get(name)
+    if before is not None and before.value != entry.value:
+        raise UsageError(f"{name!r} ({group}) is registered by {before.value} and by {entry.value}; rename one")
+    _of_script[group][name] = entry
+
+
+def any_of_script() -> bool:
+    """Whether this process has registered anything itself: a fresh process would not know it."""
+    return any(_of_script.values())
+
+
+def _claims(group: Group) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Every claim to a name, those of this process last."""
+    claims, own = _registered()[group], _of_script[group]
+    return {**claims, **{name: (*claims.get(name, ()), entry) for name, entry in own.items()}} if own else claims
 
 
 @cache
@@ -53,6 +98,8 @@ def _registered() -> dict[Group, dict[str, tuple[EntryPoint, ...]]]:
 
 def distribution_of(entry: EntryPoint) -> str:
     """The distribution that registers an entry point, normalised as the package index does."""
+    if isinstance(entry, _Registered):
+        return SCRIPT
     return "unknown" if entry.dist is None else _name_of(entry.dist)
 
 
@@ -64,12 +111,12 @@ def _name_of(distribution: Distribution) -> str:
 
 def names(group: Group) -> list[str]:
     """All registered names of a group, without loading any of them."""
-    return list(_registered()[group])
+    return sorted(_claims(group))
 
 
 def entries(group: Group) -> list[EntryPoint]:
     """All entry points of a group, those with clashing names included."""
-    return [entry for found in _registered()[group].values() for entry in found]
+    return [entry for _, found in sorted(_claims(group).items()) for entry in found]
 
 
 def load(group: Group, name: str) -> Any:
@@ -91,7 +138,7 @@ def load(group: Group, name: str) -> Any:
 
 
 def _find(group: Group, name: str) -> EntryPoint:
-    registered = _registered()[group]
+    registered = _claims(group)
     owner, _, short = name.rpartition("/")
     found = registered.get(short, ())
     if owner:

@@ -4,48 +4,75 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mmeval.broker import Broker
-from mmeval.build import build, check_metric_names
+from mmeval.budget import Budget, Limits, check_prices
+from mmeval.build import build, check_metric_names, check_prompt_names
+from mmeval.choice import Marks
 from mmeval.errors import EXIT_INCOMPLETE, UsageError
 from mmeval.interrupt import interruptible
 from mmeval.journal import Journal
 from mmeval.judging import Judging
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
+from mmeval.metric import load_metric
 from mmeval.options import BackendSpec, RunCounts, RunOutcome
-from mmeval.outcome import exit_code, finished_results, score_folders, unscored_complaints, worst_unscored
+from mmeval.outcome import (
+    exit_code,
+    finished_results,
+    judge_versions,
+    score_folders,
+    unscored_complaints,
+    worst_unscored,
+)
+from mmeval.prices import Bill, bills, load_prices
 from mmeval.records import Sample
 from mmeval.report.progress import Progress
 from mmeval.roles import Backends, check_roles
 from mmeval.run import say_unavailable
 from mmeval.runfolder import RunFolder
+from mmeval.sampling import Subset
 from mmeval.scoring import Scorer, trial_line
+from mmeval.statistics import BOOTSTRAP_ITERS
 from mmeval.storedtrials import stored_exchanges, stored_trial
 from mmeval.summary import group_results
+from mmeval.suspension import Suspension
 from mmeval.task import Group, GroupMetric, Selection, TaskOverrides
 from mmeval.taskfile import TaskFile, parse_task
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
 from mmeval.taskyaml import Document
 
+THIS_COMMAND = "the same command"
+"""What goes on with a scoring that was suspended, or tries again what is unscored."""
+
 
 @dataclass(frozen=True)
 class RescoreOptions:
-    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics."""
+    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics.
+
+    ``metrics`` are the only ones to compute; empty for those that the run has. One that no task of the run lists is
+    added to all of its tasks.
+    """
 
     folder: Path
+    metrics: tuple[str, ...] = ()
     overrides: TaskOverrides = field(default_factory=TaskOverrides)
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     score_workers: int = 1
     max_connections: int = 64
     retry_on_error: int = 5
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    model_cost_config: Path | None = None
     strict: bool = False
     max_unscored: float = 0.0
+    bootstrap_iters: int = BOOTSTRAP_ITERS
 
 
 def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
@@ -56,29 +83,49 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     record = RunFolder.read_record(options.folder)
     if not record:
         raise UsageError(f"{options.folder}: holds no run (there is no run.json); name the folder that a run printed")
-    selection = stored_selection(record, options.overrides, frozenset(options.roles))
+    selection = stored_selection(record, options.overrides, frozenset(options.roles), metrics=options.metrics)
     say_unavailable(selection.tasks, strict=options.strict)
     return _Rescoring(selection, options, record, progress).run()
 
 
-def stored_selection(record: Mapping[str, Any], overrides: TaskOverrides, roles: frozenset[str]) -> Selection:
-    """The tasks and groups of a run as they were when it was made, with other switches where these are given."""
-    files = {name: _stored_file(name, config) for name, config in record["tasks"].items()}
-    check_metric_names(files.values(), overrides)
+def stored_selection(
+    record: Mapping[str, Any], overrides: TaskOverrides, roles: frozenset[str], *, metrics: tuple[str, ...] = ()
+) -> Selection:
+    """The tasks and groups of a run as they were when it was made, with other metrics and switches where these are
+    given. Raises UnknownNameError for a metric that is not registered, or is named to be changed and not there."""
+    for metric in metrics:
+        load_metric(metric)
+    listed = {entry["metric"] for config in record["tasks"].values() for entry in _listed(config)}
+    left_out = record.get("settings", {}).get("skip_metric", ())
+    check_metric_names({*listed, *left_out, *metrics}, overrides)
+    files = {name: _stored_file(name, config, metrics, listed) for name, config in record["tasks"].items()}
     tasks = []
     for name, file in files.items():
         task = build(file, replace(overrides, data="", data_dir=None), roles=roles)
         tasks.append(replace(task, comparable=record["tasks"][name].get("data") != "bundled"))
+    check_prompt_names(tasks, overrides)
     groups = []
     for group in record.get("groups", {}).values():
-        metrics = tuple(GroupMetric(**metric) for metric in group["metrics"])
-        groups.append(Group(**{**group, "members": tuple(group["members"]), "metrics": metrics}))
+        numbers = tuple(GroupMetric(**metric) for metric in group["metrics"])
+        groups.append(Group(**{**group, "members": tuple(group["members"]), "metrics": numbers}))
     return Selection(tuple(tasks), tuple(groups))
 
 
-def _stored_file(name: str, config: Mapping[str, Any]) -> TaskFile:
-    keys = {key: value for key, value in config.items() if key not in ("data", "system_instruction")}
-    return parse_task(Document(Path(f"run.json#{name}"), keys))
+_OF_THE_RUN = ("data", "system_instruction", "skipped_metrics", "judge_prompts")
+"""What a recorded task has besides the keys of its file."""
+
+
+def _stored_file(name: str, config: Mapping[str, Any], metrics: tuple[str, ...], listed: Collection[str]) -> TaskFile:
+    keys = {key: value for key, value in config.items() if key not in _OF_THE_RUN}
+    if metrics:
+        own = {entry["metric"]: entry for entry in _listed(config)}
+        keys["metric_list"] = [own.get(m, {"metric": m}) for m in metrics if m in own or m not in listed]
+    return replace(parse_task(Document(Path(f"run.json#{name}"), keys)), prompts=config.get("judge_prompts", {}))
+
+
+def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The metrics of a recorded task, those that the run skipped included."""
+    return [*(config.get("metric_list") or ()), *config.get("skipped_metrics", ())]
 
 
 class _Rescoring:
@@ -86,16 +133,24 @@ class _Rescoring:
         self, selection: Selection, options: RescoreOptions, record: Mapping[str, Any], progress: Progress
     ) -> None:
         self.stopping = False
-        self.in_flight = 0
         self._selection, self._options, self._record, self._progress = selection, options, record, progress
         self._runs: list[TaskRun] = []
-        self._stop_asking: Callable[[], None] = lambda: None
+        self._broker: Broker | None = None
+        self._judging: Judging | None = None
         self._trials = self._failed = self._unsupported = 0
+        self._asked = [Marks() for _ in selection]
+        self._bills: tuple[Bill, ...] = ()
         self._started = time.time()
 
     def stop(self) -> None:
         self.stopping = True
-        self._stop_asking()
+        if self._judging is not None and self._broker is not None:
+            self._judging.stop()
+            self._broker.stop()
+
+    @property
+    def in_flight(self) -> int:
+        return 0 if self._judging is None else self._judging.in_flight
 
     def run(self) -> RunOutcome:
         options = self._options
@@ -110,15 +165,23 @@ class _Rescoring:
             stack.callback(journal.close)
             backends = Backends(options.roles)
             check_roles(backends.named, self._selection.tasks)
+            limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
+            prices = load_prices(options.model_cost_config)
+            check_prices(limits, prices, backends.named)
+            budget = Budget(limits, prices, journal.spending)
+            budget.stop = self.stop
             for task, plan in zip(self._selection, plans, strict=True):
                 data = self._record.get("data", {}).get(task.name, {}).get("fingerprint", "")
                 self._runs.append(task_run(options.folder, task, plan, backends.named, data=data))
                 stack.callback(self._runs[-1].close)
             with asyncio.Runner() as runner:
-                runner.run(self._all(scorer, journal, backends))
-            return self._outcome(journal.since)
+                runner.run(self._all(scorer, journal, backends, budget))
+            if budget.reached:
+                raise budget.spent_error("not every trial is judged")
+            self._bills = tuple(bills(journal.spending, prices))
+            return self._outcome(journal.since, scorer)
 
-    async def _all(self, scorer: Scorer, journal: Journal, backends: Backends) -> None:
+    async def _all(self, scorer: Scorer, journal: Journal, backends: Backends, budget: Budget) -> None:
         options = self._options
         tags = self._record["identity"]["reasoning_tags"]
         broker = Broker(
@@ -127,8 +190,9 @@ class _Rescoring:
         broker.roles = backends.runtimes(
             lambda: broker.live_trials, limit=options.max_connections, retries=options.retry_on_error
         )
-        self._stop_asking = broker.stop
-        judging = Judging(broker, 2 * options.max_connections)
+        budget.watch(broker.roles)
+        self._broker = broker
+        self._judging = judging = Judging(broker, self._runs)
         try:
             await interruptible(self, self._score(scorer, journal, judging), self._progress)
         finally:
@@ -138,7 +202,7 @@ class _Rescoring:
         for position, run in enumerate(self._runs):
             for row, sample_row in run.records.trials():
                 if self.stopping:
-                    return
+                    break
                 await self._trial(position, run, row, sample_row, scorer=scorer, journal=journal, judging=judging)
         await judging.drain()
         await scorer.drain()
@@ -157,6 +221,7 @@ class _Rescoring:
         assert run.scores is not None or not run.task.metrics
         trial = stored_trial(row, Sample.from_json(sample_row, journal.media.root), journal)
         self._trials += 1
+        self._asked[position].add(row["i"])
         if trial.error is not None:
             self._unsupported += trial.error.kind == "unsupported"
             self._failed += trial.error.kind != "unsupported"
@@ -176,10 +241,18 @@ class _Rescoring:
         await scorer.add(position, line)
         await judging.add(run, row["i"], trial, row["d"])
 
-    def _outcome(self, since: str) -> RunOutcome:
-        everything: Callable[[int, int], bool] = lambda _index, _repeat: True  # noqa: E731
-        wanted = [everything] * len(self._runs)
-        results = finished_results(self._runs, wanted)
+    def _subsets(self) -> Iterator[tuple[str, Subset]]:
+        """What part of each task's samples the folder holds, where the run chose among them."""
+        for run, asked in zip(self._runs, self._asked, strict=True):
+            made = self._record.get("data", {}).get(run.task.name, {}).get("subset")
+            if made is not None:
+                yield run.task.name, Subset(made["of"], len(asked), tuple(made["how"]))
+
+    def _outcome(self, since: str, scorer: Scorer) -> RunOutcome:
+        wanted = [_everything] * len(self._runs)
+        suspension = self._judging.suspension if self._judging is not None else Suspension()
+        iterations = self._options.bootstrap_iters
+        results = finished_results(self._runs, wanted, scorer, bootstrap_iters=iterations, suspended=suspension.outputs)
         counts = RunCounts(
             kept=self._trials - self._failed - self._unsupported,
             failed=self._failed,
@@ -200,8 +273,21 @@ class _Rescoring:
             counts=counts,
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
             seconds=time.time() - self._started,
-            exit_code=EXIT_INCOMPLETE if unfinished else exit_code(counts, self._options.max_unscored),
+            exit_code=suspension.exit_code(
+                EXIT_INCOMPLETE if unfinished else exit_code(counts, self._options.max_unscored)
+            ),
             rows={name: data["rows"] for name, data in self._record.get("data", {}).items()},
+            subsets=dict(self._subsets()),
             score_sets=score_folders(self._runs),
-            complaints=(*unfinished, *unscored_complaints(self._runs, wanted, results, self._options.folder)),
+            judges=judge_versions(self._runs),
+            bills=self._bills,
+            complaints=(
+                *unfinished,
+                *suspension.complaints(results, THIS_COMMAND),
+                *unscored_complaints(self._runs, wanted, results, self._options.folder, command=THIS_COMMAND),
+            ),
         )
+
+
+def _everything(_index: int, _repeat: int) -> bool:
+    return True

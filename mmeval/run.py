@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval import garbage
 from mmeval.broker import Broker
+from mmeval.budget import Budget, Limits, check_prices
 from mmeval.cache import ResponseCache
 from mmeval.errors import MissingError
 from mmeval.generation import Generation, Tally
@@ -24,17 +26,21 @@ from mmeval.options import RunCounts, RunOptions, RunOutcome
 from mmeval.outcome import (
     exit_code,
     finished_results,
+    judge_versions,
     lost_complaints,
     score_folders,
     unscored_complaints,
     worst_unscored,
 )
+from mmeval.prices import Bill, Prices, bills, load_prices
 from mmeval.report.progress import Progress, opening
 from mmeval.roles import Backends, check_roles, say_unbatched
 from mmeval.runfolder import RunFolder, file_name, provenance, set_aside
 from mmeval.scoring import Scorer
 from mmeval.standing import Standing
+from mmeval.statistics import MANY_CLUSTERS, import_quantiles
 from mmeval.summary import group_results
+from mmeval.suspension import Suspension, score_command
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL, TaskRun, scoring_plan, task_run
 
@@ -79,6 +85,45 @@ def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
             log.warning(message)
 
 
+class Prepared(NamedTuple):
+    """What a run has found before it touches its folder."""
+
+    backends: Backends
+    jobs: Plan
+    limits: Limits
+    prices: Prices
+
+
+def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Prepared:
+    """Make the backends and open the data, so that what would refuse the run does so before anything is written or
+    sent. Raises UsageError or MissingError."""
+    backends = Backends({MODEL: options.model, **options.roles})
+    jobs = Plan(selection.tasks, options, media)
+    check_roles(backends.named, selection.tasks)
+    say_unbatched(backends.named, options.batch_size)
+    limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
+    prices = load_prices(options.model_cost_config)
+    check_prices(limits, prices, backends.named)
+    jobs.check()
+    return Prepared(backends, jobs, limits, prices)
+
+
+def run_identity(backends: Backends, selection: Selection, options: RunOptions) -> dict[str, Any]:
+    """What must stay the same for a run folder to be continued: who answers, the seed, how reasoning is split off."""
+    tags = options.reasoning_tags
+    return {
+        **backends.identities(selection),
+        "seed": options.seed,
+        "reasoning_tags": None if tags is None else list(tags),
+    }
+
+
+def _most_trials(selection: Selection, options: RunOptions) -> float:
+    """How many trials there can be, as far as ``--limit`` tells; infinite where the data decide."""
+    limit = options.limit
+    return math.inf if limit is None or limit < 1 else sum(limit * task.repeats for task in selection)
+
+
 class _Session:
     """One process's work on a run folder."""
 
@@ -88,6 +133,8 @@ class _Session:
         self._started = time.time()
         self._runs: list[TaskRun] = []
         self._resumed = False
+        self._suspension = Suspension()
+        self._bills: tuple[Bill, ...] = ()
 
     def run(self) -> RunOutcome:
         options = self._options
@@ -98,18 +145,19 @@ class _Session:
                 scorer = Scorer(plans, options.score_workers, lambda position, rows: self._runs[position].deliver(rows))
                 stack.callback(scorer.close)
                 scorer.start()
-            backends = Backends({MODEL: options.model, **options.roles})
+                if _most_trials(self._selection, options) < MANY_CLUSTERS:
+                    scorer.prepare(import_quantiles)  # while this process imports its backend and opens the data
             media = MediaStore(self._path / "media")
-            jobs = Plan(self._selection.tasks, options, media)
-            check_roles(backends.named, self._selection.tasks)
-            say_unbatched(backends.named, options.batch_size)
-            jobs.check()  # opens the data: what is missing is found before the folder is touched
+            backends, jobs, limits, prices = prepared(self._selection, options, media)
+            if scorer is not None and jobs.total() < MANY_CLUSTERS:
+                scorer.prepare(import_quantiles)  # for a small data set, while the first answers are under way
             if options.fresh and (kept := set_aside(self._path)) is not None:
                 self._progress.note(f"starting over; the earlier run is kept in {kept}")
             folder = RunFolder(self._path)
             stack.callback(folder.close)
             journal = Journal(folder.journal, media)
             stack.callback(journal.close)
+            budget = Budget(limits, prices, journal.spending)
             data = jobs.data()
             self._describe(folder, backends, journal, data)
             for task, plan in zip(self._selection, plans, strict=True):
@@ -118,10 +166,13 @@ class _Session:
                     task_run(self._path, task, plan, backends.named, data=fingerprint, scoring=not options.predict_only)
                 )
                 stack.callback(self._runs[-1].close)
-            tally = self._generate(jobs, self._broker(journal, backends), scorer)
+            broker = self._broker(journal, backends)
+            budget.watch(broker.roles)
+            tally = self._generate(jobs, broker, scorer, budget)
+            self._bills = tuple(bills(journal.spending, prices))
             journal.close()  # its index is not needed any more, the numbers need room
             folder.finish()
-            return self._outcome(jobs, tally, journal.since)
+            return self._outcome(jobs, tally, journal.since, scorer)
 
     def _describe(
         self, folder: RunFolder, backends: Backends, journal: Journal, data: Mapping[str, Mapping[str, Any]]
@@ -130,12 +181,7 @@ class _Session:
         options = self._options
         for place in journal.damaged:
             log.warning("%s is damaged and was left out; what it answered is asked again", place)
-        tags = options.reasoning_tags
-        identity = {
-            **backends.identities(self._selection),
-            "seed": options.seed,
-            "reasoning_tags": None if tags is None else list(tags),
-        }
+        identity = run_identity(backends, self._selection, options)
         folder.claim(identity, len(journal))
         self._resumed = bool(folder.record)
         for task in folder.changed_data(data):
@@ -166,13 +212,12 @@ class _Session:
         )
         return broker
 
-    def _generate(self, plan: Plan, broker: Broker, scorer: Scorer | None) -> Tally:
-        batcher = broker.roles[MODEL].batcher
-        # A lane for each connection: one thread builds prompts and keeps answers, so more lanes would only queue. A
-        # local model's next batch is collected while it is at work on one.
-        lanes = max(self._options.max_connections, 2 * batcher.size if batcher is not None else 0)
+    def _generate(self, plan: Plan, broker: Broker, scorer: Scorer | None, budget: Budget) -> Tally:
+        # A lane for each call in flight: one thread builds prompts and keeps answers, so more would only queue.
+        lanes = broker.roles[MODEL].width
         with asyncio.Runner() as runner:
             generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
+            budget.stop = generation.stop
             before: Counter[Standing] = Counter({"open": plan.total()})
             if self._resumed:
                 before = generation.kept_before(iter(plan))
@@ -187,6 +232,10 @@ class _Session:
                     runner.run(self._until_done(generation, iter(plan), broker))
             finally:
                 self._progress.close()
+        if budget.reached:
+            made = before["kept"] + generation.tally.made - generation.tally.kept  # not all that is kept was looked at
+            raise budget.spent_error(f"{made:,} of {before.total():,} trials are made")
+        self._suspension = generation.suspension
         return generation.tally
 
     async def _until_done(self, generation: Generation, jobs: Iterator[Job], broker: Broker) -> None:
@@ -204,8 +253,12 @@ class _Session:
                 run.records.flush()
             await asyncio.to_thread(broker.journal.sync)
 
-    def _outcome(self, plan: Plan, tally: Tally, since: str) -> RunOutcome:
-        results = finished_results(self._runs, plan.chosen)
+    def _outcome(self, plan: Plan, tally: Tally, since: str, scorer: Scorer | None) -> RunOutcome:
+        iterations = self._options.bootstrap_iters
+        suspension, command = self._suspension, score_command(self._path, self._selection, self._options.roles)
+        results = finished_results(
+            self._runs, plan.chosen, scorer, bootstrap_iters=iterations, suspended=suspension.outputs
+        )
         counts = RunCounts(
             kept=tally.kept,
             new=tally.new,
@@ -223,9 +276,16 @@ class _Session:
             counts=counts,
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
             seconds=time.time() - self._started,
-            exit_code=exit_code(counts, self._options.max_unscored),
+            exit_code=suspension.exit_code(exit_code(counts, self._options.max_unscored)),
             chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
             rows={name: record["rows"] for name, record in plan.data().items()},
+            subsets=plan.subsets(),
             score_sets=score_folders(self._runs),
-            complaints=(*lost_complaints(tally), *unscored_complaints(self._runs, plan.chosen, results, self._path)),
+            judges=judge_versions(self._runs),
+            bills=self._bills,
+            complaints=(
+                *lost_complaints(tally),
+                *suspension.complaints(results, command),
+                *unscored_complaints(self._runs, plan.chosen, results, self._path, command=command),
+            ),
         )

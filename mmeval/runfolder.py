@@ -79,14 +79,7 @@ class RunFolder:
 
     def claim(self, identity: Mapping[str, Any], answers: int) -> None:
         """Compare who is asked now with who was asked before. Raises IdentityChangedError naming what changed."""
-        before = self._record.get("identity")
-        if before is None or not answers:
-            return
-        changes = list(_differences(before, json.loads(json.dumps(identity))))
-        if changes:
-            raise IdentityChangedError(
-                f"{self.path}: the run changed ({'; '.join(changes)}) after {answers} answers. {WAYS_OUT}"
-            )
+        check_identity(self.path, self._record, identity, answers)
 
     def changed_data(self, data: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """The tasks whose data are not those that this run began with."""
@@ -137,6 +130,19 @@ class RunFolder:
 
     def close(self) -> None:
         os.close(self._lock)
+
+
+def check_identity(path: Path, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
+    """Raises IdentityChangedError when a run whose ``record`` this is goes on with another identity after its first
+    answers, naming what changed."""
+    before = record.get("identity")
+    if before is None or not answers:
+        return
+    changes = list(_differences(before, json.loads(json.dumps(identity))))
+    if changes:
+        raise IdentityChangedError(
+            f"{path}: the run changed ({'; '.join(changes)}) after {answers} answers. {WAYS_OUT}"
+        )
 
 
 def _locked(folder: Path) -> int:

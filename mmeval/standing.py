@@ -39,18 +39,20 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
         except StopIteration:
             return
         calls = [(str(step), asked)] if isinstance(asked, Call) else [(f"{step}.{i}", c) for i, c in enumerate(asked)]
-        replies = [_known(call, scope, path, broker, shared=step == 0) for path, call in calls]
+        replies = [known_reply(call, scope, path, broker, shared=step == 0) for path, call in calls]
         found = [reply for reply in replies if reply is not None]
         yield len(found) == len(replies)
         sent = found[0] if isinstance(asked, Call) else found
         step += 1
 
 
-def _known(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> Reply | None:
-    occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
-    entry = broker.journal.get(broker.key_of(call, scope, path, shared=shared, occurrence=occurrence))
-    if entry is not None and entry.request_digest == call.request.digest:
-        return Reply(entry.response, path)
+def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> Reply | None:
+    """What a call is answered with without asking anybody: its journalled answer, or that it cannot be asked."""
+    if len(broker.journal):  # else there is nothing to find, and media need not be read to know what is looked for
+        occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
+        entry = broker.journal.get(broker.key_of(call, scope, path, shared=shared, occurrence=occurrence))
+        if entry is not None and entry.request_digest == call.request.digest:
+            return Reply(entry.response, path)
     runtime = broker.roles.get(call.role)
     gaps = runtime.capabilities.missing(call.request) if runtime is not None else ["has no backend"]
     return Reply(Response.failed("unsupported", "; ".join(gaps)), path) if gaps else None

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.aggregate import Aggregator
 from mmeval.content import Interleaved, PartKind
 from mmeval.dataset import Dataset
 from mmeval.metric import BoundMetric
@@ -34,14 +33,16 @@ class TaskOverrides:
     system_instruction: str = ""
     trust_remote_code: bool = False
     """The user's consent to run code that a task file names, such as somebody's metric."""
+    judge_prompts: Path | None = None
+    """A folder of prompts that replace those of the same name."""
 
 
 @dataclass(frozen=True)
 class TaskMetric:
-    """One entry of ``metric_list``: a metric with its switches, and how its scores become one number."""
+    """One entry of ``metric_list``: a metric with its switches, and how its scores become one number: the name of an
+    aggregator, and its options."""
 
     bound: BoundMetric
-    aggregator: Aggregator
     aggregation: str = "mean"
     options: Mapping[str, Any] = field(default_factory=dict)
     unavailable: str = ""

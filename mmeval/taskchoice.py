@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import TaskFileError, UnknownNameError, UsageError, did_you_mean
 from mmeval.task import Group, GroupMetric
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mmeval.taskyaml import Document, KeyPath, Problem
 
 _GLOB = re.compile(r"[*?\[]")
+INLINE = "<task>"
+"""What messages call the file of a task that was given as a mapping."""
 
 
 class Chosen:
@@ -31,6 +33,25 @@ class Chosen:
     def add(self, name: str) -> None:
         """A task, group, tag, glob, file or folder."""
         self._add(name, (), lambda: self._unknown(name))
+
+    def add_content(self, data: Mapping[str, Any]) -> None:
+        """A task or group as the content of a file in the current folder; a task that is known gets these keys."""
+        from mmeval.taskfile import parse_group, parse_task
+        from mmeval.taskyaml import Document, Place
+
+        file = Path(INLINE)
+        document = Document(file, dict(data), {(key,): Place(file, 0) for key in data})
+        if "group" in data:
+            self._add_group(parse_group(self._index.files.completed(document)), ())
+            return
+        name = data.get("task")
+        entry = self._index.find(name) if isinstance(name, str) else None
+        completed = self._index.files.completed(document)
+        if entry is None:
+            task = parse_task(completed)
+            self._add_task(task.name, task)
+        else:
+            self._add_over(entry, completed)
 
     def check_group_metrics(self) -> None:
         """Raises TaskFileError for a group that aggregates a number which no task in it has."""
@@ -166,6 +187,12 @@ class Chosen:
             if "include" not in member.data:
                 raise self._unknown_member(group, path, str(name))
             return self._add_task(str(name), parse_task(own))
+        return self._add_over(entry, own)
+
+    def _add_over(self, entry: Entry, own: Document) -> str:
+        """A known task with other settings."""
+        from mmeval.taskfile import parse_task
+
         base = self._index.files.document(entry.file)
         renamed = own.without("task").over(base)
         return self._add_task(self._index.run_name(entry), parse_task(replace(renamed, file=base.file)))

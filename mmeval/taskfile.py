@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,8 @@ class TaskFile:
 
     keys: TaskKeys
     document: Document
+    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The words of judges' prompts by metric and name, where a run has recorded them."""
 
     @property
     def name(self) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
 from mmeval.errors import (
@@ -195,22 +195,27 @@ class TaskIndex:
             _log.warning("%s is read from %s, which overrides %s", name, winner.file, losers[-1].file)
 
 
-def choose(names: Sequence[str], index: TaskIndex) -> Chosen:
+def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen:
     """What the names stand for, as files: nothing is built, no plugin is loaded.
 
-    Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a file that is named and broken.
+    A mapping is the content of a task or group file, as if it lay in the current folder; one that names a known task
+    changes that task's keys. Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a file
+    that is named and broken.
     """
-    wanted = split_names(names)
-    if not wanted:
-        raise UsageError("no task is named; give --tasks NAME, or see what there is with: mmeval ls tasks")
     chosen = Chosen(index)
-    for name in wanted:
-        chosen.add(name)
+    for wanted in names:
+        if isinstance(wanted, Mapping):
+            chosen.add_content(wanted)
+            continue
+        for name in split_names([wanted]):
+            chosen.add(name)
+    if not chosen.tasks:
+        raise UsageError("no task is named; give --tasks NAME, or see what there is with: mmeval ls tasks")
     return chosen
 
 
 def select(
-    names: Sequence[str],
+    names: Sequence[str | Mapping[str, Any]],
     include_path: Sequence[Path] = (),
     overrides: TaskOverrides | None = None,
     *,
@@ -221,7 +226,7 @@ def select(
     ``roles`` are the roles that the run has besides the model; metrics that ask others are unavailable.
     Raises UsageError for what cannot be used as asked, MissingDataError where ``--data bundled`` has no samples.
     """
-    from mmeval.build import build, check_metric_names
+    from mmeval.build import build, check_metric_names, check_prompt_names
     from mmeval.taskdata import bundled_folder
 
     given = overrides or TaskOverrides()
@@ -232,8 +237,9 @@ def select(
             raise MissingDataError(
                 f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
             )
-    check_metric_names(chosen.tasks.values(), given)
+    check_metric_names({m.metric for file in chosen.tasks.values() for m in file.keys.metric_list}, given)
     tasks = [replace(build(file, given, roles=roles), name=name) for name, file in chosen.tasks.items()]
+    check_prompt_names(tasks, given)
     chosen.check_group_metrics()
     return Selection(tuple(tasks), tuple(chosen.groups.values()))
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend import AnyBackend
-from mmeval.content import PartKind
+from mmeval.content import Interleaved, PartKind
 from mmeval.digest import digest
 from mmeval.metric import BoundMetric
-from mmeval.program import Role
+from mmeval.program import Program, Role
+from mmeval.protocols import Ask
 from mmeval.records import GenerationParams, Sample, Trial
 from mmeval.runfolder import TaskRecords
 from mmeval.scoreset import ScoreSet
@@ -43,6 +44,11 @@ class TaskRun:
             return kinds
         return tuple(kind for kind in kinds if kind in self.gives) or kinds
 
+    def program(self, sample: Sample) -> Program[Interleaved]:
+        """What puts a sample to the model."""
+        task = self.task
+        return task.protocol(Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL)))
+
     def role(self, name: str) -> Role:
         """A role as the task's programs see it, with the generation parameters that the task file gives it."""
         return Role(name, self.task.roles.get(name, GenerationParams()))
@@ -54,6 +60,10 @@ class TaskRun:
     def deliver(self, rows: bytes) -> None:
         assert self.scores is not None
         self.scores.add(rows)
+
+    def log_verdicts(self, lines: bytes) -> None:
+        assert self.scores is not None
+        self.scores.verdicts.add(lines)
 
     def scored_as_missing(self, trial: Trial) -> bool:
         """Whether the benchmark's own rule for an empty answer has already given the score."""
@@ -106,7 +116,7 @@ def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str =
         {
             "metric": m.bound.name,
             "version": m.bound.metric.version,
-            "switches": dict(m.bound.params),
+            "switches": m.bound.definition,
             "profile": m.bound.profile,
             "roles": {role: dict(backends[role].identity) for role in m.bound.metric.roles if role in backends},
             **({"unavailable": m.unavailable} if m.unavailable else {}),

@@ -249,7 +249,7 @@ REFUSED: dict[str, str] = {
     "unsafe_code": "a task file cannot allow code to run; the sandbox decides",
     "should_decontaminate": "there is no decontamination",
     "doc_to_decontamination_query": "there is no decontamination",
-    "judge": 'use "roles: {judge: {...}}" for its parameters and --role judge=BACKEND for the model',
+    "judge": 'use "roles: {judge: {...}}" for its parameters and --judge BACKEND for the model',
     "class": "a task is a file; register a loader, a prompt or a protocol for what YAML cannot say",
     "lmms_eval_specific_kwargs": "a task asks every model the same",
     "model_specific_prompt_kwargs": "a task asks every model the same",

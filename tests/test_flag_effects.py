@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,18 @@ def offset(bench: Bench) -> None:
 
 def samples(bench: Bench) -> None:
     assert bench.run("--samples", '{"tiny": [1]}').asked == QUESTIONS[1:2]
+
+
+def sample_shuffle(bench: Bench) -> None:
+    drawn = {tuple(bench.run("--limit", "1", "--sample_shuffle", seed, "--run_id", seed).asked) for seed in "123456789"}
+    assert drawn == {("question 0",), ("question 1",), ("question 2",)}
+
+
+def stratify(bench: Bench) -> None:
+    bench.rows(*({"input": f"question {i}", "kind": "rare" if i == 9 else "usual"} for i in range(10)))
+    left = bench.run("--limit", "6", "--stratify", "kind")
+    assert (len(left.asked), "question 9" in left.asked) == (6, True)
+    assert "subset: 6 of 10" in left.out
 
 
 def repeats(bench: Bench) -> None:
@@ -133,6 +146,15 @@ def max_unscored(bench: Bench) -> None:
     assert (bench.run().code, bench.run("--max_unscored", "1").code) == (3, 0)
 
 
+def bootstrap_iters(bench: Bench) -> None:
+    bench.task(metric_list=[{"metric": "exact_match", "aggregation": "median"}])
+    bench.rows(*({"input": f"question {i}", "reference": f"answer {i % 2 * i}"} for i in range(9)))
+    without, resampled = (bench.run("--bootstrap_iters", n).results for n in ("0", "200"))
+    assert without["results"]["tiny"]["exact_match_stderr,none"] == "N/A"
+    assert resampled["results"]["tiny"]["exact_match_stderr,none"] > 0
+    assert [found["config"]["bootstrap_iters"] for found in (without, resampled)] == [0, 200]
+
+
 def strict(bench: Bench) -> None:
     bench.task(metric_list=[{"metric": "toy_verdict"}])
     assert (bench.run().code, bench.run("--strict").code) == (0, 4)
@@ -171,11 +193,65 @@ def metadata(bench: Bench) -> None:
     assert bench.run("--metadata", '{"note": "x"}').results["config"]["note"] == "x"
 
 
+def wandb_args(bench: Bench) -> None:
+    logged(bench, "wandb", "--wandb_args", "project=p")
+
+
+def trackio_args(bench: Bench) -> None:
+    logged(bench, "trackio", "--trackio_args", "project=p")
+
+
+def logger(bench: Bench) -> None:
+    logged(bench, "trackio", "--logger", "trackio,project=p")
+
+
+def logged(bench: Bench, name: str, *words: str) -> None:
+    taken: list[tuple[Any, int]] = []
+    module = f"mmeval.loggers.{name}"
+    bench.patch.setattr(f"{module}.need_package", lambda package, extra: None)
+    bench.patch.setattr(
+        f"{module}.{name.capitalize()}Logger.log",
+        lambda self, outcome, published: taken.append((self._init, outcome.exit_code)),
+    )
+    assert (bench.run(*words).code, taken) == (0, [({"project": "p"}, 0)])
+
+
 def role(bench: Bench) -> None:
     bench.task(metric_list=[{"metric": "toy_verdict"}])
     left = bench.run("--role", "judge=noting,model=j")
     assert left.value == 1.0
     assert "answer 0 met?" in left.asked
+
+
+def judge(bench: Bench) -> None:
+    bench.task(metric_list=[{"metric": "toy_verdict"}])
+    left = bench.run("--judge", "noting,model=j")
+    assert (left.value, "answer 0 met?" in left.asked) == (1.0, True)
+
+
+def judge_args(bench: Bench) -> None:
+    bench.task(metric_list=[{"metric": "toy_verdict"}])
+    left = bench.run("--judge", "noting", "--judge_args", "model=j")
+    assert [served["asked"] for served in left.results["mmeval"]["judges"]["tiny"]] == ["j"]
+
+
+def judge_base_url(bench: Bench) -> None:
+    bench.task(metric_list=[{"metric": "toy_verdict"}])
+    assert "base_url" in bench.run("--judge", "noting", "--judge_base_url", "http://localhost:1/v1").err
+
+
+def captioner(bench: Bench) -> None:
+    bench.task(roles={"captioner": {"max_tokens": 5}})
+    assert bench.run("--captioner", "noting").code == 0
+    assert "unknown backend" in bench.run("--captioner", "notting").err
+
+
+def judge_prompts(bench: Bench) -> None:
+    bench.task(metric_list=[{"metric": "judge_yes_no"}])
+    (bench.folder / "mine").mkdir()
+    (bench.folder / "mine" / "judge_yes_no.txt").write_text("{{ answer }}, met?")
+    left = bench.run("--judge", "noting,model=j", "--judge_prompts", str(bench.folder / "mine"))
+    assert {"answer 0, met?", "answer 1, met?", "answer 2, met?"} <= set(left.asked)
 
 
 def max_connections(bench: Bench) -> None:
@@ -190,11 +266,43 @@ def retry_on_error(bench: Bench) -> None:
     assert len(bench.run("--retry_on_error", "2").requests) == 3
 
 
+def prices(bench: Bench) -> list[str]:
+    """The flag that names a file in which an answer costs a dollar."""
+    (bench.folder / "prices.yaml").write_text("models:\n  noting: {input: 0, output: 0, per_call: 1}\n")
+    return ["--model_cost_config", str(bench.folder / "prices.yaml")]
+
+
+def budget_usd(bench: Bench) -> None:
+    left = bench.run("--budget_usd", "2", *prices(bench))
+    assert (left.code, len(left.asked)) == (3, 2)
+
+
+def budget_tokens(bench: Bench) -> None:
+    left = bench.run("--budget_tokens", "0")
+    assert (left.code, left.asked) == (3, [])
+
+
+def budget_calls(bench: Bench) -> None:
+    left = bench.run("--budget_calls", "1")
+    assert (left.code, len(left.asked)) == (3, 1)
+
+
+def model_cost_config(bench: Bench) -> None:
+    assert bench.run("--run_id", "a").results["mmeval"]["spent"]["usd"] is None
+    assert bench.run("--run_id", "b", *prices(bench)).results["mmeval"]["spent"]["usd"] == 3.0
+
+
 def batch_size(bench: Bench) -> None:
     bench.run("--run_id", "a", model="noting_local")
     usual = list(NotingLocal.sizes)
     bench.run("--run_id", "b", "--batch_size", "1", model="noting_local")
     assert (max(usual) > 1, NotingLocal.sizes) == (True, [1, 1, 1])
+
+
+def dry_run(bench: Bench) -> None:
+    left = bench.run("--dry_run")
+    assert (left.code, left.asked, bench.runs.exists()) == (0, [], False)
+    assert "question 0\n" in left.out
 
 
 def write_out(bench: Bench) -> None:
@@ -214,10 +322,42 @@ def verbosity(bench: Bench) -> None:
 
 CASES: tuple[Callable[[Bench], None], ...] = (
     *(model, model_args, tasks, include_path, config),
-    *(limit, offset, samples, repeats, seed, gen_kwargs, system_instruction, data, data_dir),
+    *(limit, offset, samples, sample_shuffle, stratify, repeats, seed, gen_kwargs, system_instruction, data, data_dir),
     *(profile, metric_args, skip_metric, trust_remote_code, predict_only, score_workers, reasoning_tags),
-    *(max_unscored, strict, output_path, run_id, model_tag, fresh, use_cache, log_samples, metadata),
-    *(role, max_connections, retry_on_error, batch_size, write_out, show_config, verbosity),
+    *(
+        max_unscored,
+        bootstrap_iters,
+        strict,
+        output_path,
+        run_id,
+        model_tag,
+        fresh,
+        use_cache,
+        log_samples,
+        metadata,
+        wandb_args,
+        trackio_args,
+        logger,
+    ),
+    *(
+        role,
+        judge,
+        judge_args,
+        judge_base_url,
+        captioner,
+        judge_prompts,
+        max_connections,
+        retry_on_error,
+        budget_usd,
+        budget_tokens,
+        budget_calls,
+        model_cost_config,
+        batch_size,
+        dry_run,
+        write_out,
+        show_config,
+        verbosity,
+    ),
 )
 EFFECTS = {case.__name__: case for case in CASES}
 
@@ -238,6 +378,9 @@ def test_no_effect_is_claimed_for_what_is_no_flag() -> None:
         ("--role", "jugde=empty"),
         ("--offset", "99"),
         ("--samples", json.dumps({"tiny": []})),
+        ("--sample_shuffle", "1"),
+        ("--stratify", "level"),
+        ("--limit", "1", "--stratify", "levle"),
     ],
     ids=" ".join,
 )

@@ -9,8 +9,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+from mmeval.statistics import MANY_CLUSTERS
+from tests.support.task_folder import task, write_rows
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {"numpy", "PIL", "torch", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"}
@@ -24,28 +28,40 @@ import os, sys
 class Recorder:
     def find_spec(self, name, path=None, target=None):
         with open(os.environ["IMPORTS_LOG"], "a") as log:
-            log.write(name + "\\n")
+            log.write(f"{os.getpid()} {name}\\n")
 
 sys.meta_path.insert(0, Recorder())
 """
 """Notes every import, by statement or by importlib, in a command and in its worker processes."""
 
 
-def imported(words: Sequence[str], cwd: Path) -> set[str]:
-    """Every module that a Python command imports after its start."""
+class Imported(NamedTuple):
+    """The modules that a command imports itself after its start, and those that its worker processes import."""
+
+    itself: set[str]
+    workers: set[str]
+
+
+def imported(words: Sequence[str], cwd: Path) -> Imported:
     log, start = cwd / "imports.log", cwd / "start"
     start.mkdir(exist_ok=True)
     (start / "sitecustomize.py").write_text(RECORDER)
     log.write_text("")
     environ = os.environ | {"IMPORTS_LOG": str(log), "PYTHONPATH": str(start)}
-    done = subprocess.run([sys.executable, *words], cwd=cwd, env=environ, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return set(log.read_text().split())
+    command = [sys.executable, *words]
+    with subprocess.Popen(command, cwd=cwd, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        said, _ = process.communicate()
+    assert process.returncode == 0, said
+    found = Imported(set(), set())
+    for line in log.read_text().splitlines():
+        pid, name = line.split()
+        (found.itself if pid == str(process.pid) else found.workers).add(name)
+    return found
 
 
-def third_party(words: Sequence[str], cwd: Path) -> set[str]:
+def third_party(modules: set[str]) -> set[str]:
     """The top-level packages among them that are neither ours nor Python's; what is not installed does not count."""
-    packages = {name.partition(".")[0] for name in imported(words, cwd)} - {*sys.stdlib_module_names, "mmeval"}
+    packages = {name.partition(".")[0] for name in modules} - {*sys.stdlib_module_names, "mmeval"}
     return {name for name in packages if importlib.util.find_spec(name) is not None}
 
 
@@ -64,11 +80,14 @@ def of_ours(modules: set[str], package: str) -> set[str]:
     ids=["import mmeval", "--version", "--help", "ls tasks"],
 )
 def test_a_light_command_imports_only_what_is_allowed(words: list[str], allowed: set[str], tmp_path: Path) -> None:
-    assert third_party(words, tmp_path) <= allowed
+    itself, workers = imported(words, tmp_path)
+
+    assert third_party(itself) <= allowed
+    assert workers == set()
 
 
 def test_listing_tasks_loads_no_plugin(tmp_path: Path) -> None:
-    modules = imported(["-m", "mmeval", "ls", "tasks"], tmp_path)
+    modules, _ = imported(["-m", "mmeval", "ls", "tasks"], tmp_path)
 
     assert "mmeval.taskindex" in modules
     for group in ("metrics", "model_backends", "loaders"):
@@ -78,15 +97,30 @@ def test_listing_tasks_loads_no_plugin(tmp_path: Path) -> None:
 def test_an_import_by_any_means_is_noticed(tmp_path: Path) -> None:
     by_hand = "import importlib; importlib.import_module('soundfile')"
 
-    assert "soundfile" in third_party(["-c", by_hand], tmp_path)
+    assert "soundfile" in third_party(imported(["-c", by_hand], tmp_path).itself)
 
 
-def test_a_run_of_the_reference_imports_no_heavy_package(tmp_path: Path) -> None:
-    assert third_party(["-m", "mmeval", *RUN], tmp_path) & HEAVY == set()
+def test_a_run_of_the_reference_imports_no_heavy_package_but_scipy_where_intervals_are_made(tmp_path: Path) -> None:
+    itself, workers = imported(["-m", "mmeval", *RUN], tmp_path)
+
+    assert third_party(itself) & HEAVY == set()
+    assert third_party(workers) & HEAVY == {"numpy", "scipy"}
+    assert "scipy.stats" not in workers, "only a bootstrap needs it"
+
+
+def test_a_run_with_many_samples_imports_no_heavy_package_at_all(tmp_path: Path) -> None:
+    rows = [{"id": str(i), "input": f"question {i}", "reference": f"answer {i % 3}"} for i in range(MANY_CLUSTERS)]
+    write_rows(tmp_path / "data", *rows)
+    (tmp_path / "many.yaml").write_text(task("many", "dataset_path: data\n"))
+
+    itself, workers = imported(["-m", "mmeval", "--tasks", "many.yaml", *RUN[2:4], *RUN[8:]], tmp_path)
+
+    assert third_party(itself | workers) & HEAVY == set()
 
 
 def test_a_run_loads_the_plugins_that_it_names_and_no_other(tmp_path: Path) -> None:
-    modules = imported(["-m", "mmeval", *RUN], tmp_path)
+    itself, workers = imported(["-m", "mmeval", *RUN], tmp_path)
+    modules = itself | workers
 
     assert of_ours(modules, "mmeval.model_backends") == {"mmeval.model_backends.reference"}
     assert "mmeval.metrics.structure.strict_structure" in modules

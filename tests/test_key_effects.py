@@ -302,6 +302,20 @@ def aggregation(bench: Bench) -> None:
     bench.rows(*({"input": f"question {i}", "reference": f"answer {i}" if i else "no"} for i in range(3)))
     bench.task(metric_list=[{"metric": "exact_match", "aggregation": "median"}])
     assert bench.run().value == 1.0
+    _its_options(bench)
+
+
+def _its_options(bench: Bench) -> None:
+    def bootstrap_iters(interval: str) -> int:
+        aggregation = {"name": "mean", "interval": interval}
+        bench.task(metric_list=[{"metric": "exact_match", "aggregation": aggregation}])
+        return int(bench.run().results["mmeval"]["results"][0]["bootstrap_iters"])
+
+    bench.rows(*({"input": f"question {i}", "reference": f"answer {i % 2 * i}"} for i in range(9)))
+    assert (bootstrap_iters("analytic"), bootstrap_iters("bootstrap")) == (0, 1000)
+    bench.task(metric_list=[{"metric": "exact_match", "aggregation": {"name": "mean", "interval": "bootstrp"}}])
+    left = bench.run()
+    assert (left.code, 'did you mean "bootstrap"' in left.err) == (2, True)
 
 
 @of("metric_list", "higher_is_better")

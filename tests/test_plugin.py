@@ -107,7 +107,7 @@ def test_an_unknown_answer_leaves_its_sample_unscored_with_bounds(
     assert run.value("story_graph", "question_graph") == 0.5
     assert [scores["fox"]["value"], scores["sea"]["value"], scores["owl"]["value"]] == [0.5, 0.5, None]
     assert scores["owl"]["status"] == "unscored"
-    assert scores["owl"]["evidence"]["bounds"] == pytest.approx([2 / 6, 4 / 6])
+    assert scores["owl"]["bounds"] == pytest.approx([2 / 6, 4 / 6])
     assert scores["owl"]["evidence"]["verdicts"]["q6"] == "unknown", "what depends on an unknown is unknown"
     assert scores["fox"]["evidence"]["verdicts"]["q4"] == "no", "what depends on a no is no"
 

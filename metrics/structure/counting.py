@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mmeval.content import Interleaved
 from mmeval.metrics.sides import sides_of
@@ -40,9 +40,9 @@ class Structures(NamedTuple):
     reference: Counts
     answer: Counts
 
-    def evidence(self, value: Fraction | None = None) -> dict[str, object]:
+    def evidence(self, value: Fraction | None = None) -> dict[str, Any]:
         """The counts, and the exact value as ``p/q`` where there is one."""
-        found: dict[str, object] = {"reference": dict(self.reference), "answer": dict(self.answer)}
+        found: dict[str, Any] = {"reference": dict(self.reference), "answer": dict(self.answer)}
         return found if value is None else {**found, "fraction": f"{value.numerator}/{value.denominator}"}
 
 

@@ -92,7 +92,7 @@ def _said(error: Exception) -> str:
 
 def _picked(result: Mapping[str, Any], field: str) -> Score:
     numbers = {key: value for key, value in result.items() if _is_number(value)}
-    evidence = {"result": {key: float(value) for key, value in numbers.items()}}
+    evidence: dict[str, Any] = {"result": {key: float(value) for key, value in numbers.items()}}
     chosen = field or (next(iter(numbers)) if len(numbers) == 1 else "")
     if chosen in numbers:
         return Score(float(numbers[chosen]), evidence=evidence)

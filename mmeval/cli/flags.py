@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mmeval.cli import values
 from mmeval.cli.values import Reader
 from mmeval.profiles import PROFILES
+from mmeval.statistics import BOOTSTRAP_ITERS
 
 
 class Flag(NamedTuple):
@@ -80,6 +81,14 @@ FLAGS: tuple[Flag, ...] = (
         "JSON",
     ),
     Flag(
+        "sample_shuffle", "", _DATA, values.integer(0), None, "options.sample_shuffle",
+        "with --limit: samples drawn at random by this seed, not the first ones; a larger limit keeps them", "SEED",
+    ),
+    Flag(
+        "stratify", "", _DATA, values.words, (), "options.stratify",
+        "with --limit: samples drawn evenly over the values of these labels: domain,difficulty", "LABEL", "+",
+    ),
+    Flag(
         "repeats", "n", _DATA, values.integer(1), None, "overrides.repeats",
         "answers a sample (the task's own number)", "N",
     ),
@@ -118,6 +127,10 @@ FLAGS: tuple[Flag, ...] = (
         "metrics to leave out", "METRIC", "+",
     ),
     Flag(
+        "judge_prompts", "", _SCORE, values.path, None, "overrides.judge_prompts",
+        "folder of prompts for the judge that replace ours: judge_grade.jinja, .md or .txt", "FOLDER",
+    ),
+    Flag(
         "trust_remote_code", "", _SCORE, values.switch, False, "overrides.trust_remote_code",
         "let metrics run code that a task file names: a folder, or another owner's on the hub", "BOOL", "?",
     ),
@@ -136,6 +149,10 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         "max_unscored", "", _SCORE, values.number(0), 0.0, "options.max_unscored",
         "failed or unscored trials that are tolerated (exit code 3 above): a count, or a share below 1", "N",
+    ),
+    Flag(
+        "bootstrap_iters", "", _SCORE, values.draws, BOOTSTRAP_ITERS, "options.bootstrap_iters",
+        "resamples for a number whose standard error has no formula, such as a median; 0: none (1000)", "N",
     ),
     Flag(
         "strict", "", _SCORE, values.switch, False, "options.strict",
@@ -170,8 +187,37 @@ FLAGS: tuple[Flag, ...] = (
         "JSON object that is added to the results' config", "JSON",
     ),
     Flag(
+        "wandb_args", "", _WHERE, values.arguments, {}, "command.wandb_args",
+        "log the results to Weights & Biases as well: arguments of wandb.init, as in project=p,name=n", "ARGS", "+",
+    ),
+    Flag(
+        "trackio_args", "", _WHERE, values.arguments, {}, "command.trackio_args",
+        "log the results to trackio as well: arguments of trackio.init, as in project=p,name=n", "ARGS", "+",
+    ),
+    Flag(
+        "logger", "", _WHERE, values.loggers, {}, "command.logger",
+        "hand the results to a logger that a package has registered; may be repeated", "NAME[,k=v]", None, True,
+    ),
+    Flag(
         "role", "", _HOW, values.roles, {}, "options.roles",
-        "backend of a role, as in judge=openai,model=m; may be repeated", "NAME=BACKEND[,k=v]", None, True,
+        "backend of a role, as in judge=openai,model=m or judge=FILE.yaml; may be repeated", "NAME=BACKEND[,k=v]",
+        None, True,
+    ),
+    Flag(
+        "judge", "", _HOW, values.backend, None, "options.roles",
+        "backend that judges, as in openai,model=m; short for --role judge=...", "BACKEND[,k=v]",
+    ),
+    Flag(
+        "judge_args", "", _HOW, values.arguments, {}, "options.roles",
+        "more arguments of --judge: k=v,k2=v2, a JSON object, or a YAML file", "ARGS", "+",
+    ),
+    Flag(
+        "judge_base_url", "", _HOW, values.text, "", "options.roles",
+        "where the server of --judge is; its argument base_url", "URL",
+    ),
+    Flag(
+        "captioner", "", _HOW, values.backend, None, "options.roles",
+        "backend that describes media, as in openai,model=m; short for --role captioner=...", "BACKEND[,k=v]",
     ),
     Flag(
         "max_connections", "", _HOW, values.integer(1), 64, "options.max_connections",
@@ -182,8 +228,28 @@ FLAGS: tuple[Flag, ...] = (
         "times that a failed request is sent again (5)", "N",
     ),
     Flag(
+        "budget_usd", "", _HOW, values.number(0), None, "options.budget_usd",
+        "US dollars that the run folder may spend in all, judges and retries included", "USD",
+    ),
+    Flag(
+        "budget_tokens", "", _HOW, values.integer(0), None, "options.budget_tokens",
+        "tokens, in and out, that the run folder may spend in all", "N",
+    ),
+    Flag(
+        "budget_calls", "", _HOW, values.integer(0), None, "options.budget_calls",
+        "calls that the run folder may make in all, retries included", "N",
+    ),
+    Flag(
+        "model_cost_config", "", _HOW, values.path, None, "options.model_cost_config",
+        "YAML file with prices of models, over those that ship with mmeval", "FILE",
+    ),
+    Flag(
         "batch_size", "b", _HOW, values.batch_size, 0, "options.batch_size",
         "largest batch of a local model (auto)", "auto|N",
+    ),
+    Flag(
+        "dry_run", "", _SHOW, values.switch, False, "command.dry_run",
+        "say what the run would ask, send, cost and need, and end; nothing is started, sent or written", "BOOL", "?",
     ),
     Flag(
         "write_out", "w", _SHOW, values.switch, False, "command.write_out",
@@ -200,33 +266,29 @@ FLAGS: tuple[Flag, ...] = (
 )  # fmt: skip
 """All flags of ``run``, in the order of the help."""
 
+SCORE_FLAGS: tuple[Flag, ...] = (
+    Flag(
+        "metrics", "", _SCORE, values.words, (), "command.metrics",
+        "the only metrics to compute; one that no task of the run lists is added to all of them", "METRIC", "+",
+    ),
+)  # fmt: skip
+"""The flags that ``score`` alone has."""
+
 BY_NAME = {flag.name: flag for flag in FLAGS}
 
 REFUSED: dict[str, str] = {
     "apply_chat_template": "the backend applies its model's own chat template",
     "baseline": "runs are not compared yet; keep both results files",
-    "budget_calls": "budgets are not there yet; --limit bounds the number of requests",
-    "budget_tokens": "budgets are not there yet; --limit and --gen_kwargs max_tokens=N bound what is spent",
-    "budget_usd": "budgets are not there yet; --limit bounds what is spent",
     "cache_requests": "prompts are made while requests are in flight, nothing needs a cache; --use_cache keeps answers",
-    "captioner": "write --role captioner=BACKEND,k=v",
     "check_integrity": "run 'mmeval validate TASK' instead",
     "confirm_run_unsafe_code": "no code of a model is run yet",
     "device": "no backend runs a model on this machine yet; the server that runs it decides",
-    "dry_run": "use --show_config, --write_out or 'mmeval validate TASK'",
     "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored sets what is tolerated",
     "fewshot_as_multiturn": "prompts have no few-shot examples yet",
     "hf_hub_log_args": "results are not uploaded; they lie in --output_path",
-    "judge": "write --role judge=BACKEND,k=v",
-    "judge_args": "write --role judge=BACKEND,k=v",
-    "judge_base_url": "write --role judge=openai,base_url=URL,model=NAME",
     "log_samples_suffix": "the samples files carry the time of their results file; use --run_id to tell runs apart",
     "max_batch_size": "--batch_size N is the upper limit of a batch",
-    "model_cost_config": "costs are not computed yet; tokens are counted in the samples",
     "num_fewshot": "prompts have no few-shot examples yet; leave it out or write 0",
-    "sample_shuffle": "samples keep the order of the data set; --samples picks them by index",
-    "stratify": "samples keep the order of the data set; --samples picks them by index",
-    "wandb_args": "results are not uploaded; they lie in --output_path",
 }
 """Flags that users know from elsewhere and that have no effect here: refused by name, with what to do instead."""
 
@@ -234,9 +296,7 @@ REFUSED_SHORT = {"f": "num_fewshot"}
 
 HARMLESS: dict[str, tuple[str, ...]] = {
     "num_fewshot": ("0", "none"),
-    **dict.fromkeys(
-        ("apply_chat_template", "check_integrity", "confirm_run_unsafe_code", "dry_run", "fail_on_error"), ("false",)
-    ),
+    **dict.fromkeys(("apply_chat_template", "check_integrity", "confirm_run_unsafe_code", "fail_on_error"), ("false",)),
     "fewshot_as_multiturn": ("false",),
 }
 """Values of refused flags that ask for what is done anyway."""

@@ -31,6 +31,7 @@ KINDS: dict[str, plugins.Group] = {
     "prompts": "mmeval.prompts",
     "protocols": "mmeval.protocols",
     "aggregators": "mmeval.aggregators",
+    "loggers": "mmeval.loggers",
 }
 _FLAGS = (BY_NAME["include_path"], BY_NAME["verbosity"])
 FROM_FILES = ("tasks", "groups", "tags")

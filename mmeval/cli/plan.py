@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval import plugins
+from mmeval.cli.roleflags import role_specs
 from mmeval.cli.settings import Setting, exclude_each_other
 from mmeval.errors import UsageError
 from mmeval.options import BackendSpec, RunOptions
@@ -27,6 +28,9 @@ class Plan:
     report: ReportContext
     log_samples: bool
     write_out: bool
+    dry_run: bool
+    loggers: Mapping[str, Mapping[str, Any]]
+    """The loggers by name, each with its arguments."""
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
@@ -34,7 +38,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
     _check_together(settings)
     values = {name: setting.value for name, setting in settings.items()}
     config = as_config(settings)
-    options = replace(_options(values, command), settings=config)
+    options = replace(_options(values, role_specs(settings), command), settings=config)
     overrides = TaskOverrides(**_going_to("overrides", values))
     return Plan(
         options=options,
@@ -44,7 +48,21 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
         report=replace(_report(values, options), settings=config),
         log_samples=values["log_samples"],
         write_out=values["write_out"],
+        dry_run=values["dry_run"],
+        loggers=chosen_loggers(settings),
     )
+
+
+def chosen_loggers(settings: Mapping[str, Setting]) -> dict[str, Mapping[str, Any]]:
+    """The loggers that are named, each with its arguments. Raises UsageError for one that is named twice."""
+    chosen: dict[str, Mapping[str, Any]] = dict(settings["logger"].value)
+    for name in ("wandb", "trackio"):
+        args = settings[f"{name}_args"]
+        if args.value and name in chosen:
+            raise UsageError(f"{settings['logger'].origin} {name} and {args.origin} exclude each other; leave one out")
+        if args.value:
+            chosen[name] = args.value
+    return chosen
 
 
 def _check_together(settings: Mapping[str, Setting]) -> None:
@@ -66,18 +84,14 @@ def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _options(values: Mapping[str, Any], command: str) -> RunOptions:
+def _options(values: Mapping[str, Any], roles: Mapping[str, BackendSpec], command: str) -> RunOptions:
     given = _going_to("options", values)
     given["model"] = BackendSpec(values["model"], values["model_args"])
-    given["roles"] = backend_specs(values["role"])
+    given["roles"] = roles
     options = RunOptions(**given, command=command)
     if options.output_path.suffix == ".json":
         return replace(options, output_path=options.output_path.parent)
     return options
-
-
-def backend_specs(roles: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, BackendSpec]:
-    return {name: BackendSpec(backend, args) for name, (backend, args) in roles.items()}
 
 
 def _report(values: Mapping[str, Any], options: RunOptions) -> ReportContext:
@@ -90,6 +104,7 @@ def _report(values: Mapping[str, Any], options: RunOptions) -> ReportContext:
         limit=options.limit,
         batch_size=options.batch_size,
         seed=options.seed,
+        bootstrap_iters=options.bootstrap_iters,
         use_cache=str(options.use_cache or ""),
         system_instruction=values["system_instruction"],
         profile=values["profile"],
@@ -108,13 +123,28 @@ def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
 _NOT_KEPT = ("config", "show_config")
 
 
+class _Word(NamedTuple):
+    """A value that a configuration file writes as a word."""
+
+    value: Any
+    word: str
+
+
+_WORDS = {"reasoning_tags": _Word(None, "none"), "batch_size": _Word(0, "auto")}
+
+
+def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
+    backend, args = spec
+    return {"backend": backend, **args}
+
+
 def _plain(name: str, value: Any) -> Any:
+    if name in ("judge", "captioner") and value is not None:
+        return _plain_role(value)
     if name == "role":
-        return {role: {"backend": backend, **args} for role, (backend, args) in value.items()}
-    if name == "reasoning_tags" and value is None:
-        return "none"
-    if name == "batch_size" and value == 0:
-        return "auto"
+        return {role: _plain_role(spec) for role, spec in value.items()}
+    if name in _WORDS and value == _WORDS[name].value:
+        return _WORDS[name].word
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, Mapping):

@@ -1,39 +1,48 @@
-"""The end of ``run`` and ``score``: files into the run folder, tables as text."""
+"""The end of a run, of ``score`` and of ``mmeval.evaluate``: files into the run folder, tables as text."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 
 from mmeval.options import RunOutcome
+from mmeval.report.bill import spent_words
 from mmeval.report.context import ReportContext
+from mmeval.report.published import Published
 from mmeval.report.results_file import file_time, write_results
 from mmeval.report.samples_file import write_samples
 from mmeval.report.table import render
 from mmeval.report.trials import Wanted, sample_rows
 from mmeval.runfolder import file_name
+from mmeval.verdictlog import version_warnings
 
 _logger = logging.getLogger(__name__)
 
 
 def publish(
     outcome: RunOutcome, context: ReportContext, *, moment: datetime, wanted: Mapping[str, Wanted] | None
-) -> str:
-    """Write the results file and return the tables.
+) -> Published:
+    """Write the results file and the samples files, and return what they hold, with the tables.
 
     ``wanted`` says which trials of each task go into samples files; None writes none. What keeps the exit code from
     being 0 goes to the log, one warning each.
     """
     folder = context.folder or outcome.folder
     hashes: dict[str, str] = {}
+    samples: dict[str, Path] = {}
     if wanted is not None:
         for task in outcome.selection:
             rows = sample_rows(outcome.folder, task, outcome.score_sets.get(task.name), wanted[task.name])
-            file = folder / f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
-            hashes[task.name] = write_samples(file, rows)
+            samples[task.name] = folder / f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
+            hashes[task.name] = write_samples(samples[task.name], rows)
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
-    for complaint in outcome.complaints:
+    for complaint in (*outcome.complaints, *version_warnings(outcome.judges)):
         _logger.warning(complaint)
+    if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
+        _logger.info("spent in this run folder: %s", spent_words(outcome.bills))
     _logger.info("results: %s", written)
-    return render(outcome.results, outcome.group_results, outcome.selection, context)
+    tables = render(outcome.results, outcome.group_results, outcome.selection, context, subsets=outcome.subsets)
+    return Published(tables, written, json.loads(written.read_bytes()), samples)

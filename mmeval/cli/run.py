@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval.cli.flags import FLAGS
 from mmeval.cli.log import begin_log
@@ -19,6 +19,10 @@ from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_USAGE, UsageError
 from mmeval.report.context import text_without_secrets
 from mmeval.report.terminal import write_line
+
+if TYPE_CHECKING:
+    from mmeval.options import RunOptions
+    from mmeval.task import Selection
 
 LISTS = {
     "list": ("groups", "tags", "tasks"),
@@ -86,12 +90,14 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.cli.plan import make_plan
     from mmeval.cli.prompts import write_prompts
     from mmeval.cli.publish import publish
+    from mmeval.logger import create_loggers, log_results
     from mmeval.report import progress
     from mmeval.run import run as run_tasks
 
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
     plan = make_plan(settings, command=command)
+    loggers = create_loggers(plan.loggers)
     moment = datetime.now()
     selection = taskindex.select(
         plan.tasks,
@@ -99,15 +105,28 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         overrides=plan.overrides,
         roles=frozenset(plan.options.roles),
     )
-    if plan.options.limit is not None:
+    if plan.options.limit is not None and plan.options.sample_shuffle is None and not plan.options.stratify:
         _logger.warning("--limit is for testing only: numbers over a part of a task are not to be reported")
     if plan.write_out:
         write_prompts(selection, sys.stderr)
+    if plan.dry_run:
+        return _look_ahead(selection, plan.options)
     bar = progress.for_stderr()
     try:
         outcome = run_tasks(selection, plan.options, progress=bar)
     finally:
         bar.close()
     wanted = outcome.chosen if plan.log_samples else None
-    print_text(publish(outcome, plan.report, moment=moment, wanted=wanted))
+    published = publish(outcome, plan.report, moment=moment, wanted=wanted)
+    print_text(published.table)
+    log_results(loggers, outcome, published)
     return outcome.exit_code
+
+
+def _look_ahead(selection: Selection, options: RunOptions) -> int:
+    from mmeval.dryrun import forecast
+    from mmeval.report.forecast import forecast_text
+
+    found = forecast(selection, options)
+    print_text(forecast_text(found))
+    return found.exit_code

@@ -1,4 +1,4 @@
-"""Score a run again, without the model: other metrics' switches, another judge, or what is unscored so far.
+"""Score a run again, without the model: other metrics or switches, another judge, or what is unscored so far.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
 the metrics, are not scored again; another definition makes a score set of its own beside the old one.
@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli.flags import BY_NAME
+from mmeval.cli.flags import BY_NAME, SCORE_FLAGS
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.settings import Setting, config_file, resolve
+from mmeval.cli.settings import Setting, config_file, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
 
 if TYPE_CHECKING:
@@ -28,19 +28,32 @@ _NAMES = (
     "skip_metric",
     "profile",
     "trust_remote_code",
+    "judge_prompts",
     "role",
+    "judge",
+    "judge_args",
+    "judge_base_url",
+    "captioner",
     "max_unscored",
+    "bootstrap_iters",
     "strict",
     "score_workers",
     "max_connections",
     "retry_on_error",
+    "budget_usd",
+    "budget_tokens",
+    "budget_calls",
+    "model_cost_config",
     "log_samples",
     "metadata",
+    "wandb_args",
+    "trackio_args",
+    "logger",
     "config",
     "verbosity",
 )
-FLAGS = tuple(BY_NAME[name] for name in _NAMES)
-"""The flags of ``run`` that have a meaning here."""
+FLAGS = (*SCORE_FLAGS, *(BY_NAME[name] for name in _NAMES))
+"""Its own flags, and those of ``run`` that have a meaning here."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,46 +67,59 @@ def run(args: argparse.Namespace) -> int:
 
     settings = resolve(FLAGS, vars(args), os.environ, config_file(vars(args), os.environ))
     begin_log(settings["verbosity"].value, os.environ)
+    exclude_each_other(settings, "metrics", "skip_metric")
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
     return _score(args.folder, settings)
 
 
 def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
+    from mmeval.cli.plan import chosen_loggers
     from mmeval.cli.publish import publish
+    from mmeval.logger import create_loggers, log_results
     from mmeval.report import progress
     from mmeval.rescore import rescore
 
     moment = datetime.now()
-    values = {name: setting.value for name, setting in settings.items()}
+    loggers = create_loggers(chosen_loggers(settings))
     bar = progress.for_stderr()
     try:
-        outcome = rescore(_options(folder, values), progress=bar)
+        outcome = rescore(_options(folder, settings), progress=bar)
     finally:
         bar.close()
-    wanted = {task.name: _every_trial for task in outcome.selection} if values["log_samples"] else None
-    print_text(publish(outcome, _context(folder, settings), moment=moment, wanted=wanted))
+    wanted = {task.name: _every_trial for task in outcome.selection} if settings["log_samples"].value else None
+    published = publish(outcome, _context(folder, settings), moment=moment, wanted=wanted)
+    print_text(published.table)
+    log_results(loggers, outcome, published)
     return outcome.exit_code
 
 
-def _options(folder: Path, values: Mapping[str, Any]) -> RescoreOptions:
-    from mmeval.cli.plan import backend_specs
+def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
+    from mmeval.cli.roleflags import role_specs
     from mmeval.rescore import RescoreOptions
     from mmeval.task import TaskOverrides
 
+    values = {name: setting.value for name, setting in settings.items()}
     return RescoreOptions(
         folder=folder,
+        metrics=values["metrics"],
         overrides=TaskOverrides(
             metric_args=values["metric_args"],
             skip_metric=values["skip_metric"],
             profile=values["profile"],
+            judge_prompts=values["judge_prompts"],
             trust_remote_code=values["trust_remote_code"],
         ),
-        roles=backend_specs(values["role"]),
+        roles=role_specs(settings),
         score_workers=values["score_workers"],
         max_connections=values["max_connections"],
         retry_on_error=values["retry_on_error"],
+        budget_usd=values["budget_usd"],
+        budget_tokens=values["budget_tokens"],
+        budget_calls=values["budget_calls"],
+        model_cost_config=values["model_cost_config"],
         strict=values["strict"],
         max_unscored=values["max_unscored"],
+        bootstrap_iters=values["bootstrap_iters"],
     )
 
 
@@ -115,6 +141,7 @@ def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
         limit=record["options"]["limit"],
         batch_size=0 if batch_size == "auto" else batch_size,
         seed=record["identity"]["seed"],
+        bootstrap_iters=settings["bootstrap_iters"].value,
         use_cache=shown.get("use_cache", ""),
         system_instruction=shown.get("system_instruction", ""),
         profile=shown.get("profile", ""),

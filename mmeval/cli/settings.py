@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.cli.flags import FLAGS, HARMLESS, OTHER_VARIABLES, REFUSED, Flag
+from mmeval.cli.flags import FLAGS, HARMLESS, OTHER_VARIABLES, REFUSED, SCORE_FLAGS, Flag
 from mmeval.errors import MissingDataError, TaskFileError, UsageError, did_you_mean
 
 
@@ -24,14 +24,20 @@ class _Raw(NamedTuple):
 
 
 def resolve(
-    flags: Iterable[Flag], given: Mapping[str, Any], environ: Mapping[str, str], config: Path | None = None
+    flags: Iterable[Flag],
+    given: Mapping[str, Any],
+    environ: Mapping[str, str],
+    config: Path | None = None,
+    *,
+    spelt: str = "--{}",
 ) -> dict[str, Setting]:
-    """Every flag with its value. ``given`` are the flags of the command line by name, refused ones included.
+    """Every flag with its value. ``given`` are the flags of the command line by name, refused ones included; ``spelt``
+    is how messages call them.
 
     Raises UsageError for a value that cannot be read, an unknown key of the file and a flag that is refused.
     """
     wanted = list(flags)
-    sources = [{name: _Raw(value, f"--{name}") for name, value in given.items()}]
+    sources = [{name: _Raw(value, spelt.format(name)) for name, value in given.items()}]
     if config is not None:
         sources.append(read_config(config, [flag.name for flag in wanted]))
     sources.append(_from_environment(environ))
@@ -48,7 +54,11 @@ def config_file(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path | 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """One warning for each ``MMEVAL_...`` variable that nothing reads, with the near names."""
-    known = {flag.variable for flag in FLAGS} | {_variable(name) for name in REFUSED} | set(OTHER_VARIABLES)
+    known = (
+        {flag.variable for flag in (*FLAGS, *SCORE_FLAGS)}
+        | {_variable(name) for name in REFUSED}
+        | set(OTHER_VARIABLES)
+    )
     found = sorted(name for name in environ if name.startswith("MMEVAL_") and name not in known)
     return [f"the variable {name} has no effect{did_you_mean(name, known)}" for name in found]
 
@@ -60,7 +70,7 @@ def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) ->
         raise UsageError(f"{first.origin} and {second.origin} exclude each other; leave one out")
 
 
-_NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {})
+_NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {}, ())
 
 
 def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
@@ -86,7 +96,7 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, _Raw]:
     """What the variables say; an empty one says nothing."""
-    variables = {name: _variable(name) for name in (*(flag.name for flag in FLAGS), *REFUSED)}
+    variables = {name: _variable(name) for name in (*(flag.name for flag in (*FLAGS, *SCORE_FLAGS)), *REFUSED)}
     if not environ.get(variables["verbosity"]):
         variables["verbosity"] = "MMEVAL_LOG_LEVEL"
     return {name: _Raw(environ[variable], variable) for name, variable in variables.items() if environ.get(variable)}

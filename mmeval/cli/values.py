@@ -14,6 +14,7 @@ from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.names import split_names
+from mmeval.statistics import FEWEST_DRAWS
 
 Reader = Callable[[Any], Any]
 """Reads one flag; ``Any`` because a configuration file may hold whatever YAML can say."""
@@ -126,6 +127,14 @@ def integer(low: int) -> Reader:
         return found
 
     return read
+
+
+def draws(value: Any) -> int:
+    """A number of resamples: none, or enough of them to read an interval from."""
+    found: int = integer(0)(value)
+    if 0 < found < FEWEST_DRAWS:
+        raise UsageError(f"0 or a whole number of {FEWEST_DRAWS} or more is expected, not {value!r}")
+    return found
 
 
 def number(low: float) -> Reader:
@@ -280,8 +289,8 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
 
 
 def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
-    """``NAME=BACKEND[,k=v...]``, several of them (the environment separates them by ``;``), or a mapping of a name to
-    such a text or to ``{backend: ..., k: v}``."""
+    """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them (the environment separates them by ``;``), or a
+    mapping of a name to such a text or to ``{backend: ..., k: v}``, which is what a file holds."""
     if isinstance(value, Mapping):
         return {str(name): _backend(str(name), given) for name, given in value.items()}
     found: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -295,9 +304,16 @@ def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     return found
 
 
+def backend(value: Any) -> tuple[str, dict[str, Any]]:
+    """One backend: ``BACKEND[,k=v...]``, a file, or a mapping with ``backend`` and its arguments."""
+    return _backend("", value)
+
+
 def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
         raise UsageError("the role 'model' is what --model and --model_args give")
+    if isinstance(given, str) and given.strip().endswith((".yaml", ".yml", ".json")) and "=" not in given:
+        given = file_object(Path(given.strip()).expanduser())
     if isinstance(given, Mapping):
         rest = {str(key): item for key, item in given.items()}
         name = rest.pop("backend", "")
@@ -305,8 +321,24 @@ def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
         name, _, spelt = text(given).partition(",")
         rest = arguments(spelt) if spelt.strip() else {}
     if not isinstance(name, str) or not name.strip():
-        raise UsageError(f"the role {role!r} needs the name of a backend")
+        raise UsageError(
+            f"the role {role!r} needs the name of a backend" if role else "the name of a backend is missing"
+        )
     return name.strip(), rest
+
+
+def loggers(value: Any) -> dict[str, dict[str, Any]]:
+    """``NAME[,k=v...]``, several of them (the environment separates them by ``;``), or a mapping of names to
+    arguments."""
+    if isinstance(value, Mapping):
+        return {str(name): arguments(given or {}) for name, given in value.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for item in _items(value):
+        name, _, spelt = text(item).partition(",")
+        if not name.strip() or "=" in name or name.strip() in found:
+            raise UsageError(f"NAME[,k=v...] is expected, each name once, not {item!r}")
+        found[name.strip()] = arguments(spelt) if spelt.strip() else {}
+    return found
 
 
 def _items(value: Any) -> Sequence[Any]:

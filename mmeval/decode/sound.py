@@ -48,7 +48,8 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
     Samples outside -1..1 (float files may hold them) are clipped. Decoded once: all calls share the samples, which are
     read-only. Raises the errors of this package; no samples at all, and samples that are no numbers, are corrupt.
     """
-    numpy = need("numpy", "audio")
+    import numpy
+
     data = whole_bytes(media, limits)
     if media.mime in _SOUND_FILE_MIMES:
         need("soundfile", "audio")

@@ -34,6 +34,8 @@ Paths stay inside the data folder. Rows are read one at a time; errors name the 
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -125,16 +127,39 @@ def _reader(file: Path) -> Callable[[Path], Iterator[Row]]:
     return read_parquet
 
 
+_MOST_FOLDERS = 1000
+
+
 class MediaFolder:
     """Finds media by the paths of rows: relative to ``start``, never outside ``root``."""
 
-    __slots__ = ("prefix", "root")
+    __slots__ = ("_folders", "prefix", "root")
 
     def __init__(self, root: Path, start: Path) -> None:
         self.root, self.prefix = root, start.absolute().relative_to(root)
+        self._folders: dict[str, Path] = {}
 
     def __call__(self, path: str, where: str) -> Media:
         """Raises UsageError for a path that is missing, leads out, or is none at all."""
+        return self._plain_file(path) or self._any_file(path, where)
+
+    def _plain_file(self, path: str) -> Media | None:
+        """The file where it is no link: one that lies in a folder inside the root is inside too, so that each folder
+        is resolved once and not with every file. None for whatever else the path may be."""
+        folder, name = os.path.split(path)
+        try:
+            inside = self._folders.get(folder)
+            if inside is None:
+                if len(self._folders) == _MOST_FOLDERS:  # a folder for each row: there is nothing to gain
+                    self._folders.clear()
+                inside = self._folders[folder] = path_inside(self.root, str(self.prefix / folder))
+            found = inside / name
+            status = found.lstat()
+        except (UsageError, OSError, ValueError):
+            return None
+        return Media(path=found, size=status.st_size) if stat.S_ISREG(status.st_mode) else None
+
+    def _any_file(self, path: str, where: str) -> Media:
         try:
             found = path_inside(self.root, str(self.prefix / path))
             exists = found.is_file()

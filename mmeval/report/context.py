@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmeval.statistics import BOOTSTRAP_ITERS
+
 _SECRET = re.compile(r"(^|_)(keys?|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
 _WRITTEN_SECRET = re.compile(
     r"""((?:^|[^A-Za-z0-9])(?:keys?|token|secret|password|passwd|credentials?|authorization)"?\s*[=:]\s*"?)[^\s,;"'}]+""",
@@ -31,6 +33,7 @@ class ReportContext:
     limit: float | None = None
     batch_size: int = 0
     seed: int = 0
+    bootstrap_iters: int = BOOTSTRAP_ITERS
     use_cache: str = ""
     system_instruction: str = ""
     profile: str = ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any, Protocol
 
 from mmeval.report.terminal import write_line
+
+_log = logging.getLogger(__name__)
 
 
 class Progress(Protocol):
@@ -28,6 +31,22 @@ class Quiet:
 
     def note(self, text: str) -> None:
         write_line(text)
+
+    def close(self) -> None:
+        pass
+
+
+class Logged:
+    """No bar; notes go to the log."""
+
+    def start(self, total: int, kept: int) -> None:
+        pass
+
+    def advance(self, *, ok: bool) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        _log.info(text)
 
     def close(self) -> None:
         pass

@@ -23,6 +23,7 @@ from mmeval.errors import UsageError
 from mmeval.lines import write_atomic
 from mmeval.options import RunOutcome
 from mmeval.records import FORMAT_VERSION, Result
+from mmeval.report.bill import spent_json
 from mmeval.report.context import ReportContext, as_arguments, without_secrets
 from mmeval.task import Task
 
@@ -140,7 +141,7 @@ def _run_config(context: ReportContext) -> dict[str, Any]:
         "device": None,
         "use_cache": context.use_cache or None,
         "limit": context.limit,
-        "bootstrap_iters": 0,
+        "bootstrap_iters": context.bootstrap_iters,
         "gen_kwargs": without_secrets(context.gen_kwargs) or None,
         "random_seed": context.seed,
         "numpy_seed": _OTHER_SEEDS,
@@ -168,7 +169,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
             task.name: {
                 metric.bound.name: {
                     "version": metric.bound.metric.version,
-                    "switches": dict(metric.bound.params),
+                    "switches": metric.bound.described,
                     "profile": metric.bound.profile,
                     "aggregation": metric.aggregation,
                     "unavailable": metric.unavailable,
@@ -177,7 +178,10 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
             }
             for task in outcome.selection.tasks
         },
+        "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
         "not_comparable": [task.name for task in outcome.selection.tasks if not task.comparable],
+        "spent": spent_json(outcome.bills),
+        "judges": {task: [asdict(one) for one in versions] for task, versions in outcome.judges.items()},
         "score_sets": {task: path.name for task, path in outcome.score_sets.items()},
         "complaints": list(outcome.complaints),
         "exit_code": outcome.exit_code,

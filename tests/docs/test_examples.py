@@ -5,15 +5,17 @@ from pathlib import Path
 import pytest
 
 from tests.support.doc_examples import Command, Reader, blocks, commands, matches
-from tests.support.mock_openai_server import MockServer
+from tests.support.judges import judge_server
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_examples_of_a_page_do_what_they_show(page: Path, tmp_path: Path) -> None:
-    with MockServer(reply="Here you are.") as server:
+def test_the_examples_of_a_page_do_what_they_show(
+    page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with judge_server(tmp_path_factory.mktemp("judge"), reply="Here you are.") as server:
         reader = Reader(tmp_path, server.url)
 
         for block in blocks(page):

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,15 @@ import pytest
 
 from mmeval import roles as roles_module
 from mmeval.backend import AnyBackend
-from mmeval.broker import Broker, Scope
+from mmeval.broker import JUDGE_TRIES, Broker, Scope
 from mmeval.cache import ResponseCache
 from mmeval.errors import MissingDataError, ReplayMismatchError, StorageError
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program import Call, Program, ask_all, ask_one
-from mmeval.records import Request, Response
-from mmeval.roles import BackendDownError, KeyRefusedError, RoleRuntime
+from mmeval.records import Request, Response, Usage
+from mmeval.roles import BackendDownError, KeyRefusedError, RoleRuntime, StoppedError
 from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
 
@@ -55,6 +57,7 @@ def texts(backend: Toy) -> list[str]:
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roles_module, "BACKOFF_BASE", 0.001)
+    monkeypatch.setattr(roles_module, "REFUSED_BASE", 0.001)
 
 
 # --- what is shared ----------------------------------------------------------------------------------------------
@@ -317,10 +320,17 @@ async def test_errors_of_the_request_are_not_tried_again(tmp_path: Path, kind: s
 
 
 @in_loop
-async def test_a_refusal_for_the_rate_slows_the_role_down_and_is_no_failed_try(tmp_path: Path) -> None:
+async def test_a_refusal_for_the_rate_is_no_failed_try(tmp_path: Path) -> None:
     model = failing(*["rate_limit"] * 4, retry_after=0.001)
     async with brokered(tmp_path, retries=0, model=model) as broker:
         assert await broker.run(asks("a"), scope()) == ["at last"]
+
+
+@in_loop
+async def test_where_most_calls_are_refused_for_the_rate_the_role_slows_down(tmp_path: Path) -> None:
+    model = failing(*["rate_limit"] * 9, retry_after=0.001)
+    async with brokered(tmp_path, retries=0, model=model) as broker:
+        await asyncio.gather(*(broker.run(asks(f"{i}"), scope(id=f"s{i}")) for i in range(8)))
         assert broker.roles["model"].limiter.allowed < 8
 
 
@@ -346,6 +356,21 @@ async def test_fifty_failures_in_a_row_mean_that_the_backend_is_gone(tmp_path: P
                 await broker.run(asks(text), scope())
 
     assert len(model.asked) == 50
+
+
+@in_loop
+async def test_the_tries_of_a_call_that_is_given_up_stay_counted(tmp_path: Path) -> None:
+    model = failing("server", "server", "rate_limit")
+    async with brokered(tmp_path, retries=5, model=model) as broker:
+        broker.roles["model"].on_rest = lambda: broker.stop() if len(model.asked) == 3 else None
+        with pytest.raises(StoppedError):
+            await broker.run(asks("a"), scope())
+
+    async with brokered(tmp_path, retries=5, model=failing("auth")) as broker:
+        assert broker.journal.spending.total.calls == 3
+        with pytest.raises(KeyRefusedError):
+            await broker.run(asks("a"), scope())
+        assert (broker.journal.spending.total.calls, len(broker.journal)) == (4, 0)
 
 
 @in_loop
@@ -419,6 +444,25 @@ async def test_when_one_of_several_calls_cannot_be_made_the_others_are_not_left_
         with pytest.raises(MissingDataError, match="the file has gone"):
             await broker.run(program(), scope())
         assert len(asyncio.all_tasks()) == 1 + 1  # this test, and what limits its time
+
+
+@in_loop
+async def test_an_answer_beside_a_call_that_cannot_be_made_is_kept(tmp_path: Path) -> None:
+    def refused(asked: Request) -> Response:
+        return Response.failed("auth", "no") if asked_text(asked) == "bad" else reply("fine")
+
+    async def slowly(self: Toy, asked: Request) -> Response:
+        await asyncio.sleep(0.0 if asked_text(asked) == "bad" else 0.02)
+        return refused(asked)
+
+    def program() -> Program[None]:
+        yield from ask_all([Call("model", request(text)) for text in ("bad", "good")])
+
+    model = type("Slow", (Toy,), {"generate": slowly})()
+    async with brokered(tmp_path, model=model) as broker:
+        with pytest.raises(KeyRefusedError):
+            await broker.run(program(), scope())
+        assert len(broker.journal) == 1
 
 
 @in_loop
@@ -498,3 +542,171 @@ async def test_an_answer_from_the_sample_follows_the_sample_and_the_prompt(tmp_p
             journey = Scope("toy", given)
             await broker.run(asks(text), journey)
             assert [exchange.response.text for exchange in journey.exchanges] == [given.references[0].text]
+
+
+# --- what is acceptable ------------------------------------------------------------------------------------------
+
+
+def wants_yes(response: Response) -> str:
+    return "" if response.text == "yes" else "neither yes nor no"
+
+
+def judged(count: int = 1) -> Program[list[str]]:
+    """The same question, some times over; the answers, or the failures in their own words."""
+    call = Call("judge", request("met?"), accept=wants_yes)
+    replies = yield from ask_all([call] * count)
+    return [reply.text if reply.ok else str(reply.response.error) for reply in replies]
+
+
+def saying(*words: str) -> Toy:
+    """Says one after the other, the last one for ever."""
+    left = list(words)
+    return Toy(answers=lambda _: reply(left.pop(0) if len(left) > 1 else left[0]))
+
+
+def by_content(task: str = "t", id: str = "s0", repeat: int = 0) -> Scope:
+    return scope(task, id, repeat, part="score/x", share=False, by_content=True)
+
+
+@in_loop
+async def test_a_reply_that_is_not_acceptable_is_asked_again_with_another_seed(tmp_path: Path) -> None:
+    judge = saying("perhaps", "yes")
+    async with brokered(tmp_path, judge=judge) as broker:
+        assert await broker.run(judged(), by_content()) == ["yes"]
+
+    assert len({asked.seed for asked in judge.asked}) == 2
+
+
+@in_loop
+async def test_after_three_tries_the_call_has_failed_with_the_fault_and_what_was_said(tmp_path: Path) -> None:
+    judge = saying("perhaps " * 100)
+    async with brokered(tmp_path, judge=judge) as broker:
+        (said,) = await broker.run(judged(), by_content())
+
+    assert len(judge.asked) == JUDGE_TRIES == 3
+    assert "neither yes nor no; the reply was 'perhaps perhaps" in said
+    assert len(said) < 500
+
+
+@in_loop
+async def test_a_reply_that_was_refused_is_kept_with_its_cost_and_never_answers_later(tmp_path: Path) -> None:
+    costly = Toy(answers=lambda _: replace(reply("perhaps"), usage=Usage(7, 3), served="j-1"))
+    async with brokered(tmp_path, judge=costly) as broker:
+        await broker.run(judged(), by_content())
+    (segment,) = tmp_path.glob("journal/*.jsonl")
+    kept = [json.loads(line)["failed"] for line in segment.read_text().splitlines()]
+    async with brokered(tmp_path, judge=saying("yes")) as broker:
+        assert await broker.run(judged(), by_content()) == ["yes"]
+
+    assert [(row["error"]["kind"], row["usage"], row["served"]) for row in kept] == [("bad_reply", [7, 3], "j-1")] * 3
+
+
+@in_loop
+async def test_a_later_process_draws_anew_and_not_again_what_was_refused(tmp_path: Path) -> None:
+    seeds = []
+    for judge in (saying("perhaps"), saying("perhaps", "yes")):
+        async with brokered(tmp_path, judge=judge) as broker:
+            await broker.run(judged(), by_content())
+        seeds += [asked.seed for asked in judge.asked]
+
+    assert len(seeds) == len(set(seeds)) == JUDGE_TRIES + 2
+
+
+@in_loop
+async def test_an_agent_whose_verdict_was_refused_judges_again(tmp_path: Path) -> None:
+    async with brokered(tmp_path, judge=ToyAgent(), helper=saying("perhaps")) as broker:
+        (lost,) = await broker.run(judged(), by_content())
+    async with brokered(tmp_path, judge=ToyAgent(), helper=saying("yes")) as broker:
+        (given,) = await broker.run(judged(), by_content())
+
+    assert "neither yes nor no" in lost
+    assert given == "yes"
+
+
+@in_loop
+async def test_a_call_that_fails_on_its_way_is_not_asked_again_for_its_words(tmp_path: Path) -> None:
+    judge = failing("bad_reply", "bad_reply", "bad_reply", "bad_reply", "bad_reply")
+    async with brokered(tmp_path, retries=1, judge=judge) as broker:
+        await broker.run(judged(), by_content())
+
+    assert len(judge.asked) == 2
+
+
+@in_loop
+async def test_a_refused_reply_is_not_kept_for_other_runs(tmp_path: Path) -> None:
+    asked = []
+    for run in ("first", "second", "third"):
+        judge = saying("perhaps", "yes") if run == "first" else saying("yes")
+        async with brokered(tmp_path / run, judge=judge) as broker:
+            broker._cache = ResponseCache(tmp_path / "cache")
+            assert await broker.run(judged(), by_content()) == ["yes"]
+        asked.append(len(judge.asked))
+
+    assert asked == [2, 1, 0], "the second run asks again what the first one refused, the third finds its answer"
+
+
+# --- verdicts, shared by content -----------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_equal_questions_of_samples_repeats_and_tasks_are_asked_once(tmp_path: Path) -> None:
+    judge = saying("yes")
+    async with brokered(tmp_path, judge=judge) as broker:
+        scopes = [by_content(), by_content(id="s1"), by_content(repeat=3), by_content("other")]
+        assert await asyncio.gather(*(broker.run(judged(), one) for one in scopes)) == [["yes"]] * 4
+
+    assert len(judge.asked) == 1
+
+
+@in_loop
+async def test_every_step_is_shared_and_not_the_first_alone(tmp_path: Path) -> None:
+    judge = Toy()
+    async with brokered(tmp_path, judge=judge) as broker:
+        for text in ("question 1", "question 3"):
+            await broker.run(asks(text, "question 2", role="judge"), by_content(id=text))
+
+    assert texts(judge) == ["question 1", "question 2", "question 3"]
+
+
+@in_loop
+async def test_repeats_of_a_verdict_are_drawn_each_for_itself_and_shared_one_by_one(tmp_path: Path) -> None:
+    judge = saying("yes")
+    async with brokered(tmp_path, judge=judge) as broker:
+        for id, count in (("s0", 2), ("s1", 3), ("s2", 1)):
+            assert await broker.run(judged(count), by_content(id=id)) == ["yes"] * count
+
+    assert len({asked.seed for asked in judge.asked}) == len(judge.asked) == 3
+
+
+@in_loop
+async def test_an_agents_verdict_does_not_tell_whose_repeat_asked(tmp_path: Path) -> None:
+    seeds = []
+    for repeat in (0, 3):
+        helper = saying("yes")
+        async with brokered(tmp_path / str(repeat), judge=ToyAgent(), helper=helper) as broker:
+            await broker.run(asks("question 1", role="judge"), by_content(repeat=repeat))
+        seeds.append([asked.seed for asked in helper.asked])
+
+    assert seeds[0] == seeds[1]
+
+
+@in_loop
+async def test_another_judge_gives_verdicts_of_its_own(tmp_path: Path) -> None:
+    for judge in (first := saying("yes"), second := Toy(model="toy-2", answers=lambda _: reply("yes"))):
+        async with brokered(tmp_path, judge=judge) as broker:
+            await broker.run(judged(), by_content())
+
+    assert (len(first.asked), len(second.asked)) == (1, 1)
+
+
+@in_loop
+async def test_a_verdict_that_an_older_mmeval_kept_under_its_place_is_found(tmp_path: Path) -> None:
+    old = Scope("t", sample("s0"), 0, "score/x", share=False)
+    async with brokered(tmp_path, judge=saying("yes")) as broker:
+        await broker.run(judged(), old)
+    judge = saying("no")
+    async with brokered(tmp_path, judge=judge) as broker:
+        assert await broker.run(judged(), by_content()) == ["yes"]
+        assert await broker.run(judged(), by_content(id="another")) != ["yes"]
+
+    assert len(judge.asked) == JUDGE_TRIES, "the other sample asks"

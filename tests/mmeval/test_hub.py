@@ -110,7 +110,10 @@ def test_each_failure_is_one_message_with_the_way_out(
     ],
     ids=["disk full", "anything else"],
 )
-def test_failures_that_no_server_makes_are_explained_too(cause: Exception, kind: type[Any], message: str) -> None:
+def test_failures_that_no_server_makes_are_explained_too(
+    cause: Exception, kind: type[Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)  # whatever the environment of the tests says
     wrapped = ValueError("while downloading")
     wrapped.__cause__ = cause
 

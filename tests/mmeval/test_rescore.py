@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,21 @@ def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def ran(tmp_path: Path, *texts: str, roles: Mapping[str, BackendSpec] | None = None, **options: Any) -> Path:
-    """The folder of a run over questions that the toy model answers with their own words."""
-    folder = write_files(tmp_path / "tasks", {"asked.yaml": TASK, "all.yaml": GROUP})
+def ran(
+    tmp_path: Path,
+    *texts: str,
+    roles: Mapping[str, BackendSpec] | None = None,
+    names: Sequence[str] = ("all",),
+    overrides: TaskOverrides | None = None,
+    word: str = "yes",
+    **options: Any,
+) -> Path:
+    """The folder of a run over questions that the toy model answers with their own words; ``toy_yes`` looks for the
+    word."""
+    task = TASK.replace("toy_yes\n", f"toy_yes\n    word: {word}\n") if word != "yes" else TASK
+    folder = write_files(tmp_path / "tasks", {"asked.yaml": task, "all.yaml": GROUP})
     write_rows(folder / "data", *({"id": f"s{i}", "input": text} for i, text in enumerate(texts)))
-    selection = taskindex.select(["all"], [folder], roles=frozenset(roles or ()))
+    selection = taskindex.select(names, [folder], overrides, roles=frozenset(roles or ()))
     outcome = run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {}, **options)
     return outcome.folder
 
@@ -175,7 +185,8 @@ def test_a_run_that_was_stopped_half_way_is_scored_and_called_unfinished(
 @pytest.mark.parametrize("file", ["samples", "trials", "scores"])
 def test_a_damaged_record_is_named(tmp_path: Path, file: str, caplog: pytest.LogCaptureFixture) -> None:
     folder = ran(tmp_path, "yes", "no", roles=JUDGE)
-    (path,) = [path for path in folder.rglob("*.jsonl") if path.relative_to(folder).parts[0] == file]
+    records = [path for path in folder.rglob("*.jsonl") if path.name != "verdicts.jsonl"]
+    (path,) = [path for path in records if path.relative_to(folder).parts[0] == file]
     path.write_bytes(b"#" + path.read_bytes()[1:])
     again(folder, roles=JUDGE)
 
@@ -187,3 +198,71 @@ def test_a_judge_that_thinks_aloud_is_understood_as_it_was_in_the_run(tmp_path: 
     found = values(again(ran(tmp_path, "yes", predict_only=True), roles=thinking))
 
     assert found["asked toy_verdict"] == 1.0
+
+
+def sets_of(folder: Path) -> dict[str, bytes]:
+    return {path.parent.name: path.read_bytes() for path in folder.glob("scores/asked/*/scores.jsonl")}
+
+
+def test_chosen_metrics_alone_make_a_set_of_their_own_and_leave_the_old_one(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no", roles=JUDGE)
+    before = sets_of(folder)
+
+    assert values(again(folder, metrics=("toy_yes",))) == {"asked toy_yes": 0.5, "all toy_yes": 0.5}
+    assert sets_of(folder).items() > before.items()
+
+
+def test_a_metric_that_the_task_has_not_is_added_with_its_switches(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no")
+    overrides = TaskOverrides(metric_args={"exact_match": {"ignore_case": True}})
+
+    outcome = again(folder, metrics=("toy_pair", "exact_match"), overrides=overrides)
+
+    assert [result.metric for result in outcome.results] == ["toy_first", "toy_second", "exact_match"]
+    assert outcome.selection.tasks[0].metrics[1].bound.params["ignore_case"] is True
+    assert len(asked_in(tmp_path)) == 2
+
+
+def test_a_metric_that_one_task_lists_is_not_added_to_the_others(tmp_path: Path) -> None:
+    write_files(tmp_path / "tasks", {"other.yaml": TASK.replace("asked", "other").replace("  - metric: toy_yes\n", "")})
+    folder = ran(tmp_path, "yes", names=["all", "other"])
+
+    assert values(again(folder, metrics=("toy_yes",))) == {"asked toy_yes": 1.0, "all toy_yes": 1.0}
+
+
+def test_a_metric_that_the_run_skipped_is_added_later_as_its_task_file_says(tmp_path: Path) -> None:
+    skipping = TaskOverrides(skip_metric=("toy_yes",))
+    folder = ran(tmp_path, "yes", "oui", overrides=skipping, word="oui")
+    assert "asked toy_yes" not in values(again(folder))
+
+    outcome = again(folder, metrics=("toy_yes",))
+    assert outcome.selection.tasks[0].metrics[0].bound.params == {"word": "oui"}
+    assert values(outcome)["asked toy_yes"] == 0.5
+
+
+def test_a_metric_that_the_run_skipped_may_be_skipped_again(tmp_path: Path) -> None:
+    skipping = TaskOverrides(skip_metric=("toy_yes",))
+    folder = ran(tmp_path, "yes", overrides=skipping)
+
+    assert [result.metric for result in again(folder, overrides=skipping).results] == ["toy_verdict"]
+
+
+@pytest.mark.parametrize("given", [{"metrics": ("toy_yse",)}, {"overrides": TaskOverrides(skip_metric=("toy_yse",))}])
+def test_a_metric_that_does_not_exist_is_refused_with_near_names(tmp_path: Path, given: dict[str, Any]) -> None:
+    folder = ran(tmp_path, "yes")
+
+    with pytest.raises(UsageError, match=r'unknown metric .toy_yse.; did you mean "toy_yes"'):
+        again(folder, **given)
+
+
+def test_a_subset_stays_one_when_it_is_scored_again(tmp_path: Path) -> None:
+    folder = ran(tmp_path, *map(str, range(7)), limit=3, sample_shuffle=1)
+
+    assert again(folder).subsets["asked"].to_json() == {"of": 7, "chosen": 3, "how": ["limit", "shuffle"]}
+
+
+def test_a_folder_that_holds_more_than_the_last_command_asked_is_scored_whole(tmp_path: Path) -> None:
+    ran(tmp_path, "a", "b", "c")
+    folder = ran(tmp_path, "a", "b", "c", limit=1)
+
+    assert again(folder).subsets["asked"].note == ""

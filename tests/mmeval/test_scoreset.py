@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import StorageError
-from mmeval.scoreset import ScoreSet
+from mmeval.scoreset import ScoreSet, finished_rows
 
 PLAN = {"metrics": [{"metric": "m", "version": "1"}], "outputs": ["a", "b"]}
 
@@ -31,7 +31,7 @@ def finished(run: Path, *lines: bytes) -> dict[tuple[int, int], dict[str, float 
     scores.finish()
     return {
         (row["i"], row["n"]): {name: score["value"] for name, score in row["scores"].items()}
-        for row in scores.rows(lambda index, repeat: True)
+        for row in finished_rows(scores.folder, lambda index, repeat: True)
     }
 
 
@@ -74,7 +74,7 @@ def test_a_failed_trial_that_is_answered_later_counts_as_answered(tmp_path: Path
     finished(tmp_path, line(0, status="failed"))
     finished(tmp_path, line(0, a=1, b=1))
 
-    rows = list(ScoreSet(tmp_path, "t", PLAN).rows(lambda index, repeat: True))
+    rows = list(finished_rows(ScoreSet(tmp_path, "t", PLAN).folder, lambda index, repeat: True))
     assert [row["status"] for row in rows] == ["ok"]
 
 
@@ -112,7 +112,7 @@ def test_another_definition_makes_a_set_beside_the_old_one(tmp_path: Path) -> No
 def test_only_the_wanted_trials_are_read(tmp_path: Path) -> None:
     finished(tmp_path, *(line(index, a=1) for index in range(4)))
 
-    rows = ScoreSet(tmp_path, "t", PLAN).rows(lambda index, repeat: index in (1, 3))
+    rows = finished_rows(ScoreSet(tmp_path, "t", PLAN).folder, lambda index, repeat: index in (1, 3))
     assert [row["i"] for row in rows] == [1, 3]
 
 

@@ -18,7 +18,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mmeval import outcome
 from mmeval.__main__ import main
 from mmeval.journal import Journal
 from mmeval.runfolder import TaskRecords
@@ -30,7 +29,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "line": (Journal, "_write_line"),
     "records": (TaskRecords, "keep_trial"),
     "scores": (ScoreSet, "add"),
-    "results": (outcome, "task_results"),
+    "results": (ScoreSet, "finish"),
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mmeval.aggregate import mean
 from mmeval.dataset import Dataset
 from mmeval.metric import Metric
 from mmeval.metric import metric as describe
@@ -50,7 +49,7 @@ def task(name: str, *, comparable: bool = True, alias: str = "", rows: int = 10,
         protocol_name="single",
         wanted=lambda sample: ("text",),
         params=GenerationParams(max_tokens=16),
-        metrics=(TaskMetric(metric.bind(), mean),),
+        metrics=(TaskMetric(metric.bind()),),
         comparable=comparable,
     )
 

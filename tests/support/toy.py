@@ -22,7 +22,6 @@ from typing import Any
 
 import pytest
 
-from mmeval.aggregate import mean
 from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
@@ -129,7 +128,7 @@ def task(
         protocol_name="single",
         wanted=lambda row: ("text",),
         params=params or GenerationParams(),
-        metrics=tuple(TaskMetric(load_metric(metric).bind(switches), mean) for metric in metrics),
+        metrics=tuple(TaskMetric(load_metric(metric).bind(switches)) for metric in metrics),
         **more,
     )
 

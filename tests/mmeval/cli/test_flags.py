@@ -21,6 +21,8 @@ WALK: dict[str, tuple[Any, str, Any]] = {
     "limit": ("7", "options.limit", 7),
     "offset": ("3", "options.offset", 3),
     "samples": ('{"t": [0, 2]}', "options.samples", {"t": (0, 2)}),
+    "sample_shuffle": ("0", "options.sample_shuffle", 0),
+    "stratify": ("domain,level", "options.stratify", ("domain", "level")),
     "repeats": ("4", "overrides.repeats", 4),
     "seed": ("9", "options.seed", 9),
     "gen_kwargs": ("temperature=0.5", "overrides.gen_kwargs", {"temperature": 0.5}),
@@ -35,6 +37,7 @@ WALK: dict[str, tuple[Any, str, Any]] = {
     "score_workers": ("3", "options.score_workers", 3),
     "reasoning_tags": ("<a>,</a>", "options.reasoning_tags", ("<a>", "</a>")),
     "max_unscored": ("0.1", "options.max_unscored", 0.1),
+    "bootstrap_iters": ("200", "options.bootstrap_iters", 200),
     "strict": ("true", "options.strict", True),
     "output_path": ("/out", "options.output_path", Path("/out")),
     "run_id": ("nightly", "options.run_id", "nightly"),
@@ -43,16 +46,32 @@ WALK: dict[str, tuple[Any, str, Any]] = {
     "use_cache": ("/cache", "options.use_cache", Path("/cache")),
     "log_samples": ("true", "log_samples", True),
     "metadata": ('{"note": "x"}', "report.metadata", {"note": "x"}),
+    "wandb_args": ("project=p,name=n", "loggers", {"wandb": {"project": "p", "name": "n"}}),
+    "trackio_args": ("project=p", "loggers", {"trackio": {"project": "p"}}),
+    "logger": ("mine,a=1", "loggers", {"mine": {"a": 1}}),
     "role": ("judge=empty,a=1", "options.roles", {"judge": BackendSpec("empty", {"a": 1})}),
+    "judge": ("empty,a=1", "options.roles", {"judge": BackendSpec("empty", {"a": 1})}),
+    "judge_args": ("a=1", "options.roles", {"judge": BackendSpec("empty", {"a": 1})}),
+    "judge_base_url": ("http://x/v1", "options.roles", {"judge": BackendSpec("empty", {"base_url": "http://x/v1"})}),
+    "captioner": ("empty,a=1", "options.roles", {"captioner": BackendSpec("empty", {"a": 1})}),
+    "judge_prompts": ("/prompts", "overrides.judge_prompts", Path("/prompts")),
     "max_connections": ("8", "options.max_connections", 8),
     "retry_on_error": ("1", "options.retry_on_error", 1),
     "batch_size": ("16", "options.batch_size", 16),
+    "budget_usd": ("2.5", "options.budget_usd", 2.5),
+    "budget_tokens": ("1000", "options.budget_tokens", 1000),
+    "budget_calls": ("10", "options.budget_calls", 10),
+    "model_cost_config": ("/prices.yaml", "options.model_cost_config", Path("/prices.yaml")),
+    "dry_run": ("true", "dry_run", True),
     "write_out": ("true", "write_out", True),
 }
 """Flag: (as it is written, where its value arrives, the value)."""
 
 ELSEWHERE = {"config", "show_config", "verbosity"}
 """Flags that end before there is a plan; tests of ``run`` and ``settings`` walk them."""
+
+BESIDE = {"judge_args": {"judge": "empty"}, "judge_base_url": {"judge": "empty"}}
+"""What else must be given for a flag to mean something."""
 
 WALKED = pytest.mark.parametrize("name", sorted(WALK))
 
@@ -78,8 +97,9 @@ def test_each_flag_changes_what_a_run_takes(name: str) -> None:
     flag = BY_NAME[name]
     given = [written] if flag.repeatable or flag.nargs == "+" else written
 
-    assert at(plan_of({name: given}, {}), place) == value
-    assert at(plan_of({}, {}), place) != value
+    beside = BESIDE.get(name, {})
+    assert at(plan_of({name: given, **beside}, {}), place) == value
+    assert at(plan_of(beside, {}), place) != value
 
 
 @WALKED
@@ -90,14 +110,14 @@ def test_each_flag_can_be_given_in_the_environment(name: str) -> None:
         assert at(make_plan(settings), place) == value
         return
 
-    assert at(plan_of({}, {BY_NAME[name].variable: written}), place) == value
+    assert at(plan_of(BESIDE.get(name, {}), {BY_NAME[name].variable: written}), place) == value
 
 
 @WALKED
 def test_each_flag_can_be_given_in_a_file(name: str, tmp_path: Path) -> None:
     written, place, value = WALK[name]
     file = tmp_path / "run.yaml"
-    file.write_text(yaml.safe_dump({"model": "reference", name: written}))
+    file.write_text(yaml.safe_dump({"model": "reference", name: written, **BESIDE.get(name, {})}))
 
     assert at(make_plan(read_settings({"config": str(file)}, {})), place) == value
 

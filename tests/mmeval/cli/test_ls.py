@@ -37,7 +37,7 @@ def test_what_a_plugin_is_for_is_listed_without_its_errors(capsys: pytest.Captur
 
 
 def test_every_kind_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 9
+    assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 10
 
 
 def test_a_metric_shows_version_range_direction_and_needs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,12 +22,17 @@ from mmeval.records import Score
 
 @metric(range=(0, 99), version="1", source="a test", outputs=("words", "media"))
 def sizes(trial, *, fail=False):
-    media = Score.unscored("asked to fail") if fail else len(trial.output.media())
+    media = Score.unscored("asked to fail", bounds=(0, 3)) if fail else len(trial.output.media())
     return {"words": len(trial.output.words.split()), "media": media}
 
 @metric(range=(0, 1), version="1", source="a test")
 def judged(trial, judge):
     yield judge.ask("well?")
+
+@metric(range=(0, 1), version="1", source="a test")
+def clumsy(trial, judge):
+    yield judge.ask("well?")
+    raise KeyError("gone")
 
 @metric(range=(0, 1), version="1", source="a test", needs=("no_such_package.inner:audio",))
 def needy(trial):
@@ -37,13 +42,13 @@ def needy(trial):
 
 @pytest.fixture
 def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An installed distribution with three metrics of its own."""
+    """An installed distribution with metrics of its own."""
     site = tmp_path / "site"
     info = site / "someone-1.0.dist-info"
     info.mkdir(parents=True)
     (site / "someones_metrics.py").write_text(MODULE)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: someone\nVersion: 1.0\n")
-    names = ("sizes", "judged", "needy")
+    names = ("sizes", "judged", "clumsy", "needy")
     (info / "entry_points.txt").write_text(
         "[mmeval.metrics]\n" + "".join(f"{name} = someones_metrics:{name}\n" for name in names)
     )
@@ -155,6 +160,20 @@ def test_one_unscored_output_of_several_exits_3(capsys: pytest.CaptureFixture[st
     assert (code, row["status"], row["outputs"]["media"]["reason"]) == (3, "scored", "asked to fail")
 
 
+@pytest.mark.usefixtures("plugged")
+def test_a_judged_metric_that_fails_is_unscored_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "clumsy", "--answer", "x", "--judge", "empty"]) == 3
+
+    assert capsys.readouterr().out.startswith("clumsy: unscored: KeyError: 'gone'")
+
+
+@pytest.mark.usefixtures("plugged")
+def test_what_an_unscored_value_could_have_been_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["metric", "sizes", "--answer", "a b", "--params", '{"fail": true}'])
+
+    assert "media: unscored: asked to fail\n  between 0 and 3\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("target", "value"),
     [
@@ -232,7 +251,8 @@ def test_a_line_that_cannot_be_read_is_named_after_the_results_before_it(
             "unexpected argument 'a.wav'; FILE comes right after NAME, before any flag",
         ),
         (["wer", "gone.wav"], 4, "gone.wav: no such media file"),
-        (["judged", "--answer", "x"], 2, "asks judge, so it needs a run"),
+        (["judged", "--answer", "x"], 2, "asks the role 'judge'; add --judge BACKEND"),
+        (["wer", "--answer", "x", "--judge", "empty"], 2, "does not ask the role 'judge'; leave it out"),
         (["needy", "--answer", "x"], 4, 'pip install "mmeval[audio]"'),
     ],
 )

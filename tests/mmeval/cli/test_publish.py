@@ -1,3 +1,4 @@
+import json
 import logging
 from datetime import datetime
 from pathlib import Path
@@ -14,9 +15,10 @@ MOMENT = datetime(2026, 1, 31, 12)
 def test_the_tables_are_returned_and_the_results_file_is_written(tmp_path: Path) -> None:
     made = outcome(tmp_path, result("a"), tasks=(task("a"),))
 
-    text = publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+    published = publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
 
-    assert "|a    |1.0" in text
+    assert "|a    |1.0" in published.table
+    assert json.loads(published.file.read_text()) == published.document
     assert [path.name for path in tmp_path.iterdir()] == ["results_2026-01-31T12-00-00.json"]
 
 

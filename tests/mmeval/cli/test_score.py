@@ -33,7 +33,7 @@ def test_a_run_is_scored_later_without_the_model(folder: Path, capsys: pytest.Ca
     assert score(folder) == 0
 
     assert [number.value for number in read_numbers(latest(folder)[0])] == [1.0]
-    assert "|Tiny |1.0    |none  |     0|exact_match|↑  |1.0000|±|0.0000|   3/3|" in capsys.readouterr().out
+    assert "|Tiny |1.0    |none  |     0|exact_match|↑  |1.0000|±|0.0000|" in capsys.readouterr().out
 
 
 def test_samples_are_written_when_they_are_asked_for(folder: Path) -> None:
@@ -116,3 +116,42 @@ def test_a_metric_that_the_run_has_not_is_refused(
     assert score(folder, *words) == 2
 
     assert f"unknown metric 'exact_mtch'; did you mean \"exact_match\"? {words[0]} takes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("source", ["flag", "file", "environment"])
+def test_other_metrics_are_computed_from_each_source(
+    source: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "again.yaml").write_text("metrics: [choice, exact_match]\n")
+    words: dict[str, tuple[str, ...]] = {
+        "flag": ("--metrics", "choice,exact_match"),
+        "file": ("--config", str(tmp_path / "again.yaml")),
+        "environment": (),
+    }
+    if source == "environment":
+        monkeypatch.setenv("MMEVAL_METRICS", "choice,exact_match")
+
+    score(folder, *words[source])
+
+    assert [number.metric for number in read_numbers(latest(folder)[0])] == ["choice", "exact_match"]
+    assert "MMEVAL_METRICS" not in capsys.readouterr().err
+
+
+def test_metrics_that_are_named_and_skipped_exclude_each_other(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert score(folder, "--metrics", "choice", "--skip_metric", "exact_match") == 2
+    assert "--metrics and --skip_metric exclude each other" in capsys.readouterr().err
+
+
+def test_the_numbers_of_another_scoring_can_be_logged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[float | None] = []
+    monkeypatch.setattr("mmeval.loggers.wandb.need_package", lambda package, extra: None)
+    monkeypatch.setattr(
+        "mmeval.loggers.wandb.WandbLogger.log",
+        lambda self, outcome, published: taken.append(outcome.results[0].value),
+    )
+
+    score(folder, "--wandb_args", "project=p")
+
+    assert taken == [1.0]

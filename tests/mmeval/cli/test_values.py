@@ -67,6 +67,17 @@ def test_a_file_of_arguments_that_is_absent_is_missing_data(tmp_path: Path) -> N
         values.arguments(str(tmp_path / "gone.yaml"))
 
 
+@pytest.mark.parametrize("given", ["0", "100", 1000])
+def test_resamples_are_none_or_enough(given: object) -> None:
+    assert values.draws(given) == int(str(given))
+
+
+@pytest.mark.parametrize("given", ["1", "99", -1, "many"])
+def test_too_few_resamples_are_refused(given: object) -> None:
+    with pytest.raises(UsageError, match=r"whole number of (100|0) or more is expected"):
+        values.draws(given)
+
+
 @pytest.mark.parametrize("given", [["a,b", "c"], "a, b c", ["a", "b", "c", "a"], ("a b c",)])
 def test_words_are_separated_by_commas_or_blanks_and_kept_once(given: object) -> None:
     assert values.words(given) == ("a", "b", "c")
@@ -136,6 +147,21 @@ def test_reasoning_tags_that_are_no_pair_are_refused(given: str) -> None:
 )
 def test_roles_read_alike_from_every_source(given: object) -> None:
     assert values.roles(given) == {"judge": ("openai", {"model": "m", "n": 2}), "captioner": ("empty", {})}
+
+
+def test_arguments_of_a_role_may_be_nested_and_hold_commas() -> None:
+    found = values.roles(["judge=openai,model='a,b',inputs=[text,image],extra={\"a\": [1, 2]}"])
+
+    assert found == {"judge": ("openai", {"model": "a,b", "inputs": ["text", "image"], "extra": {"a": [1, 2]}})}
+
+
+def test_a_role_may_be_a_file_that_holds_its_backend_and_nested_arguments(tmp_path: Path) -> None:
+    file = tmp_path / "judge.yaml"
+    file.write_text("backend: openai\nmodel: m\nextra: {a: [1, 2]}\n")
+
+    meant = ("openai", {"model": "m", "extra": {"a": [1, 2]}})
+    assert values.roles([f"judge={file}"]) == {"judge": meant}
+    assert values.backend(str(file)) == meant
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from mmeval.dataset import DataSource
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.loaders.interleaved import InterleavedDataset, load
+from mmeval.media import path_inside
 from mmeval.records import Sample
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -152,6 +153,29 @@ def test_links_of_a_hub_snapshot_lead_to_its_own_blobs_only(tmp_path: Path) -> N
     assert next(iter(rows)).input[0].content.media()[0].read() == PNG
     with pytest.raises(UsageError, match="no path inside"):
         list(dataset(folder, {"input": [{"type": "image", "path": "../../blobs/0123"}]}))
+
+
+def test_each_folder_is_resolved_once_and_a_link_in_it_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved: list[str] = []
+
+    def counting(root: Path, relative: str) -> Path:
+        resolved.append(relative)
+        return path_inside(root, relative)
+
+    row = {"input": [{"type": "image", "path": "img/a.png"}]}
+    linked = {"input": [{"type": "image", "path": "img/link.png"}]}
+    rows = dataset(tmp_path, row, row, linked, row)
+    (tmp_path / "img/link.png").symlink_to("a.png")
+    monkeypatch.setattr("mmeval.loaders.interleaved.path_inside", counting)
+
+    media = [sample.input[0].content.media()[0] for sample in rows]
+
+    assert resolved == ["img", "img/link.png"]
+    assert [(medium.name, medium.size) for medium in media] == [
+        (name, len(PNG)) for name in ("a.png", "a.png", "link.png", "a.png")
+    ]
 
 
 def test_another_spelling_is_read_when_the_task_says_so(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from mmeval.errors import StorageError, UsageError
 from mmeval.report.context import ReportContext
 from mmeval.report.results_file import refuse_taken, results_document, write_results
+from mmeval.sampling import Subset
 from mmeval.task import Group, GroupMetric
 from tests.support.lm_eval_reader import Number, read_numbers
 from tests.support.outcomes import outcome, result, task
@@ -62,6 +63,28 @@ def test_what_the_layout_has_no_place_for_stands_beside_it(tmp_path: Path) -> No
     assert ours["not_comparable"] == ["b"]
     assert ours["metrics"]["a"]["half"]["version"] == "2"
     assert ours["counts"]["new"] == 9
+
+
+def test_a_subset_is_described(tmp_path: Path) -> None:
+    subset = Subset(31026, 3000, ("limit", "stratify"))
+
+    ours = document(tmp_path, result("a"), subsets={"a": subset})["mmeval"]
+
+    assert ours["subset"] == {"a": {"of": 31026, "chosen": 3000, "how": ["limit", "stratify"]}}
+
+
+def test_the_number_of_resamples_is_recorded_for_the_run_and_for_each_number(tmp_path: Path) -> None:
+    made = outcome(tmp_path, result("a", bootstrap_iters=200), tasks=(task("a"),))
+
+    written = results_document(made, replace(CONTEXT, bootstrap_iters=500), {})
+    assert (written["config"]["bootstrap_iters"], written["mmeval"]["results"][0]["bootstrap_iters"]) == (500, 200)
+
+
+def test_a_number_that_is_suspended_is_null_for_every_reader(tmp_path: Path) -> None:
+    made = document(tmp_path, result("a", None, suspended=True, unscored=4, bounds=(0.3, 0.7)))
+
+    assert (made["results"]["a"]["half,none"], made["results"]["a"]["half_stderr,none"]) == (None, "N/A")
+    assert made["mmeval"]["results"][0]["suspended"] is True
 
 
 def test_slices_do_not_replace_the_whole(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from mmeval.records import Result
 from mmeval.report.context import ReportContext
 from mmeval.report.table import missing, render
+from mmeval.sampling import Subset
 from mmeval.task import Group, GroupMetric, Selection
 from tests.support.outcomes import result, task
 
@@ -20,26 +21,46 @@ def cells(line: str) -> list[str]:
 
 
 def test_a_table_shows_a_value_with_its_error_and_how_many_stand_behind_it() -> None:
-    lines = rendered(result("a", 0.25, stderr=0.05), selection=Selection((task("a", alias="Task A"),)))
+    found = result("a", 0.25, stderr=0.05, ci95=(0.15, 0.35))
+
+    lines = rendered(found, selection=Selection((task("a", alias="Task A"),)))
 
     assert lines == [
         "openai (model=m,api_key=***), gen_kwargs: (None), limit: 5, num_fewshot: None, batch_size: auto",
-        "|Tasks |Version|Filter|n-shot|Metric|↑/↓| Value|±|Stderr|Scored|",
-        "|------|-------|------|-----:|------|---|-----:|-|-----:|-----:|",
-        "|Task A|1.0    |none  |     0|half  |↑  |0.2500|±|0.0500| 10/10|",
+        "|Tasks |Version|Filter|n-shot|Metric|↑/↓| Value|±|Stderr|         95 % CI|Scored|",
+        "|------|-------|------|-----:|------|---|-----:|-|-----:|---------------:|-----:|",
+        "|Task A|1.0    |none  |     0|half  |↑  |0.2500|±|0.0500|0.1500 to 0.3500| 10/10|",
     ]
 
 
 def test_what_is_unknown_is_never_shown_as_zero() -> None:
     lines = rendered(result("a", None, unavailable=10), selection=Selection((task("a"),)))
 
-    assert cells(lines[3])[6:] == ["N/A", "±", "N/A", "0/10", "10 unavailable"]
+    assert cells(lines[3])[6:] == ["N/A", "±", "N/A", "N/A", "0/10", "10 unavailable"]
 
 
 def test_what_is_missing_stands_beside_the_value_with_its_bounds() -> None:
     lines = rendered(result("a", failed=2, unscored=1, bounds=(0.35, 0.65)), selection=Selection((task("a"),)))
 
     assert cells(lines[3])[-2:] == ["7/10", "2 failed, 1 unscored: 0.3500 to 0.6500"]
+
+
+def test_suspended_scoring_is_said_before_what_was_lost() -> None:
+    stopped = result("a", None, suspended=True, unscored=4, bounds=(0.3, 0.7))
+
+    assert missing(stopped) == "scoring suspended, 4 unscored: 0.3000 to 0.7000"
+
+
+def test_the_weights_of_a_group_are_shown_where_they_differ() -> None:
+    groups = tuple(Group(name, name, ("a", "b"), (GroupMetric("half"),)) for name in ("plain", "sized"))
+    plain, sized = (
+        result(name, weights=w) for name, w in (("plain", {"a": 0.5, "b": 0.5}), ("sized", {"a": 0.75, "b": 0.25}))
+    )
+
+    lines = rendered(groups=(plain, sized), selection=Selection((task("a"), task("b")), groups))
+
+    notes = {cells(line)[0]: cells(line)[-1] for line in lines if line.startswith("|")}
+    assert (notes["plain"], notes["sized"]) == ("", "weights: a 0.7500, b 0.2500")
 
 
 def test_bounds_are_left_out_when_nothing_was_lost() -> None:
@@ -53,6 +74,16 @@ def test_bundled_data_mark_a_result_and_its_group_as_not_comparable() -> None:
 
     notes = {cells(line)[0]: cells(line)[-1] for line in lines if line.startswith("|")}
     assert (notes["g"], notes["- a"], notes["b"]) == ("not comparable", "not comparable", "")
+
+
+def test_a_subset_is_noted_at_its_task_and_at_its_group() -> None:
+    selection = Selection((task("a"), task("b")), (Group("g", "g", ("a",), (GroupMetric("half"),)),))
+    subsets = {"a": Subset(31026, 3000, ("limit",)), "b": Subset(10, 10, ("limit",))}
+
+    lines = render([result("a"), result("b")], [result("g")], selection, CONTEXT, subsets=subsets).splitlines()
+
+    notes = {cells(line)[0]: cells(line)[-1] for line in lines if line.startswith("|")}
+    assert (notes["g"], notes["- a"], notes["b"]) == ("subset", "subset: 3,000 of 31,026", "")
 
 
 def test_groups_come_first_with_their_members_indented_and_have_a_table_of_their_own() -> None:
@@ -102,4 +133,4 @@ def test_labels_of_a_data_set_can_neither_steer_a_terminal_nor_break_the_table(h
 def test_a_task_without_results_is_shown_without_numbers(tmp_path: Path) -> None:
     lines = rendered(selection=Selection((task("a"),)))
 
-    assert cells(lines[3]) == ["a", "1.0", *[""] * 8]
+    assert cells(lines[3]) == ["a", "1.0", *[""] * 9]

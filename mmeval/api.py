@@ -1,0 +1,272 @@
+"""Python: run tasks from a script or a notebook, with the flags of the command line as keywords.
+
+Nothing is printed: results are returned, the log goes to Python's ``logging`` (the logger ``mmeval``). An error is
+raised where it would end a command, and its ``exit_code`` is that command's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mmeval import interrupt, taskindex
+from mmeval.backend import AnyBackend
+from mmeval.cli.flags import FLAGS, REFUSED
+from mmeval.cli.plan import Plan, make_plan
+from mmeval.cli.prompts import write_prompts
+from mmeval.cli.publish import publish
+from mmeval.cli.settings import Setting, config_file, resolve
+from mmeval.errors import UsageError, did_you_mean
+from mmeval.logger import create_loggers, log_results
+from mmeval.options import RunOutcome
+from mmeval.records import Result
+from mmeval.report.progress import Logged
+from mmeval.report.published import Published
+from mmeval.run import run
+from mmeval.taskchoice import INLINE
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+TaskName = str | Path | Mapping[str, Any]
+"""A task as ``--tasks`` names it, a path, or the content of a task file as a mapping."""
+
+COMMAND_LINE_ONLY = {
+    "dry_run": "it prints; use the command line",
+    "show_config": "it prints; found.document['mmeval']['settings'] has the settings of a run",
+    "verbosity": "set the level of logging.getLogger('mmeval')",
+}
+"""Flags that steer what a command prints."""
+
+
+_CACHE = "prompts are made while requests are in flight, nothing needs a cache; use_cache keeps answers"
+_OF_THE_HARNESS = {
+    "cache_requests": _CACHE,
+    "rewrite_requests_cache": _CACHE,
+    "delete_requests_cache": _CACHE,
+    "evaluation_tracker": "give output_path, or a logger",
+    "task_manager": "give include_path",
+    "seed": "write random_seed",
+}
+"""Arguments of the harness's function, besides its flags, that have no effect here."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of a run.
+
+    ``results`` are all numbers: tasks, their slices, groups. ``exit_code`` is what the command would end with (0, or 3
+    when something is missing, which ``complaints`` explain). ``document`` is the content of the results file, ``table``
+    what the command prints, ``samples`` the samples files by task.
+    """
+
+    results: tuple[Result, ...]
+    exit_code: int
+    folder: Path
+    complaints: tuple[str, ...]
+    document: Mapping[str, Any]
+    table: str
+    samples: Mapping[str, Path]
+
+
+def evaluate(*, model: str | AnyBackend = "", tasks: TaskName | Sequence[TaskName] = (), **flags: Any) -> Evaluation:
+    """Put tasks to a model, score, aggregate, and write the run folder, as ``mmeval`` does.
+
+        evaluate(model="openai", model_args={"model": "m"}, tasks=["my_task"], limit=20, output_path="runs")
+
+    ``model`` is the name of a backend, or one that was made already; such a one is closed at the end, so its ``close``
+    must leave it usable if it is given again. ``tasks`` are names, paths, or mappings with the content of a task file.
+    ``flags`` are all flags of ``run`` by their names, their values as Python has them or as they are written; a value
+    of None is the default. Variables ``MMEVAL_<FLAG>`` are not read.
+
+    The same call again continues the run that is in the folder. May be called where an event loop is running, which
+    waits meanwhile. Raises UsageError for what cannot be used as asked, MissingError for what has to be supplied,
+    Interrupted after Ctrl-C.
+    """
+    return _beside_loops(lambda: _evaluate(model, tasks, flags))
+
+
+def simple_evaluate(
+    model: str | AnyBackend = "",
+    model_args: str | Mapping[str, Any] | None = None,
+    tasks: TaskName | Sequence[TaskName] = (),
+    *,
+    log_samples: bool = True,
+    random_seed: int = 0,
+    numpy_random_seed: int = 1234,
+    torch_random_seed: int = 1234,
+    fewshot_random_seed: int = 1234,
+    output_path: str | Path | None = None,
+    **flags: Any,
+) -> dict[str, Any]:
+    """The results of tasks as a dictionary in lm-evaluation-harness's layout, from the arguments that its function of
+    this name takes (``limit``, ``batch_size``, ``gen_kwargs``, ``predict_only``, ``system_instruction``, ...) and from
+    all other flags. What has no effect here is refused by name.
+
+    The dictionary is the content of the results file, and with ``log_samples`` it has the lines of the samples files
+    under ``samples``, by task. Every call evaluates anew: without an ``output_path`` the answers lie in a temporary
+    folder, which is removed in the end, and kept when the run fails. With one, the run stays there and is continued, as
+    by :func:`evaluate`. Raises what :func:`evaluate` raises.
+    """
+    for name in _OF_THE_HARNESS.keys() & flags.keys():
+        if flags[name] not in (None, False):
+            raise UsageError(f"{name} has no effect here: {_OF_THE_HARNESS[name]}")
+    given = {
+        **{name: value for name, value in flags.items() if name not in _OF_THE_HARNESS},
+        "model_args": model_args,
+        "log_samples": log_samples,
+        "seed": [random_seed, numpy_random_seed, torch_random_seed, fewshot_random_seed],
+    }
+    if output_path is not None:
+        return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=output_path, **given))
+    with _temporary_folder() as folder:
+        return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=folder, **given))
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder that is removed afterwards, but kept when the block fails and something was written: it may have cost
+    money."""
+    folder = Path(tempfile.mkdtemp(prefix="mmeval-"))
+    try:
+        yield folder
+    except BaseException:
+        if any(folder.iterdir()):
+            _log.warning("what was answered is kept in %s; output_path=%r continues from there", folder, str(folder))
+        else:
+            folder.rmdir()
+        raise
+    shutil.rmtree(folder)
+
+
+def _as_dictionary(found: Evaluation) -> dict[str, Any]:
+    document = dict(found.document)
+    if found.samples:
+        document["samples"] = {task: _lines(file) for task, file in found.samples.items()}
+    return document
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    with file.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _beside_loops(work: Callable[[], T]) -> T:
+    """Do work that has an event loop of its own, in another thread where this one is running a loop already. Ctrl-C
+    reaches the work in either case."""
+    if not _loop_is_running():
+        return work()
+    done: Future[T] = Future()
+    thread = threading.Thread(target=_into, args=(done, work), name="mmeval", daemon=True)
+    thread.start()
+    while True:
+        try:
+            thread.join()
+            return done.result()
+        except KeyboardInterrupt:
+            assert thread.ident is not None
+            interrupt.interrupt_thread(thread.ident)
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _into(done: Future[T], work: Callable[[], T]) -> None:
+    try:
+        done.set_result(work())
+    except BaseException as error:  # whatever it is, the thread that waits raises it
+        done.set_exception(error)
+
+
+def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], flags: Mapping[str, Any]) -> Evaluation:
+    named = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
+    plan = _plan(model, [_shown(name) for name in named], flags)
+    loggers = create_loggers(plan.loggers)
+    moment = datetime.now()
+    selection = taskindex.select(
+        [name if isinstance(name, Mapping) else str(name) for name in named] or plan.tasks,
+        include_path=plan.include_path,
+        overrides=plan.overrides,
+        roles=frozenset(plan.options.roles),
+    )
+    if plan.write_out:
+        write_prompts(selection, sys.stderr)
+    outcome = run(selection, plan.options, progress=Logged())
+    published = publish(outcome, plan.report, moment=moment, wanted=outcome.chosen if plan.log_samples else None)
+    log_results(loggers, outcome, published)
+    return _evaluation(outcome, published)
+
+
+def _evaluation(outcome: RunOutcome, published: Published) -> Evaluation:
+    return Evaluation(
+        results=(*outcome.results, *outcome.group_results),
+        exit_code=outcome.exit_code,
+        folder=outcome.folder,
+        complaints=outcome.complaints,
+        document=published.document,
+        table=published.table,
+        samples=published.samples,
+    )
+
+
+def _plan(model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any]) -> Plan:
+    given = {"tasks": tasks or None, **flags}
+    if isinstance(model, str):
+        return make_plan(_settings({**given, "model": model or None}))
+    _check_model(model, flags)
+    plan = make_plan(_settings({**given, "model": _name_of(model)}))
+    return replace(plan, options=replace(plan.options, model=replace(plan.options.model, instance=model)))
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
+    """The flags as typed settings. Raises UsageError for one that does not exist, or has no effect in Python."""
+    known = [flag.name for flag in FLAGS if flag.name not in COMMAND_LINE_ONLY]
+    for name, value in given.items():
+        if name in COMMAND_LINE_ONLY and value is not None:
+            raise UsageError(f"{name} has no effect here: {COMMAND_LINE_ONLY[name]}")
+        if name not in known and name not in REFUSED and name not in COMMAND_LINE_ONLY:
+            raise UsageError(f"there is no argument {name!r}{did_you_mean(name, known)}")
+    plain = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+    given_only = {name: value for name, value in plain.items() if value is not None}
+    return resolve(FLAGS, given_only, {}, config_file(given_only, {}), spelt="{}")
+
+
+def _check_model(model: object, flags: Mapping[str, Any]) -> None:
+    if flags.get("model_args"):
+        raise UsageError(
+            "model_args has no effect here: the model is made already; give its arguments where it is made"
+        )
+    if not all(hasattr(model, part) for part in ("capabilities", "identity", "provenance", "close")):
+        raise UsageError(
+            f"model is a {type(model).__name__}, which is neither the name of a backend nor one: a backend has "
+            "capabilities, identity, provenance and close (see docs/writing-a-backend.md)"
+        )
+
+
+def _name_of(model: AnyBackend) -> str:
+    """What folders and tables call a backend that has no plugin name."""
+    return str(model.identity.get("model") or model.identity.get("backend") or type(model).__name__)
+
+
+def _shown(task: TaskName) -> str:
+    """What the record of a run calls a task that it was given."""
+    if isinstance(task, Mapping):
+        return str(task.get("task") or task.get("group") or INLINE)
+    return str(task)

@@ -1,0 +1,1 @@
+"""Loggers: plugins that take finished results elsewhere. None is in use unless it is named."""

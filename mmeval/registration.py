@@ -1,0 +1,107 @@
+"""Registration of plugins by a script or a notebook, for the process that it runs in.
+
+    @mmeval.register_metric("shouting", range=(0, 1))
+    def shouting(trial, *, limit=0.5): ...
+
+A package registers the same things by entry points (see ``mmeval.plugins``), and its names hold everywhere. Nothing is
+overridden: a name that an installed package has too is an error for whoever uses it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import marshal
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from mmeval import plugins
+from mmeval.digest import digest
+from mmeval.metric import Metric, metric
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def register_metric(
+    name: str,
+    *,
+    range: tuple[float, float] = (-math.inf, math.inf),
+    higher_is_better: bool = True,
+    version: str = "",
+    source: str = "",
+    needs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    profiles: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Callable[[Callable[..., Any] | Metric], Metric]:
+    """A scoring function as a metric; the keywords are those of ``mmeval.metric.metric``.
+
+    Without a ``range`` there are no bounds for what is missing. Without a ``version`` the function's own source text is
+    the version, so that an edited metric scores anew. A function that ``metric`` has described already keeps its
+    description.
+    """
+
+    def register(function: Callable[..., Any] | Metric) -> Metric:
+        if isinstance(function, Metric):
+            described = replace(function, name=name)
+        else:
+            describe = metric(
+                range=range,
+                version=version or _version_of(function),
+                source=source,
+                higher_is_better=higher_is_better,
+                name=name,
+                needs=needs,
+                outputs=outputs,
+                profiles=profiles,
+            )
+            described = describe(function)
+        plugins.register("mmeval.metrics", name, described)
+        return described
+
+    return register
+
+
+def register_backend(*names: str) -> Callable[[T], T]:
+    """A class as a backend, called with the backend's arguments."""
+    return _registrar("mmeval.model_backends", names)
+
+
+register_model = register_backend
+"""The name that lm-evaluation-harness has for it."""
+
+
+def register_loader(name: str) -> Callable[[T], T]:
+    """``load(source: DataSource) -> Dataset`` as a loader."""
+    return _registrar("mmeval.loaders", (name,))
+
+
+def register_aggregation(name: str) -> Callable[[T], T]:
+    """``aggregate(scores: Scores, **options) -> Estimate`` as an aggregation."""
+    return _registrar("mmeval.aggregators", (name,))
+
+
+def register_protocol(name: str) -> Callable[[T], T]:
+    """A generator ``protocol(ask: Ask, **options) -> Program[Interleaved]`` as a protocol."""
+    return _registrar("mmeval.protocols", (name,))
+
+
+def register_prompt(name: str) -> Callable[[T], T]:
+    """``prompt(sample: Sample, **options) -> Sequence[Message]`` as a prompt."""
+    return _registrar("mmeval.prompts", (name,))
+
+
+def _registrar(group: plugins.Group, names: Sequence[str]) -> Callable[[T], T]:
+    def register(plugin: T) -> T:
+        for name in names:
+            plugins.register(group, name, plugin)
+        return plugin
+
+    return register
+
+
+def _version_of(function: Callable[..., Any]) -> str:
+    try:
+        return digest(inspect.getsource(function))[:12]
+    except (OSError, TypeError):  # typed into a prompt: there is no source to read
+        return digest(marshal.dumps(function.__code__, 2).hex())[:12]  # version 2: the same bytes in every process
