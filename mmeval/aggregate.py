@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -238,7 +238,7 @@ def summarise(
     An estimate without a standard error is bootstrapped ``bootstrap_iters`` times; 0 leaves it without. Where scoring
     was ``suspended`` there are only counts and bounds.
     """
-    bound = partial(aggregator, **options) if options else aggregator
+    bound = _sound(aggregator, options or {})
     estimate = bound(scores)
     clusters = len(set(scores.clusters))
     sure = _Sureness()
@@ -264,6 +264,22 @@ def summarise(
         clusters=clusters,
         bootstrap_iters=sure.bootstrap_iters,
     )
+
+
+def _sound(aggregator: Aggregator, options: Mapping[str, Any]) -> Callable[[Scores], Estimate]:
+    """The aggregator with its options, where NaN and infinity are unknown: a correlation of equal values, say."""
+
+    def estimate(scores: Scores) -> Estimate:
+        found: Estimate = aggregator(scores, **options)
+        if found.value is None or not math.isfinite(found.value):
+            return Estimate(None)
+        if found.ci95 is not None and not all(map(math.isfinite, found.ci95)):
+            found = replace(found, ci95=None)
+        if found.stderr is not None and not math.isfinite(found.stderr):
+            found = replace(found, stderr=None)
+        return found
+
+    return estimate
 
 
 class _Sureness(NamedTuple):

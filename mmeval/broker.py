@@ -347,7 +347,12 @@ def _put(cache: ResponseCache, key: str, response: Response) -> None:
 
 def _fault(call: Call, response: Response) -> str:
     """What is wrong with a reply that came; failures are told by their error."""
-    return "" if call.accept is None or response.output is None else call.accept(response)
+    if call.accept is None or response.output is None:
+        return ""
+    try:
+        return call.accept(response)
+    except Exception as defect:  # a plugin's check may fail in any way; the reply was paid for and is kept
+        return f"it cannot be checked ({type(defect).__name__}: {defect})"
 
 
 def _refused(response: Response, fault: str) -> Response:

@@ -24,7 +24,7 @@ from mmeval.switches import fault_of, hint_of
 from mmeval.task import Task, TaskMetric, TaskOverrides
 from mmeval.taskdata import portable, task_data
 from mmeval.taskfile import TaskFile
-from mmeval.taskschema import PER_SAMPLE, MetricKeys
+from mmeval.taskschema import MAX_REPEATS, PER_SAMPLE, MetricKeys
 from mmeval.taskyaml import KeyPath
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         wanted=_wanted(file),
         params=_params(file, given),
         metrics=metrics,
-        repeats=given.repeats or keys.repeats,
+        repeats=_repeats(file, given),
         partial_output=keys.partial_output,
         missing_output=keys.missing_output,
         cluster_key=keys.cluster_key,
@@ -225,6 +225,13 @@ def _wanted(file: TaskFile) -> Callable[[Sample], tuple[PartKind, ...]]:
     if kinds == [PER_SAMPLE]:
         return SampleKinds(file.name)
     return FixedKinds(cast("tuple[PartKind, ...]", tuple(kinds)))
+
+
+def _repeats(file: TaskFile, overrides: TaskOverrides) -> int:
+    repeats = overrides.repeats or file.keys.repeats
+    if repeats > MAX_REPEATS:
+        raise UsageError(f"--repeats {repeats}: a sample is answered {MAX_REPEATS:,} times at most")
+    return repeats
 
 
 def _params(file: TaskFile, overrides: TaskOverrides) -> GenerationParams:

@@ -197,18 +197,18 @@ class _Walk:
     def _reply(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, shared: bool) -> Reply:
         load = loads.setdefault(call.role, Load())
         reply = known_reply(call, scope, path, self._broker, shared=shared)
-        samples = self._broker.roles[call.role].samples if call.role in self._broker.roles else None
-        asked = 0
+        asked = ""
         if reply is not None:
             load.kept += reply.ok
-        elif samples is not None:
+        elif (samples := self._broker.roles[call.role].samples) is not None:
             load.calls += 1
-            reply = Reply(_accepted(call, samples.answer(scope.task, scope.sample, scope.repeat, call.request)), path)
+            response = samples.answer(scope.task, scope.sample, scope.repeat, call.request)
+            reply = Reply(_accepted(call, response), path)
         else:
             asked = _likeness(call, scope.seed_repeat)
             repeated = self._is_repeated(asked, scope, shared=shared)
             reply = Reply(_accepted(call, self._stand_in(call, scope, path, loads, repeated=repeated)), path)
-        scope.exchanges.append(Exchange(path, call.role, f"{asked:x}" if asked else "", reply.response))
+        scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
         return reply
 
     def _stand_in(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, repeated: bool) -> Response:
@@ -227,15 +227,17 @@ class _Walk:
             self._note_first(call, scope, weight)
         return Response(output=stand_in(request))
 
-    def _is_repeated(self, asked: int, scope: Scope, *, shared: bool) -> bool:
+    def _is_repeated(self, asked: str, scope: Scope, *, shared: bool) -> bool:
         """Whether the same was asked before where that is shared: by a first request, or about the same answer."""
         if isinstance(scope, _JudgeScope):
-            asked = hash((asked, scope.occurrence(f"{asked:x}"), scope.about))
-        elif not shared:
+            mark = hash((asked, scope.occurrence(asked), scope.about))
+        elif shared:
+            mark = hash(asked)
+        else:
             return False
-        if asked in self._asked:
+        if mark in self._asked:
             return True
-        self._asked.add(asked)
+        self._asked.add(mark)
         return False
 
     def _note_first(self, call: Call, scope: Scope, weight: Weight) -> None:
@@ -254,15 +256,15 @@ def _accepted(call: Call, response: Response) -> Response:
     return Response.failed("bad_reply", "a stand-in gives no verdict")
 
 
-def _likeness(call: Call, repeat: int) -> int:
-    """Equal for calls that ask the same. Media are told apart by their files, so that none has to be read."""
+def _likeness(call: Call, repeat: int) -> str:
+    """A hash, equal for calls that ask the same. Media are told apart by their files, so that none has to be read."""
     request = call.request
     content = tuple(
         (message.role, part.kind, part.raw, part.text, part.media and (part.media.path or part.media.sha256))
         for message in request.messages
         for part in message.content.parts
     )
-    return hash((call.role, repeat, request.wants, str(request.params.to_json()), content))
+    return f"{hash((call.role, repeat, request.wants, str(request.params.to_json()), content)):x}"
 
 
 def _said(defect: BaseException) -> str:

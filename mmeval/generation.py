@@ -147,8 +147,9 @@ class Generation:
         return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes
 
     def _take_over(self) -> None:
-        """A call rests before it is sent again, and another lane may use its connection meanwhile."""
-        if self._spare < 0 and self._lanes_open < MOST_LANES * self._lanes:
+        """A call rests before it is sent again, and another lane may use its connection meanwhile. Where no lane is
+        open the model is done, and the call is that of a judge behind the same backend."""
+        if not self.stopping and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes:
             self._open_lane()
 
     def _next(self, jobs: Iterator[Job]) -> Job | None:

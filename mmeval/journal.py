@@ -104,7 +104,7 @@ class Journal:
 
     def refusals(self, key: str) -> int:
         """How many replies to a call were not acceptable, over all processes."""
-        return self._refused[_hash(key)]
+        return self._refused[_hash(key)] if self._refused else 0
 
     def append(
         self,
@@ -178,7 +178,7 @@ class Journal:
         at = round(time.time(), 6)
         if self._fd < 0:
             self._open_segment()
-        whole = b"%s,%s:%s}\n" % (to_line({**head, "t": at})[:-1], b'"failed"' if failed else b'"r"', line)
+        whole = b'%s,"t":%r,%s:%s}\n' % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line)
         written = 0
         try:
             while written < len(whole):

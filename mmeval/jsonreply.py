@@ -11,7 +11,8 @@ Models wrap what they were asked for in fences and prose, and write it as Python
 
 Nothing is guessed. What is cut off, an object in which a key stands twice, and several different objects that all have
 the wanted keys are refused. Only the outermost objects of a text count: a piece of a broken object is no answer, or
-whoever is quoted in it could answer in its writer's place. One that names a wanted key was meant, and is refused.
+whoever is quoted in it could answer in its writer's place. Where a wanted key has a value in such an object, or outside
+of all, that was meant, and the reply is refused.
 
 A reply is hostile: reading takes time linear in its length, and length and depth have limits.
 """
@@ -38,7 +39,7 @@ def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
     """The object of a reply that has all wanted keys; other keys may stand beside them.
 
     The same object written twice is one. Raises ReplyError when there is none, when there are several different ones,
-    when one that names a wanted key is malformed, and when the text ends inside an object.
+    when one that was meant is malformed, and when the text ends inside an object.
 
     >>> read_object("Sure! {'grade': 4,} I hope that helps.", ["grade"])
     {'grade': 4}
@@ -68,9 +69,17 @@ def _same(one: Any, other: Any) -> bool:
 
 def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
     """The outermost objects in order. What a malformed one has swallowed is not looked at again, which keeps this
-    linear. Raises ReplyError for a malformed one that names a wanted key."""
-    at = text.find("{")
-    while at >= 0:
+    linear. Raises ReplyError where a wanted key has a value in a malformed one, or outside of all."""
+    keys = "|".join(map(re.escape, wanted)) or "(?!)"  # nothing
+    inside = re.compile(rf"(?<!\w)(?:{keys})[\"']?\s*+:")
+    outside = re.compile(rf"[\"'](?:{keys})[\"']\s*+:")
+    end = 0
+    while True:
+        at = text.find("{", end)
+        if outside.search(text, end, at if at >= 0 else len(text)):
+            raise ReplyError(_MALFORMED)
+        if at < 0:
+            return
         reader = _Reader(text, at)
         try:
             yield reader.object(0)
@@ -79,9 +88,8 @@ def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
             end = max(reader.at, at + 1)
             if _KEYED.match(text, at):
                 end = _closed(text, at)
-                if any(re.search(rf"\b{re.escape(key)}\b", text[at:end]) for key in wanted):
-                    raise ReplyError("the reply's JSON is malformed") from None
-        at = text.find("{", end)
+                if inside.search(text, at, end):
+                    raise ReplyError(_MALFORMED) from None
 
 
 def _closed(text: str, at: int) -> int:
@@ -92,6 +100,9 @@ def _closed(text: str, at: int) -> int:
         if not depth:
             return brace.end()
     return len(text)
+
+
+_MALFORMED = "the reply's JSON is malformed"
 
 
 class _NotJsonError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
 from collections import deque
@@ -32,6 +33,11 @@ class Limiter:
         self._resume_at = 0.0
         self._lowered_at = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._stopped = asyncio.Event()
+
+    def stop(self) -> None:
+        """From now on nobody pauses: places are for those who give up their calls."""
+        self._stopped.set()
 
     async def acquire(self) -> None:
         if self._waiting or self.in_flight >= self.allowed:
@@ -91,9 +97,9 @@ class Limiter:
 
     async def _pause(self) -> None:
         try:
-            while (pause := self._resume_at - time.monotonic()) > 0:
+            while not self._stopped.is_set() and (pause := self._resume_at - time.monotonic()) > 0:
                 # The jitter spreads those who waited, so that they do not all come back in the same instant.
-                await asyncio.sleep(pause + random.random() * min(1.0, pause))
+                await wait(pause + random.random() * min(1.0, pause), unless=self._stopped)
         except asyncio.CancelledError:
             self.release()
             raise
@@ -105,3 +111,10 @@ class Limiter:
             if not waiter.done():
                 self.in_flight += 1
                 waiter.set_result(None)
+
+
+async def wait(seconds: float, *, unless: asyncio.Event) -> None:
+    """Wait for so long, or until an event comes."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await unless.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random
 import time
@@ -22,14 +21,14 @@ from mmeval.backend import (
 from mmeval.batching import Batcher
 from mmeval.digest import digest
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, MissingError, MmevalError, UsageError, did_you_mean
-from mmeval.limiter import Limiter
+from mmeval.limiter import Limiter, wait
 from mmeval.options import BackendSpec
 from mmeval.outage import Outage
 from mmeval.prices import billed_name
 from mmeval.records import RETRYABLE, ErrorKind, Request, Response
 from mmeval.spending import Payee
 from mmeval.task import Selection, Task
-from mmeval.taskrun import MODEL
+from mmeval.taskrun import MODEL, judge_identity
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +78,11 @@ class Tries:
         self.last = response
 
 
+def mark_of(identity: Mapping[str, Any]) -> str:
+    """Names in the journal who has answered."""
+    return digest(identity)[:8]
+
+
 class RoleRuntime:
     """A role's backend with its limits and retries.
 
@@ -97,7 +101,7 @@ class RoleRuntime:
         self.backend = backend
         self.capabilities = backend.capabilities
         self.identity = dict(backend.identity)
-        self.mark = digest(self.identity)[:8]
+        self.mark = mark_of(self.identity)
         self.billed = billed_name(self.identity)
         self.samples = backend if isinstance(backend, SampleBackend) else None
         self.programs = backend if isinstance(backend, ProgramBackend) else None
@@ -165,6 +169,7 @@ class RoleRuntime:
     def stop(self) -> None:
         """From now on no call is sent; those in flight are answered, and those that wait raise StoppedError."""
         self._stopped.set()
+        self.limiter.stop()
 
     async def close(self) -> None:
         if self.batcher is not None:
@@ -201,17 +206,15 @@ class RoleRuntime:
 
     async def _rest(self, seconds: float) -> None:
         self.resting += 1
-        self.on_rest()
         try:
+            self.on_rest()
             await self._wait(seconds)
         finally:
             self.resting -= 1
 
     async def _wait(self, seconds: float) -> None:
         """Wait, but not when the run is stopped meanwhile."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._stopped.wait()
+        await wait(seconds, unless=self._stopped)
 
     async def _once(self, request: Request, trial: str) -> Response:
         limiter = self.limiter
@@ -285,7 +288,7 @@ class Backends:
     ) -> dict[str, RoleRuntime]:
         """How each role is asked; roles with the same backend share its limit."""
         made: dict[int, RoleRuntime] = {}
-        for backend in self.named.values():
+        for role, backend in self.named.items():
             if id(backend) not in made:
                 made[id(backend)] = RoleRuntime(
                     backend,
@@ -294,6 +297,8 @@ class Backends:
                     live=live,
                     max_batch_size=max_batch_size,
                 )
+                if role != MODEL:  # whom the model asks is part of the run's identity
+                    made[id(backend)].mark = mark_of(judge_identity(role, self.named))
         return {role: made[id(backend)] for role, backend in self.named.items()}
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval import garbage
+from mmeval.backend import ProgramBackend
 from mmeval.broker import Broker
 from mmeval.budget import Budget, Limits, check_prices
 from mmeval.cache import ResponseCache
@@ -135,6 +136,7 @@ class _Session:
         self._resumed = False
         self._suspension = Suspension()
         self._bills: tuple[Bill, ...] = ()
+        self._agents: frozenset[str] = frozenset()
 
     def run(self) -> RunOutcome:
         options = self._options
@@ -149,6 +151,7 @@ class _Session:
                     scorer.prepare(import_quantiles)  # while this process imports its backend and opens the data
             media = MediaStore(self._path / "media")
             backends, jobs, limits, prices = prepared(self._selection, options, media)
+            self._agents = frozenset(role for role, one in backends.named.items() if isinstance(one, ProgramBackend))
             if scorer is not None and jobs.total() < MANY_CLUSTERS:
                 scorer.prepare(import_quantiles)  # for a small data set, while the first answers are under way
             if options.fresh and (kept := set_aside(self._path)) is not None:
@@ -255,7 +258,8 @@ class _Session:
 
     def _outcome(self, plan: Plan, tally: Tally, since: str, scorer: Scorer | None) -> RunOutcome:
         iterations = self._options.bootstrap_iters
-        suspension, command = self._suspension, score_command(self._path, self._selection, self._options.roles)
+        suspension = self._suspension
+        command = score_command(self._path, self._selection, self._options.roles, self._agents)
         results = finished_results(
             self._runs, plan.chosen, scorer, bootstrap_iters=iterations, suspended=suspension.outputs
         )

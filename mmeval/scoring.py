@@ -39,6 +39,7 @@ for every process where it is slow."""
 IDLE_FLUSH = 0.5
 """Seconds after which a batch goes although it is not full."""
 BATCHES_IN_FLIGHT = 8
+"""At least; where there are many processes, two for each: one that is scored and one that follows."""
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 METRIC_SECONDS = 300.0
@@ -228,7 +229,7 @@ class Scorer:
         self._batch_size = FIRST_BATCH
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._room = asyncio.Semaphore(BATCHES_IN_FLIGHT)
+        self._room = asyncio.Semaphore(max(BATCHES_IN_FLIGHT, 2 * workers))
         self._alone = asyncio.Lock()
         self._failure: BaseException | None = None
         self._under_way = 0

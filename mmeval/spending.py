@@ -48,7 +48,8 @@ class Spent:
         self.answered += response.output is not None or usage.output_tokens > 0
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
-        self.images += sum(part.kind == "image" and part.media is not None for part in parts)
+        for part in parts:
+            self.images += part.kind == "image" and part.media is not None
 
     def add_line(self, row: Mapping[str, Any]) -> None:
         """Count a line of a journal. Raises what a line that is none gives rise to."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.aggregate import Scores, combine, load_aggregator, summarise
+from mmeval.errors import MmevalError, PluginError
 from mmeval.records import Result, Score
 from mmeval.scoreset import ScoreSet, finished_rows
 from mmeval.statistics import BOOTSTRAP_ITERS
@@ -94,15 +95,24 @@ def _results(
     aggregator = load_aggregator(number.aggregation)
     slices = ((f"{label}={level}", part) for label in task.breakdown for level, part in column.by_level(label).items())
     for name, part in (("", column), *slices):
-        result = summarise(
-            task.task,
-            number.name,
-            part,
-            aggregator,
-            number.options,
-            bootstrap_iters=bootstrap_iters,
-            suspended=suspended,
-        )
+        try:
+            result = summarise(
+                task.task,
+                number.name,
+                part,
+                aggregator,
+                number.options,
+                bootstrap_iters=bootstrap_iters,
+                suspended=suspended,
+            )
+        except MmevalError:
+            raise
+        except (Exception, SystemExit) as defect:  # an aggregator may fail in any way; the user learns which one it is
+            raise PluginError(
+                f"{task.task}: the aggregator {number.aggregation!r} failed on {number.name}"
+                f"{f' of {name}' if name else ''} ({type(defect).__name__}: {defect}). The scores are kept: mend it, "
+                "then run the same command"
+            ) from None
         yield replace(result, slice=name)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,10 +62,17 @@ class Suspension:
             )
 
 
-def score_command(folder: Path, tasks: Iterable[Task], roles: Mapping[str, BackendSpec]) -> str:
-    """``mmeval score`` with the judges of a run, so that it goes on with the same scores. Secrets are hidden."""
+def score_command(
+    folder: Path, tasks: Iterable[Task], roles: Mapping[str, BackendSpec], agents: Collection[str] = ()
+) -> str:
+    """``mmeval score`` with the judges of a run, so that it goes on with the same scores. Secrets are hidden.
+
+    ``agents`` are the roles that agents play: where one of them judges, it may ask any other role.
+    """
     bounds = [metric.bound for task in tasks for metric in task.metrics]
     asked = {role for bound in bounds for role in bound.metric.roles}
+    if not asked.isdisjoint(agents):
+        asked |= roles.keys()
     words = ["mmeval", "score", str(folder)]
     for role, spec in roles.items():
         if role in asked:

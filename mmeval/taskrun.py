@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend import AnyBackend
+from mmeval.backend import AnyBackend, ProgramBackend
 from mmeval.content import Interleaved, PartKind
 from mmeval.digest import digest
 from mmeval.metric import BoundMetric
@@ -109,6 +109,16 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
     )
 
 
+def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
+    """Who gives the verdicts when a metric asks a role. Of an agent nobody but its author knows whom it asks, so all
+    other roles but the model belong to it."""
+    own = dict(backends[role].identity)
+    if not isinstance(backends[role], ProgramBackend):
+        return own
+    others = sorted(backends.keys() - {role, MODEL})
+    return {**own, "roles": {name: dict(backends[name].identity) for name in others}}
+
+
 def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
     """What the numbers of a task depend on besides the answers: it names the score set."""
     asked = sorted({role for m in task.metrics for role in m.bound.metric.roles})
@@ -118,7 +128,7 @@ def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str =
             "version": m.bound.metric.version,
             "switches": m.bound.definition,
             "profile": m.bound.profile,
-            "roles": {role: dict(backends[role].identity) for role in m.bound.metric.roles if role in backends},
+            "roles": {role: judge_identity(role, backends) for role in m.bound.metric.roles if role in backends},
             **({"unavailable": m.unavailable} if m.unavailable else {}),
         }
         for m in task.metrics

@@ -18,7 +18,7 @@ PER_SAMPLE = "per_sample"
 """``output_modalities: per_sample``: each sample says in its metadata, under ``output_modalities``, what is wanted."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
-_MAX_REPEATS = 10_000
+MAX_REPEATS = 10_000
 
 
 def _fault(message: str) -> PydanticCustomError:
@@ -193,7 +193,7 @@ class TaskKeys(_Keys):
     cluster_key: str = ""
     requires_mmeval: Annotated[str, AfterValidator(_is_specifier)] = ""
     generation_kwargs: dict[str, Any] = {}
-    repeats: int = Field(default=1, ge=1, le=_MAX_REPEATS)
+    repeats: int = Field(default=1, ge=1, le=MAX_REPEATS)
     metric_list: list[MetricKeys] = []
     metadata: dict[str, Any]
 

@@ -31,6 +31,7 @@ sent and not what rendering costs: the templates are those of task files, which 
 
 _NONCE = f"{secrets.randbelow(10**30):030d}"
 _MARK = re.compile(rf"\[{_NONCE}\.(\d+)\]")  # digits survive filters that change letters or escape
+_CUT_MARK = f"[{_NONCE[:8]}"
 
 
 def _joined(chunks: Iterable[str]) -> str:
@@ -175,6 +176,8 @@ class PartsTemplate:
         except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise PromptError(f"the prompt cannot be rendered: {error}") from None
         shown = {int(position) for position in _MARK.findall(text)}
+        if placed and _CUT_MARK in _MARK.sub("", text):
+            raise PromptError("the template cuts a content in the middle of a medium; write it whole")
         if any(shown.intersection(content) and not shown.issuperset(content) for content in contents):
             raise PromptError("the template cuts a content and loses some of its media; write it whole")
         return Interleaved(_unmarked(text, placed))

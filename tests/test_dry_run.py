@@ -89,6 +89,17 @@ def test_after_a_part_of_the_run_the_rest_is_counted(command: list[str]) -> None
     assert calls(mmeval(*command, "--dry_run").out) == {"model": (8, 4), "judge": (36, 0)}
 
 
+def test_the_cost_of_all_roles_is_said_where_every_price_is_known(command: list[str], tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    price = "{input: 0, output: 0, per_call: %d}"
+    command = [*command, "--dry_run", "--model_cost_config", str(prices)]
+
+    prices.write_text(f"models:\n  m: {price % 1}\n  j: {price % 2}\n")
+    assert "cost: 84.00 to 84.00 USD in all" in mmeval(*command).out.splitlines()
+    prices.write_text(f"models:\n  m: {price % 1}\n")
+    assert "USD in all" not in mmeval(*command).out
+
+
 def test_the_text_says_everything_that_matters_before_money_is_spent(command: list[str], server: MockServer) -> None:
     text = mmeval(*command, "--dry_run", "--budget_calls", "5").out
 

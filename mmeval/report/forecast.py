@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mmeval.estimate import Range
+from mmeval.estimate import NOTHING, Range
 from mmeval.forecast import First, Forecast, Load, Place, TaskForecast
 from mmeval.media import Media
 from mmeval.prices import line_to_add
@@ -98,6 +98,10 @@ def _money(forecast: Forecast) -> Iterator[str]:
         else:
             as_of = f", as of {price.as_of}" if price.as_of else ""
             yield f"price: {_shown(model)} {price.input:g} USD in, {price.output:g} out for a million tokens{as_of}"
+    costs = [forecast.dollars(role, load) for task in forecast.tasks for role, load in task.loads.items()]
+    total = sum((cost for cost in costs if cost is not None), NOTHING)
+    if total.high and None not in costs:
+        yield f"cost: {total.low:,.2f} to {total.high:,.2f} USD in all"
     if forecast.spent:
         yield f"spent so far: {spent_words(forecast.spent)}"
     limits = forecast.limits

@@ -589,6 +589,21 @@ async def test_after_three_tries_the_call_has_failed_with_the_fault_and_what_was
 
 
 @in_loop
+async def test_a_reply_whose_check_breaks_is_refused_and_kept(tmp_path: Path) -> None:
+    def broken(_: Response) -> str:
+        raise KeyError("met")
+
+    def asked() -> Program[str]:
+        answer = yield from ask_one(Call("judge", request("met?"), accept=broken))
+        return str(answer.response.error)
+
+    async with brokered(tmp_path, judge=saying("yes")) as broker:
+        assert "it cannot be checked (KeyError: 'met'); the reply was 'yes'" in await broker.run(asked(), by_content())
+    (segment,) = tmp_path.glob("journal/*.jsonl")
+    assert len(segment.read_text().splitlines()) == JUDGE_TRIES
+
+
+@in_loop
 async def test_a_reply_that_was_refused_is_kept_with_its_cost_and_never_answers_later(tmp_path: Path) -> None:
     costly = Toy(answers=lambda _: replace(reply("perhaps"), usage=Usage(7, 3), served="j-1"))
     async with brokered(tmp_path, judge=costly) as broker:

@@ -134,6 +134,19 @@ def test_the_same_question_of_two_tasks_is_asked_once(tmp_path: Path) -> None:
     assert found.tasks[1].loads["model"].equal == 3
 
 
+def test_a_judge_is_asked_once_about_an_answer_however_many_tasks_and_repeats_give_it(tmp_path: Path) -> None:
+    judged = [task(name, 3, metrics=("toy_verdict",), repeats=2) for name in ("a", "b")]
+
+    model = ahead(tmp_path, *judged, roles=JUDGE)
+    reference = ahead(tmp_path, *judged, roles=JUDGE, model=BackendSpec("reference"))
+
+    assert [calls(model, at) for at in (0, 1)] == [
+        {"model": (6, 0), "judge": (6, 0)},
+        {"model": (0, 0), "judge": (0, 0)},
+    ]
+    assert [calls(reference, at)["judge"] for at in (0, 1)] == [(3, 0), (0, 0)]
+
+
 def test_an_agents_own_calls_are_counted_with_those_whom_it_asks(tmp_path: Path) -> None:
     helper = {"helper": BackendSpec("toy", {"model": "h"})}
 

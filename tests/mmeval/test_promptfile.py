@@ -60,6 +60,12 @@ def test_a_template_that_shows_a_part_of_the_media_is_refused() -> None:
         rendered("{{ answer.split('-')[0] }}", answer=answer)
 
 
+@pytest.mark.parametrize("words", ["{{ answer | truncate(20, leeway=0) }}", "{{ answer | wordwrap(20) }}"])
+def test_a_medium_that_a_template_cuts_is_refused_and_not_lost(words: str) -> None:
+    with pytest.raises(PromptError, match="cuts a content in the middle of a medium"):
+        rendered(words, answer=Interleaved((media_part(picture()),)))
+
+
 def test_content_that_a_template_does_not_show_is_left_out_whole() -> None:
     (message,) = rendered(
         "{% if show %}{{ answer }}{% endif %}no", show="", answer=Interleaved((media_part(picture()),))

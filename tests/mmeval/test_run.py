@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mmeval import roles
 from mmeval.content import Interleaved, PartKind
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, ReplayMismatchError, UsageError
 from mmeval.options import BackendSpec, RunCounts, RunOptions
@@ -20,13 +21,16 @@ from mmeval.roles import BackendDownError, Backends
 from mmeval.run import model_name, run_path
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import (
+    Toy,
     ToyLocal,
     asked_in,
+    asked_text,
     break_model,
     damage,
     mend_model,
     picture,
     registered,
+    reply,
     run_toy,
     sample,
     samples,
@@ -194,6 +198,13 @@ def test_the_exit_code_says_whether_more_was_lost_than_tolerated(
     assert exit_code(RunCounts(new=20 - failed, failed=failed, unscored=unscored), tolerated) == code
 
 
+@pytest.mark.parametrize("percent", range(1, 100))
+def test_a_share_tolerates_just_so_many_of_a_hundred(percent: int) -> None:
+    counts = [RunCounts(new=100, unscored=lost) for lost in (percent, percent + 1)]
+
+    assert [exit_code(each, percent / 100) for each in counts] == [EXIT_OK, EXIT_INCOMPLETE]
+
+
 def test_unscored_answers_are_named_with_the_way_to_score_them(tmp_path: Path) -> None:
     rows = [sample("a", "yes"), sample("b", "raise")]
     outcome = run_toy(tmp_path, task(rows=rows, metrics=("toy_yes",)))
@@ -261,6 +272,23 @@ def test_a_judge_scores_in_the_same_run_and_its_verdicts_are_kept(tmp_path: Path
 
     assert (values(outcome), outcome.exit_code) == ({"judged": 1.0}, EXIT_OK)
     assert len((tmp_path / "verdicts").read_text().splitlines()) == 3
+
+
+def test_a_model_that_judges_itself_is_asked_again_for_a_verdict_after_its_last_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.01)
+
+    def busy_at_first(asked: Request) -> Response:
+        if "met?" not in asked_text(asked):
+            return reply("an answer")
+        return reply("yes") if len(model.asked) > 2 else Response.failed("server", "busy")
+
+    model = Toy(answers=busy_at_first)
+    itself = BackendSpec("toy", instance=model)
+    outcome = run_toy(tmp_path, judged(1), model=itself, roles={"judge": itself}, retry_on_error=1)
+
+    assert (values(outcome), outcome.complaints) == ({"judged": 1.0}, ())
 
 
 def test_another_judge_gives_verdicts_of_its_own_and_the_model_is_not_asked(tmp_path: Path) -> None:
@@ -488,6 +516,17 @@ def test_a_role_that_no_task_asks_is_refused_with_those_that_are_asked(tmp_path:
         run_toy(tmp_path, judged, roles={"jugde": BackendSpec("toy")})
 
     assert asked_in(tmp_path) == []
+
+
+def test_an_agent_that_judges_with_another_helper_is_another_judge(tmp_path: Path) -> None:
+    log = tmp_path / "helped"
+    helped, sets = [], set()
+    for helper in ("toy-1", "toy-1", "toy-2"):
+        roles = {"judge": BackendSpec("toy_agent"), "helper": BackendSpec("toy", {"model": helper, "log": str(log)})}
+        sets.add(run_toy(tmp_path, judged(), roles=roles).score_sets["judged"])
+        helped.append(len(log.read_text().splitlines()))
+
+    assert (helped, len(sets)) == ([6, 6, 12], 2)
 
 
 @pytest.mark.parametrize("agent", ["model", "judge"])

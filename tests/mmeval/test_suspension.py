@@ -100,5 +100,12 @@ def test_the_command_hides_secrets_and_leaves_out_roles_that_no_metric_asks() ->
     assert shlex.split(command) == ["mmeval", "score", "runs", "--role", "judge=mine,api_key='***',model=j"]
 
 
+def test_the_command_names_every_role_where_an_agent_judges() -> None:
+    roles = {"judge": BackendSpec("toy_agent"), "helper": BackendSpec("toy")}
+    command = score_command(Path("runs"), [judged()], roles, agents=("judge",))
+
+    assert shlex.split(command) == ["mmeval", "score", "runs", "--role", "judge=toy_agent", "--role", "helper=toy"]
+
+
 def test_the_command_gives_consent_again_where_the_run_gave_it() -> None:
     assert score_command(Path("runs"), [judged(**{TRUST: True})], {}) == f"mmeval score runs --{TRUST}"

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from mmeval.cli.publish import publish
+from mmeval.prices import Bill
 from mmeval.report.context import ReportContext
+from mmeval.spending import Payee, Spent
 from tests.support.outcomes import outcome, result, task
 
 MOMENT = datetime(2026, 1, 31, 12)
@@ -29,3 +31,15 @@ def test_what_keeps_the_exit_code_from_being_0_is_logged(tmp_path: Path, caplog:
         publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
 
     assert caplog.messages == ["1 of 10 unscored; do this"]
+
+
+def test_what_pictures_cost_is_said_where_the_server_reports_no_tokens(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bill = Bill(Payee("model", "m"), Spent(calls=2, answered=2, images=2), usd=0.08)
+    made = outcome(tmp_path, result("a"), tasks=(task("a"),), bills=(bill,))
+
+    with caplog.at_level(logging.INFO, "mmeval"):
+        publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+
+    assert "spent in this run folder: 2 calls, 2 images made, 0.08 USD" in caplog.messages
