@@ -294,17 +294,25 @@ def _sureness(
     """What is known of a value from its aggregator, from a formula, or from resampling, in this order."""
     if estimate.ci95 is not None:
         return _Sureness(estimate.stderr, estimate.ci95)
-    if math.isclose(estimate.stderr or 0.0, 0.0, abs_tol=1e-12) and _unvaried(scores, value):
-        return _Sureness(0.0, statistics.same_value_interval(value, clusters, scores.range))
-    if estimate.stderr is not None:
-        return _Sureness(estimate.stderr, statistics.interval(value, estimate.stderr, clusters, scores.range))
-    return resampled(scores)
+    found = _Sureness(estimate.stderr)
+    if found.stderr is None:
+        # Draws of one and the same value have nothing to tell.
+        found = _Sureness(0.0) if {*scores.values} == {value} else resampled(scores)
+    if found.stderr is None:
+        return found
+    if _alike(found.stderr, value, scores.range):
+        return found._replace(stderr=0.0, ci95=statistics.same_value_interval(value, clusters, scores.range))
+    if found.ci95 is None:
+        found = found._replace(ci95=statistics.interval(value, found.stderr, clusters, scores.range))
+    return found
 
 
-def _unvaried(scores: Scores, value: float) -> bool:
-    """Whether all scores are one value of a finite range: neither formula nor resampling has anything to go by."""
-    values = set(scores.values)
-    return len(values) == 1 and math.isclose(value, values.pop()) and all(map(math.isfinite, scores.range))
+def _alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
+    """Whether the clusters are alike, up to rounding, and the value lies in a finite range: what was never seen then
+    bounds the interval, since neither formula nor resampling has anything to go by."""
+    low, high = range
+    within = math.isfinite(low) and math.isfinite(high) and low <= value <= high
+    return within and math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value)))
 
 
 def _resampled(aggregator: Aggregator, options: Mapping[str, Any], iterations: int, scores: Scores) -> _Sureness:

@@ -43,6 +43,8 @@ _log = logging.getLogger(__name__)
 TaskName = str | Path | Mapping[str, Any]
 """A task as ``--tasks`` names it, a path, or the content of a task file as a mapping."""
 
+SHOWN_NUMBERS = 3
+
 COMMAND_LINE_ONLY = {
     "dry_run": "it prints; use the command line",
     "show_config": "it prints; found.document['mmeval']['settings'] has the settings of a run",
@@ -63,9 +65,9 @@ _OF_THE_HARNESS = {
 """Arguments of the harness's function, besides its flags, that have no effect here."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What came of a run.
+    """What came of a run. ``print`` shows its table.
 
     ``results`` are all numbers: tasks, their slices, groups. ``exit_code`` is what the command would end with (0, or 3
     when something is missing, which ``complaints`` explain). ``document`` is the content of the results file, ``table``
@@ -79,6 +81,15 @@ class Evaluation:
     document: Mapping[str, Any]
     table: str
     samples: Mapping[str, Path]
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{r.task} {r.metric}={r.value}" for r in self.results[:SHOWN_NUMBERS] if not r.slice)
+        return (
+            f"<Evaluation in {self.folder}: exit code {self.exit_code}, {len(self.results)} numbers, first {numbers}>"
+        )
+
+    def __str__(self) -> str:
+        return self.table
 
 
 def evaluate(*, model: str | AnyBackend = "", tasks: TaskName | Sequence[TaskName] = (), **flags: Any) -> Evaluation:

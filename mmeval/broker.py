@@ -119,6 +119,12 @@ class Broker:
         self._seed, self._cache, self._tags = seed, cache, reasoning_tags
         self._flights: dict[str, asyncio.Future[Entry]] = {}
 
+    @property
+    def in_flight(self) -> int:
+        """Calls that were sent and are not answered yet."""
+        limiters = {id(runtime): runtime.limiter for runtime in self.roles.values()}
+        return sum(limiter.in_flight for limiter in limiters.values())
+
     async def run(self, program: Program[T], scope: Scope) -> T:
         """Drive a program to its result, recording its exchanges in ``scope``. Raises what the program raises."""
         return await self._drive(program, scope, "", share=scope.share)

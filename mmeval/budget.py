@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -54,9 +54,9 @@ class BudgetSpentError(MmevalError):
 
 def check_prices(limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]) -> None:
     """Raises UsageError for a budget in dollars where a role's price is unknown, with the line to add."""
-    for role, backend in backends.items():
-        if is_billed(backend):
-            _known_price(limits, prices, Payee(role, billed_name(backend.identity)))
+    payees = [Payee(role, billed_name(one.identity)) for role, one in backends.items() if is_billed(one)]
+    if limits.usd is not None:
+        _refuse_unpriced([payee for payee in payees if prices.of(payee) is None])
 
 
 def _known_price(limits: Limits, prices: Prices, payee: Payee) -> Price:
@@ -71,10 +71,24 @@ def _known_price(limits: Limits, prices: Prices, payee: Payee) -> Price:
             "--budget_usd: the journal of this run folder has answers that do not say whom they were paid to, so what "
             "is spent cannot be known; use --budget_tokens or --budget_calls, or begin another run with --run_id NAME"
         )
+    _refuse_unpriced([payee])
+    raise AssertionError("unreachable")
+
+
+def _refuse_unpriced(payees: Sequence[Payee]) -> None:
+    """Raises UsageError with a line to add for each model."""
+    if not payees:
+        return
+    models = dict.fromkeys(payee.model for payee in payees)
+    roles = {model: [payee.role for payee in payees if payee.model == model] for model in models}
+    whom = " and ".join(
+        f"{model} costs, which plays the role{'s' if len(of) > 1 else ''} {' and '.join(of)}"
+        for model, of in roles.items()
+    )
+    lines = "\n  ".join(line_to_add(model) for model in models)
     raise UsageError(
-        f"--budget_usd: nobody has said what {payee.model} costs, which plays the role {payee.role}. Write it into a "
-        f"file, below models:, and name the file with --model_cost_config (dollars for a million tokens, 0 where "
-        f"nothing is charged):\n  {line_to_add(payee.model)}"
+        f"--budget_usd: nobody has said what {whom}. Write it into a file, below models:, and name the file with "
+        f"--model_cost_config (dollars for a million tokens, 0 where nothing is charged):\n  {lines}"
     )
 
 

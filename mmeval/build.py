@@ -17,7 +17,7 @@ from mmeval.metric import TRUST, BoundMetric, Metric, load_metric
 from mmeval.profiles import PROFILES
 from mmeval.program import Program
 from mmeval.prompt import FunctionPrompt, InstructedPrompt, Prompt, PromptError, plain_prompt
-from mmeval.promptfile import PromptTexts, is_prompt_path, read_prompt_folder
+from mmeval.promptfile import PromptTexts, is_prompt_path, prompt_files, read_prompt_folder
 from mmeval.protocols import Ask
 from mmeval.records import GenerationParams, Sample
 from mmeval.switches import fault_of, hint_of
@@ -290,6 +290,7 @@ def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, over
     texts = PromptTexts(
         given={} if folder is None else read_prompt_folder(folder),
         recorded=file.prompts.get(keys.metric, {}),
+        origins={} if folder is None else prompt_files(folder),
     )
     try:
         return metric.bind(metric.consented(given, trust=overrides.trust_remote_code), profile, texts)

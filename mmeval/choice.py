@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 
 from mmeval.dataset import Dataset
 from mmeval.errors import UsageError
@@ -67,6 +69,11 @@ class Choice:
         return max(0, left if limit is None else min(left, limit))
 
     @property
+    def counted(self) -> bool:
+        """Whether ``size`` is what will be asked: no filter has yet to choose."""
+        return not self._task.filter or (self._named is None and self._of is not None)
+
+    @property
     def subset(self) -> Subset | None:
         """What part of the samples was taken, and how it was chosen; None without any flag that chooses."""
         options = self._options
@@ -87,6 +94,13 @@ class Choice:
             left = next(self._chosen(), None) is not None
         if not left:
             raise UsageError(f"{self._task.name}: {self._why_empty()}")
+
+    def first(self, count: int) -> list[Sample]:
+        """The first samples that the filter keeps, whichever are chosen; fewer where a row cannot be read."""
+        found: list[Sample] = []
+        with contextlib.suppress(Exception):  # a loader may fail in any way, which is told when it is the row's turn
+            found.extend(sample for _, sample in islice(self._kept(), count))
+        return found
 
     def __iter__(self) -> Iterator[tuple[int, Sample]]:
         for index, sample in self._chosen():

@@ -33,8 +33,7 @@ def call_seed(run_seed: int, request_digest: str, *again: int) -> int:
     request; the same for the call that an agent answers; the replies to this very call that were not acceptable. Zeros
     at the end may be left out.
     """
-    counts = [*again]
-    while len(counts) > 1 and not counts[-1]:
-        counts.pop()
-    text = "/".join(map(str, (run_seed, request_digest, *counts)))
+    while len(again) > 1 and not again[-1]:
+        again = again[:-1]
+    text = "/".join(map(str, (run_seed, request_digest, *again)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

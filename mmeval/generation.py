@@ -18,7 +18,7 @@ from mmeval.judging import Judging
 from mmeval.names import either
 from mmeval.program import CallFailed
 from mmeval.records import ErrorInfo, Trial
-from mmeval.report.progress import Progress
+from mmeval.report.progress import Progress, left_to_judge
 from mmeval.roles import StoppedError
 from mmeval.scoring import Scorer, trial_line
 from mmeval.standing import Standing, standing
@@ -66,12 +66,12 @@ class Generation:
         self._unreadable: Exception | None = None
         self._failure: Exception | None = None
         self._grace = asyncio.Timeout(None)
-        self._judging = Judging(broker, runs)
+        self._judging = Judging(broker, runs, progress.judged)
         broker.roles[MODEL].on_rest = self._take_over
 
     @property
     def in_flight(self) -> int:
-        return self._broker.live_trials + self._judging.in_flight
+        return self._broker.in_flight
 
     @property
     def suspension(self) -> Suspension:
@@ -104,8 +104,10 @@ class Generation:
             raise self._unreadable
 
     async def _drain(self) -> None:
-        if self._judging.waiting:
-            self._progress.note(f"the model is done; {self._judging.waiting:,} answers are still to be judged")
+        if left := 0 if self.stopping or self._unreadable else self._judging.waiting + self._judging.in_flight:
+            if self._judging.waiting:
+                self._progress.note(left_to_judge(left))
+            self._progress.judging(left)
         await self._judging.drain()
         if self._scorer is not None:
             await self._scorer.drain()

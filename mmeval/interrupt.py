@@ -18,7 +18,7 @@ GRACE_SECONDS = 10.0
 
 
 class Stoppable(Protocol):
-    """Work that can be told to begin nothing new."""
+    """Work that can be told to begin nothing new. ``in_flight`` counts the calls that were sent and not answered."""
 
     def stop(self) -> None: ...
 
@@ -94,8 +94,9 @@ def _told(loop: asyncio.AbstractEventLoop, stop: Callable[[int], None]) -> Itera
 
 
 async def _wind_down(work: Stoppable, task: asyncio.Future[None], signals: list[int], progress: Progress) -> None:
-    if work.in_flight:
-        progress.note(f"stopping: waiting for {work.in_flight} answers in flight (Ctrl-C again leaves them)")
+    if count := work.in_flight:
+        answers = "1 answer" if count == 1 else f"{count:,} answers"
+        progress.note(f"stopping: waiting for {answers} in flight (Ctrl-C again leaves them)")
     until = time.monotonic() + GRACE_SECONDS
     while not task.done() and len(signals) < 2 and time.monotonic() < until:
         await asyncio.wait({task}, timeout=0.1)

@@ -9,13 +9,16 @@ from typing import Any
 
 from mmeval.choice import Choice, Marks
 from mmeval.dataset import Dataset
-from mmeval.errors import UsageError
+from mmeval.errors import UsageError, did_you_mean
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
 from mmeval.options import RunOptions
 from mmeval.records import Sample, line_digest
 from mmeval.sampling import Subset
 from mmeval.task import Task
+
+LOOKED_AT = 20
+"""So many samples of a task are looked at before anything is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,11 @@ class Plan:
         for choice in self._choices:
             choice.check()
 
+    def doubts(self, *, scoring: bool) -> Iterator[str]:
+        """What the first samples of each task lack that it counts on, a label or a rubric, say."""
+        for task, choice in zip(self.tasks, self._choices, strict=True):
+            yield from _doubts(task, choice, scoring=scoring)
+
     def dataset(self, position: int) -> Dataset:
         """A task's data set, opened once."""
         return self._choices[position].dataset
@@ -109,6 +117,8 @@ class Plan:
         for task, choice in zip(self.tasks, self._choices, strict=True):
             dataset = choice.dataset
             found[task.name] = {"fingerprint": dataset.fingerprint, "rows": len(dataset), **task.source()}
+            if choice.counted:
+                found[task.name]["trials"] = choice.size * task.repeats
             if choice.subset is not None:
                 found[task.name]["subset"] = {"of": choice.subset.of, "how": list(choice.subset.how)}
         return found
@@ -117,6 +127,24 @@ class Plan:
         """By task, what part of its samples was taken so far; tasks that no flag narrowed are left out."""
         found = {task.name: choice.subset for task, choice in zip(self.tasks, self._choices, strict=True)}
         return {name: subset for name, subset in found.items() if subset is not None}
+
+
+def _doubts(task: Task, choice: Choice, *, scoring: bool) -> Iterator[str]:
+    named = [("breakdown", label) for label in task.breakdown]
+    named += [("cluster_key", task.cluster_key)] if task.cluster_key else []
+    checked = [metric.bound for metric in task.metrics if metric.bound.metric.check and not metric.unavailable]
+    samples = choice.first(LOOKED_AT) if scoring and (named or checked) else []
+    if not samples:
+        return
+    first, lack = ("the first sample", "lacks") if len(samples) == 1 else (f"the first {len(samples)} samples", "lack")
+    labels = {label for sample in samples for label in sample.metadata}
+    for key, label in named:
+        if label not in labels:
+            yield f"{task.name}: {key} names the label {label!r}, which {first} {lack}{did_you_mean(label, labels)}"
+    for bound in checked:
+        faults = [bound.sample_fault(sample) for sample in samples]
+        if all(faults):
+            yield f"{task.name}: no answer to {first} can be scored by {bound.name}: {faults[0]}"
 
 
 def _check_draw(options: RunOptions) -> None:

@@ -30,7 +30,7 @@ from mmeval.jsonreply import ReplyError, read_object
 from mmeval.program import Call, Program, Reply, Role, ask_all
 from mmeval.prompt import PromptError
 from mmeval.promptfile import PromptFile
-from mmeval.records import ErrorInfo, Response, Score
+from mmeval.records import HOPELESS, Cause, ErrorInfo, Response, Score
 from mmeval.switches import Checked
 
 if TYPE_CHECKING:
@@ -241,6 +241,8 @@ class Verdict:
     lost: str = ""
     votes: tuple[Vote, ...] = ()
     spread: Mapping[str, float] = field(default_factory=dict)
+    hopeless: bool = False
+    """Whether a lost verdict will be lost again: the judge refuses the question itself."""
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -254,9 +256,15 @@ class Verdict:
             return self.lost
         return "" if self.values.get(name) is not None else "the judge is not sure"
 
+    @property
+    def cause(self) -> Cause:
+        """What asking again does for a field without a value."""
+        return "unsure" if not self.lost else "final" if self.hopeless else "lost"
+
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
         """The score where a field has no value; ``bounds`` are those that it could have had."""
-        return Score(status="unscored", reason=self.unknown(name), evidence=self.evidence, bounds=bounds)
+        reason, cause = self.unknown(name), self.cause
+        return Score(status="unscored", reason=reason, evidence=self.evidence, bounds=bounds, cause=cause)
 
 
 def ask_verdicts(
@@ -280,7 +288,7 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
     verdict, one that is not sure makes it not sure.
     """
     votes: list[Vote] = []
-    lost = ""
+    lost, hopeless = "", True
     for reply in replies:
         error = reply.response.error
         try:
@@ -290,6 +298,7 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
             error = ErrorInfo("bad_reply", str(fault))
         if error is not None:
             lost = lost or f"{error.kind}: {error.message}"
+            hopeless = hopeless and error.kind in HOPELESS
     values: dict[str, Any] = {}
     spread: dict[str, float] = {}
     for one in form.fields:
@@ -299,13 +308,13 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
         numeric = combine != "majority" and not isinstance(one, Choice)
         agreed = _centre(said, combine) if numeric else _majority(said, len(replies))
         if lost and (numeric or agreed is None):
-            return Verdict(lost=lost, votes=tuple(votes))
+            return Verdict(lost=lost, votes=tuple(votes), hopeless=hopeless)
         if one.optional and not said:
             continue
         values[one.name] = agreed
         spread[one.name] = _deviation(said) if numeric else _dissent(said, agreed)
     if lost and not votes:
-        return Verdict(lost=lost)
+        return Verdict(lost=lost, hopeless=hopeless)
     return Verdict({**_words(form, votes, values), **values}, votes=tuple(votes), spread=spread)
 
 

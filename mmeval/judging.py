@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mmeval.broker import Broker, Scope
 from mmeval.errors import ReplayMismatchError, StorageError
 from mmeval.metric import BoundMetric
 from mmeval.program import CallFailed
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import HOPELESS, Sample, Score, Trial
 from mmeval.roles import RoleLostError, StoppedError
 from mmeval.runfolder import trial_key
 from mmeval.scoring import score_row
@@ -27,11 +27,20 @@ class Judging:
     """Scores trials in the background, as many at a time as keep the judges busy.
 
     ``suspension`` says which metrics have lost a role that they ask: they are left out from then on, the others and the
-    model go on.
+    model go on. ``on_judged`` is told of each answer that has its scores. ``last`` says that judging is all that is
+    left: what is lost then is told in the end, which is near, and not twice.
     """
 
-    def __init__(self, broker: Broker, runs: Iterable[TaskRun]) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        runs: Iterable[TaskRun],
+        on_judged: Callable[[], None] = lambda: None,
+        *,
+        last: bool = False,
+    ) -> None:
         self.suspension = Suspension()
+        self._on_judged, self._last = on_judged, last
         self._broker = broker
         self._identities = {role: runtime.identity for role, runtime in broker.roles.items()}
         self._room = asyncio.Semaphore(_room(broker, runs))
@@ -66,6 +75,8 @@ class Judging:
         if self._failure is not None:
             raise self._failure
         if self._stopped or not self._to_judge(run, trial):
+            if run.judged and trial.error is None and run.scored_as_missing(trial):
+                self._on_judged()
             return
         await self._room.acquire()
         task = asyncio.get_running_loop().create_task(self._judge(run, index, trial, trial_digest))
@@ -74,6 +85,7 @@ class Judging:
 
     async def drain(self) -> None:
         """Until every trial is judged, those that were put off too. Raises what concerns the whole run."""
+        self._last = True
         while self._put_off:
             _, (run, keys) = self._put_off.popitem()
             await self._catch_up(run, frozenset(keys))
@@ -112,6 +124,7 @@ class Judging:
             if found:
                 row = {"i": index, "n": trial.repeat, "d": trial_digest}
                 run.deliver(score_row(row, trial, run.plan, found))
+                self._on_judged()
         except StoppedError:
             pass  # the next run asks for these verdicts
         except (Exception, SystemExit) as error:
@@ -120,7 +133,7 @@ class Judging:
             self._room.release()
 
     def _suspend(self, run: TaskRun, bound: BoundMetric, lost: RoleLostError) -> None:
-        if self.suspension.add(run.task.name, bound, lost):
+        if self.suspension.add(run.task.name, bound, lost) and not self._last:
             log.warning("scoring by %s is suspended: %s", bound.name, lost.reason)
 
     async def _verdict(
@@ -138,11 +151,12 @@ class Judging:
         try:
             return dict(await self._broker.run(bound.program(trial, run.role), scope))
         except CallFailed as failed:
-            return dict(bound.unscored(f"{failed.error.kind}: {failed.error.message}"))
+            unscored = bound.unscored if failed.error.kind in HOPELESS else bound.lost
+            return dict(unscored(f"{failed.error.kind}: {failed.error.message}"))
         except (ReplayMismatchError, StorageError, RoleLostError, StoppedError):
             raise
         except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is recorded
-            return dict(bound.unscored(f"{type(defect).__name__}: {defect}"))
+            return dict(bound.failed(defect))
 
 
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:

@@ -25,7 +25,7 @@ from mmeval.digest import digest
 from mmeval.errors import MissingExtraError, PluginError, UnknownNameError, UsageError
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt, PromptTexts, find_prompt
-from mmeval.records import Score, Trial
+from mmeval.records import Sample, Score, Trial
 from mmeval.switches import fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
@@ -34,6 +34,14 @@ TRUST = "trust_remote_code"
 ROUNDING = 1e-6
 """How far beyond its range a value may lie: floating point sums of ones are not always one."""
 
+TRIAL = ("trial", "_trial", "_")
+"""What the first argument of a metric is called, or may be called where it is not read."""
+
+PASSING = (TimeoutError, ConnectionError, MemoryError)
+"""What a metric may fail with although it would score the same answer another time."""
+
+SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
+"""What is wrong with a sample for a metric with these switches; empty when nothing is."""
 MetricScores = Mapping[str, Score]
 """What one metric says of one trial, by output name: one entry for most, several for a metric with sub-scores."""
 
@@ -43,7 +51,8 @@ class Metric:
     """A metric with its description. ``range`` is (worst or lowest, highest) of the value; infinities are allowed.
 
     ``outputs`` are the names of the numbers that it gives, ``needs`` the modules that it imports (each as
-    ``module:extra``), ``roles`` the roles that it asks. ``profiles`` maps a profile to the switches it sets.
+    ``module:extra``), ``roles`` the roles that it asks. ``profiles`` maps a profile to the switches it sets. ``check``
+    says, of a sample and the switches, why no answer to it could be scored.
     """
 
     name: str
@@ -57,6 +66,7 @@ class Metric:
     roles: tuple[str, ...] = ()
     profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     switches: Mapping[str, Any] = field(default_factory=dict)
+    check: SampleCheck | None = None
 
     @property
     def judged(self) -> bool:
@@ -79,9 +89,7 @@ class Metric:
     def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         """Switches that were written in a file of ``folder``: its relative paths (``PathOrName``) start from there."""
         return {
-            switch: str((folder / value).absolute())
-            if is_path(value, hint_of(self.function, switch))
-            else value
+            switch: str((folder / value).absolute()) if is_path(value, hint_of(self.function, switch)) else value
             for switch, value in params.items()
         }
 
@@ -172,6 +180,10 @@ class BoundMetric:
         short = {switch: {"name": p["name"], "sha256": p["sha256"]} for switch, p in self.prompts.items()}
         return {**self.params, **short}
 
+    def sample_fault(self, sample: Sample) -> str:
+        """Why no answer to a sample could be scored, as far as the metric can tell beforehand; empty when one could."""
+        return "" if self.metric.check is None else self.metric.check(sample, self.params)
+
     def score(self, trial: Trial) -> MetricScores:
         """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
         try:
@@ -180,7 +192,7 @@ class BoundMetric:
             Exception,
             SystemExit,
         ) as error:  # a metric may fail in any way; the run goes on, the reason is recorded
-            return self.unscored(f"{type(error).__name__}: {error}")
+            return self.failed(error)
 
     def program(self, trial: Trial, role: Callable[[str], Role]) -> Program[MetricScores]:
         """The scores of a trial by a judged metric, as a program."""
@@ -190,8 +202,17 @@ class BoundMetric:
         result = yield from generator
         return self.normalise(result)
 
+    def failed(self, error: BaseException) -> MetricScores:
+        """The scores of a trial on which the metric raised."""
+        reason = f"{type(error).__name__}: {error}"
+        return self.lost(reason) if isinstance(error, PASSING) else self.unscored(reason)
+
     def unscored(self, reason: str) -> MetricScores:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
+
+    def lost(self, reason: str) -> MetricScores:
+        """Unscored by what may be gone when the trial is scored again."""
+        return dict.fromkeys(self.metric.outputs, Score.lost(reason))
 
     def normalise(self, result: Any) -> MetricScores:
         """A metric's return value as scores: a number, a ``Score``, or a mapping of output names to either."""
@@ -239,12 +260,18 @@ def metric(
     needs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    check: SampleCheck | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles."""
 
     def describe(function: Callable[..., Any]) -> Metric:
         given = name or function.__name__
         parameters = list(inspect.signature(function).parameters.values())
+        if not parameters or parameters[0].kind is parameters[0].KEYWORD_ONLY or parameters[0].name not in TRIAL:
+            raise PluginError(
+                f"the metric {given!r}: its first argument must be 'trial', as in def {given}(trial, *, switch=1); "
+                "trial.output is the answer, trial.sample has the references"
+            )
         switches = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         for switch, default in switches.items():
             if default is inspect.Parameter.empty:
@@ -265,6 +292,7 @@ def metric(
             roles=tuple(p.name for p in roles),
             profiles=profiles or {},
             switches=switches,
+            check=check,
         )
 
     return describe

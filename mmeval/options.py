@@ -84,6 +84,20 @@ class RunCounts:
 
 
 @dataclass(frozen=True)
+class Unfinished:
+    """How far a run has come with a task of which it has not made every trial; ``of`` is None where a filter chooses
+    and nobody has counted what it keeps."""
+
+    made: int
+    of: int | None
+
+    @property
+    def note(self) -> str:
+        """As a table says it: ``unfinished: 16 of 300``."""
+        return f"unfinished: {self.made:,}" if self.of is None else f"unfinished: {self.made:,} of {self.of:,}"
+
+
+@dataclass(frozen=True)
 class RunOutcome:
     """What came of a run: where it lies, the numbers, and the exit code that tells the truth about it."""
 
@@ -102,6 +116,10 @@ class RunOutcome:
     """By task, how many samples its data set has, chosen or not."""
     subsets: Mapping[str, Subset] = field(default_factory=dict)
     """By task, what part of its samples stands behind the numbers; a task that no flag narrowed is left out."""
+    unfinished: Mapping[str, Unfinished] = field(default_factory=dict)
+    """The tasks of which trials are still to be made; a run that came to its end has none."""
+    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    """Who was asked besides the model."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)
     """Where the score rows of each task lie."""
     bills: tuple[Bill, ...] = ()

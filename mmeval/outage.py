@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Callable
 
 from mmeval.records import ErrorInfo, ErrorKind
 
@@ -18,6 +19,8 @@ START_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 """Seconds between two looks; each pause is twice the one before it, up to the longest, and a quarter more at random."""
 
+NOBODY_IN_PARTICULAR = "the backend"
+
 SILENT: frozenset[ErrorKind] = frozenset(("unreachable", "connection", "timeout"))
 """Errors that are no sign of life."""
 
@@ -29,11 +32,18 @@ class Outage:
     that has waited longest.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_change: Callable[[bool], None] = lambda _on: None) -> None:
+        self._on_change = on_change
         self.turn = asyncio.Lock()
+        self.whom = NOBODY_IN_PARTICULAR
+        """The roles that the backend plays, as messages name them."""
         self._answered = False
         self._began: float | None = None
         self._looks = 0
+
+    def told(self, message: str) -> str:
+        """What a backend has said, with the role that it plays where that is known."""
+        return f"{self.whom}: {message}" if self.whom != NOBODY_IN_PARTICULAR else message
 
     @property
     def on(self) -> bool:
@@ -58,11 +68,14 @@ class Outage:
         if error is None or error.kind not in SILENT:
             self._answered = True
             if self.on:
-                log.warning("the backend answers again, after %.0f s", self.lasted)
+                log.warning("%s answers again, after %.0f s", self.whom, self.lasted)
                 self._began = None
+                self._on_change(False)
         elif error.kind == "unreachable" and not self.on:
-            log.warning("%s; every call waits for up to %.0f s until it can be reached", error.message, self.patience)
+            said = "%s; every call waits for up to %.0f s until it can be reached"
+            log.warning(said, self.told(error.message), self.patience)
             self._began, self._looks = time.monotonic(), 0
+            self._on_change(True)
 
     def looked(self, error: ErrorInfo | None) -> None:
         """What came of the call that looked."""
@@ -75,6 +88,7 @@ class Outage:
 
     def verdict(self, message: str) -> str:
         """Why the backend counts as gone."""
+        message = self.told(message)
         if self._answered:
             return f"{message}; it has been out of reach for {self.lasted:.0f} s"
         return f"{message}; it has not answered once in {self.lasted:.0f} s, so its address may be wrong"

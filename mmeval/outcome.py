@@ -11,9 +11,9 @@ from pathlib import Path
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from mmeval.generation import Tally
 from mmeval.options import RunCounts
-from mmeval.records import Result
+from mmeval.records import HOPELESS, Cause, Result
 from mmeval.scoring import Scorer
-from mmeval.summary import TaskNumbers, task_results, unscored_reasons
+from mmeval.summary import TaskNumbers, Unscored, task_results, unscored_reasons
 from mmeval.taskrun import TaskRun
 from mmeval.verdictlog import Served, served_versions
 
@@ -79,20 +79,57 @@ def unscored_complaints(
     results: Iterable[Result],
     folder: Path,
     *,
-    command: str,
+    way: str,
 ) -> Iterator[str]:
     """Each number that lacks trials, with the most frequent reason; the rows are read again only for these. Numbers
-    that are suspended are told elsewhere. ``command`` is what tries again."""
-    of_task = {run.task.name: (run.scores, chosen) for run, chosen in zip(runs, wanted, strict=True)}
+    that are suspended are told elsewhere. ``way`` is what tries again, said only where that can help."""
+    run_of = {run.task.name: run for run in runs}
+    wanted_of = {run.task.name: chosen for run, chosen in zip(runs, wanted, strict=True)}
     for result in results:
-        scores, chosen = of_task[result.task]
+        scores, chosen = run_of[result.task].scores, wanted_of[result.task]
         if result.unscored and not (result.slice or result.suspended) and scores is not None:
-            why = _most_frequent(unscored_reasons(scores, chosen, result.metric))
-            share = f"{result.unscored} of {result.n} unscored by {result.metric}{why}"
-            yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}; to try again, run {command}"
+            found = unscored_reasons(scores, chosen, result.metric)
+            share = f"{result.unscored} of {result.n} unscored by {result.metric}{_most_frequent(found)}"
+            advice = _advice(result, found, _switches_of(run_of[result.task], result.metric), way)
+            yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}{advice}"
 
 
-def _most_frequent(reasons: Counter[str]) -> str:
+def _switches_of(run: TaskRun, output: str) -> Collection[str]:
+    """The switches of the metric that gives a number."""
+    bounds = (metric.bound for metric in run.task.metrics)
+    return next((bound.metric.switches for bound in bounds if output in bound.metric.outputs), ())
+
+
+def _advice(result: Result, found: Counter[Unscored], switches: Collection[str], way: str) -> str:
+    """What can be done for the unscored trials of a number. A trial without any reason was not scored yet."""
+    counts: Counter[Cause] = Counter()
+    for why, count in found.items():
+        counts[why.cause] += count
+    lost = result.unscored - counts["unsure"] - counts["final"]
+    said = []
+    if lost:
+        said.append(f"to try {'' if lost == result.unscored else f'{lost} of them '}again, {way}")
+    if counts["unsure"]:
+        ways = [words for switch, words in _FOR_THE_UNSURE if switch in switches]
+        said.append(f"where the judge is not sure, {'; '.join((*ways, _TOLERATED))}")
+    elif not lost:
+        said.append(f"they stay unscored when they are tried again; {_TOLERATED}")
+    return "".join(f"; {words}" for words in said)
+
+
+_FOR_THE_UNSURE = (
+    ("not_sure", "the switch not_sure gives a value"),
+    ("repeats", "a larger switch repeats may find a majority"),
+)
+"""What a judged metric may offer for a trial of which its judge is not sure, by the switch."""
+_TOLERATED = "--max_unscored says how many are tolerated"
+
+
+def _most_frequent(found: Counter[Unscored]) -> str:
+    reasons = Counter[str]()
+    for why, number in found.items():
+        if why.reason:
+            reasons[why.reason] += number
     if not reasons:
         return ""
     ((reason, count),) = reasons.most_common(1)
@@ -101,10 +138,18 @@ def _most_frequent(reasons: Counter[str]) -> str:
     return f" ({said})" if len(reasons) == 1 else f" ({count} of them: {said})"
 
 
-def lost_complaints(tally: Tally) -> Iterator[str]:
+def lost_complaints(tally: Tally, *, again: str) -> Iterator[str]:
+    """What was not answered. ``again`` is what asks for it again, said only where that can help."""
     if tally.failed:
         kinds = ", ".join(f"{kind} {count}" for kind, count in tally.failed.most_common())
-        yield f"{_trials(tally.failed.total())} failed ({kinds}); the same command asks them again"
+        hopeless = sum(count for kind, count in tally.failed.items() if kind in HOPELESS)
+        if not hopeless:
+            advice = f"{again} asks them again"
+        elif hopeless == tally.failed.total():
+            advice = f"they fail again when they are asked again; {_TOLERATED}"
+        else:
+            advice = f"{again} asks them again, which cannot help {hopeless} of them"
+        yield f"{_trials(tally.failed.total())} failed ({kinds}); {advice}"
         for kind, message in tally.examples.items():
             yield f"the first {kind} failure: {message}"
     for kinds, count in tally.partial.most_common():

@@ -67,6 +67,8 @@ class PromptFile:
 
     name: str
     text: str
+    origin: str = ""
+    """The file that it was read from, where a message should name it."""
 
     @property
     def sha256(self) -> str:
@@ -76,11 +78,15 @@ class PromptFile:
         return {"name": self.name, "sha256": self.sha256, "text": self.text}
 
     def check(self, names: Sequence[str]) -> None:
-        """Raises PromptError for a text that is no template, or that reads anything but ``names``."""
+        """Raises PromptError for a text that is no template, that reads anything but ``names``, or does not say which
+        reply is wanted."""
         try:
-            _templates(self.text, tuple(names))
+            templates = _templates(self.text, tuple(names))
+            if not any("form" in template.reads for _, template in templates):
+                raise PromptError("it does not write {{ form }}, which says what to reply: no reply would fit")
         except PromptError as error:
-            raise PromptError(f"the prompt {self.name!r}: {error}") from None
+            of = f" ({self.origin})" if self.origin else ""
+            raise PromptError(f"the prompt {self.name!r}{of}: {error}") from None
 
     def messages(self, values: Mapping[str, Value]) -> tuple[Message, ...]:
         """The messages with the values in their places, media and all. Raises PromptError."""
@@ -98,6 +104,8 @@ class PromptTexts:
 
     given: Mapping[str, str] = field(default_factory=dict)
     recorded: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """The files of those that are given, by name."""
 
 
 def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
@@ -114,7 +122,9 @@ def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
         found = PromptFile(written, texts.recorded[written])
     else:
         found = _own(written, home, texts)
-    return PromptFile(found.name, texts.given[found.name]) if found.name in texts.given else found
+    if found.name not in texts.given:
+        return found
+    return PromptFile(found.name, texts.given[found.name], texts.origins.get(found.name, ""))
 
 
 def is_prompt_path(written: str) -> bool:
@@ -153,6 +163,11 @@ def read_prompt(file: Path) -> str:
     if len(text) > MAX_CHARS:
         raise PromptError(f"the prompt file {file} has more than {MAX_CHARS} characters")
     return text
+
+
+def prompt_files(folder: Path) -> dict[str, str]:
+    """The files of a folder of prompts, by the names of these."""
+    return {file.stem: str(file) for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES}
 
 
 def read_prompt_folder(folder: Path) -> dict[str, str]:

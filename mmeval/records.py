@@ -43,6 +43,8 @@ RETRYABLE: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
 )
 """Errors of the way, not of the request: the same request may succeed when it is sent again."""
+HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported"))
+"""Errors of the request: whoever sends it again gets the same."""
 
 FinishReason = Literal["stop", "length", "content_filter", "error"]
 
@@ -388,6 +390,11 @@ class Trial:
 ScoreStatus = Literal["scored", "unscored", "unavailable"]
 SCORE_STATUSES: tuple[ScoreStatus, ...] = get_args(ScoreStatus)
 
+Cause = Literal["final", "lost", "unsure"]
+"""What trying again does for an unscored trial. ``lost`` may be scored then: a verdict was lost, the scoring died or
+took too long. ``final`` stays as it is: undefined, or a metric that fails on this answer. ``unsure`` stays too: the
+judge has said that it is not sure."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -395,7 +402,8 @@ class Score:
 
     ``unscored`` is found while scoring (a lost verdict, an unreadable file); ``unavailable`` is known before the run
     (no weights, no judge). Neither is zero. Where a part of an unscored trial is known, such as a rubric with one lost
-    verdict, ``bounds`` are the lowest and the highest value that it could have had.
+    verdict, ``bounds`` are the lowest and the highest value that it could have had. ``cause`` says of an unscored one
+    whether trying again can help.
     """
 
     value: float | None = None
@@ -403,10 +411,16 @@ class Score:
     reason: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
     bounds: tuple[float, float] | None = None
+    cause: Cause = "final"
 
     @classmethod
     def unscored(cls, reason: str, *, bounds: tuple[float, float] | None = None, **evidence: Any) -> Score:
         return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds)
+
+    @classmethod
+    def lost(cls, reason: str, *, bounds: tuple[float, float] | None = None, **evidence: Any) -> Score:
+        """Unscored by what may be gone when the trial is scored again."""
+        return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause="lost")
 
     @classmethod
     def unavailable(cls, reason: str) -> Score:
@@ -420,6 +434,8 @@ class Score:
             row["evidence"] = self.evidence
         if self.bounds is not None:
             row["bounds"] = list(self.bounds)
+        if self.cause != "final":
+            row["cause"] = self.cause
         return row
 
     @classmethod
@@ -430,6 +446,7 @@ class Score:
             reason=row.get("reason", ""),
             evidence=row.get("evidence", {}),
             bounds=_pair(row.get("bounds")),
+            cause=row.get("cause", "final"),
         )
 
 

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 from mmeval import plugins
 from mmeval.digest import digest
-from mmeval.metric import Metric, metric
+from mmeval.errors import UsageError
+from mmeval.metric import Metric, SampleCheck, metric
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -33,6 +34,7 @@ def register_metric(
     needs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    check: SampleCheck | None = None,
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
     """A scoring function as a metric; the keywords are those of ``mmeval.metric.metric``.
 
@@ -40,6 +42,7 @@ def register_metric(
     the version, so that an edited metric scores anew. A function that ``metric`` has described already keeps its
     description.
     """
+    _check_name(name, "register_metric")
 
     def register(function: Callable[..., Any] | Metric) -> Metric:
         if isinstance(function, Metric):
@@ -54,6 +57,7 @@ def register_metric(
                 needs=needs,
                 outputs=outputs,
                 profiles=profiles,
+                check=check,
             )
             described = describe(function)
         plugins.register("mmeval.metrics", name, described)
@@ -64,7 +68,7 @@ def register_metric(
 
 def register_backend(*names: str) -> Callable[[T], T]:
     """A class as a backend, called with the backend's arguments."""
-    return _registrar("mmeval.model_backends", names)
+    return _registrar("mmeval.model_backends", names, "register_backend")
 
 
 register_model = register_backend
@@ -73,31 +77,41 @@ register_model = register_backend
 
 def register_loader(name: str) -> Callable[[T], T]:
     """``load(source: DataSource) -> Dataset`` as a loader."""
-    return _registrar("mmeval.loaders", (name,))
+    return _registrar("mmeval.loaders", (name,), "register_loader")
 
 
 def register_aggregation(name: str) -> Callable[[T], T]:
     """``aggregate(scores: Scores, **options) -> Estimate`` as an aggregation."""
-    return _registrar("mmeval.aggregators", (name,))
+    return _registrar("mmeval.aggregators", (name,), "register_aggregation")
 
 
 def register_protocol(name: str) -> Callable[[T], T]:
     """A generator ``protocol(ask: Ask, **options) -> Program[Interleaved]`` as a protocol."""
-    return _registrar("mmeval.protocols", (name,))
+    return _registrar("mmeval.protocols", (name,), "register_protocol")
 
 
 def register_prompt(name: str) -> Callable[[T], T]:
     """``prompt(sample: Sample, **options) -> Sequence[Message]`` as a prompt."""
-    return _registrar("mmeval.prompts", (name,))
+    return _registrar("mmeval.prompts", (name,), "register_prompt")
 
 
-def _registrar(group: plugins.Group, names: Sequence[str]) -> Callable[[T], T]:
+def _registrar(group: plugins.Group, names: Sequence[str], called: str) -> Callable[[T], T]:
+    for name in names:
+        _check_name(name, called)
+
     def register(plugin: T) -> T:
         for name in names:
             plugins.register(group, name, plugin)
         return plugin
 
     return register
+
+
+def _check_name(name: object, called: str) -> None:
+    """Raises UsageError where a decorator stands without its parentheses, and would register nothing."""
+    if not isinstance(name, str):
+        of = name.name if isinstance(name, Metric) else getattr(name, "__name__", "a_name")
+        raise UsageError(f'{called} needs a name: write @mmeval.{called}("{of}")')
 
 
 def _version_of(function: Callable[..., Any]) -> str:

@@ -14,14 +14,14 @@ from mmeval.broker import Broker
 from mmeval.budget import Budget, Limits, check_prices
 from mmeval.build import build, check_metric_names, check_prompt_names
 from mmeval.choice import Marks
-from mmeval.errors import EXIT_INCOMPLETE, UsageError
+from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError
 from mmeval.interrupt import interruptible
 from mmeval.journal import Journal
 from mmeval.judging import Judging
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
 from mmeval.metric import load_metric
-from mmeval.options import BackendSpec, RunCounts, RunOutcome
+from mmeval.options import BackendSpec, RunCounts, RunOutcome, Unfinished
 from mmeval.outcome import (
     exit_code,
     finished_results,
@@ -33,6 +33,7 @@ from mmeval.outcome import (
 from mmeval.prices import Bill, bills, load_prices
 from mmeval.records import Sample
 from mmeval.report.progress import Progress
+from mmeval.rescoreroles import role_backends
 from mmeval.roles import Backends, check_roles
 from mmeval.run import say_unavailable
 from mmeval.runfolder import RunFolder
@@ -47,7 +48,7 @@ from mmeval.taskfile import TaskFile, parse_task
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
 from mmeval.taskyaml import Document
 
-THIS_COMMAND = "the same command"
+THIS_COMMAND = "run the same command"
 """What goes on with a scoring that was suspended, or tries again what is unscored."""
 
 
@@ -63,6 +64,8 @@ class RescoreOptions:
     metrics: tuple[str, ...] = ()
     overrides: TaskOverrides = field(default_factory=TaskOverrides)
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
+    """Who played the roles when the run was made, secrets hidden: asked where ``roles`` has nobody else."""
     score_workers: int = 1
     max_connections: int = 64
     retry_on_error: int = 5
@@ -78,12 +81,16 @@ class RescoreOptions:
 def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     """Score every trial of a run folder that its score sets do not cover yet.
 
-    Raises UsageError for a folder that holds no run, Interrupted when the user stops it.
+    Raises UsageError for a folder that holds no run, MissingError where nothing that is asked for by name can be
+    computed or a judge of the run cannot be asked again as it was, Interrupted when the user stops it.
     """
     record = RunFolder.read_record(options.folder)
     if not record:
         raise UsageError(f"{options.folder}: holds no run (there is no run.json); name the folder that a run printed")
-    selection = stored_selection(record, options.overrides, frozenset(options.roles), metrics=options.metrics)
+    roles = frozenset((*options.roles_of_run, *options.roles))
+    selection = stored_selection(record, options.overrides, roles, metrics=options.metrics)
+    if options.metrics:
+        check_any_available(selection)
     say_unavailable(selection.tasks, strict=options.strict)
     return _Rescoring(selection, options, record, progress).run()
 
@@ -109,6 +116,15 @@ def stored_selection(
         numbers = tuple(GroupMetric(**metric) for metric in group["metrics"])
         groups.append(Group(**{**group, "members": tuple(group["members"]), "metrics": numbers}))
     return Selection(tuple(tasks), tuple(groups))
+
+
+def check_any_available(selection: Selection) -> None:
+    """Raises MissingError where no metric of the tasks can be computed here."""
+    metrics = [metric for task in selection for metric in task.metrics]
+    if metrics and all(metric.unavailable for metric in metrics):
+        reasons = {metric.bound.name: metric.unavailable for metric in metrics}
+        said = "; ".join(f"the metric {name} is unavailable: {why}" for name, why in reasons.items())
+        raise MissingError(f"nothing to compute: {said}")
 
 
 _OF_THE_RUN = ("data", "system_instruction", "skipped_metrics", "judge_prompts")
@@ -139,7 +155,9 @@ class _Rescoring:
         self._judging: Judging | None = None
         self._trials = self._failed = self._unsupported = 0
         self._asked = [Marks() for _ in selection]
+        self._made = [0 for _ in selection]
         self._bills: tuple[Bill, ...] = ()
+        self._roles: Mapping[str, BackendSpec] = {}
         self._started = time.time()
 
     def stop(self) -> None:
@@ -150,7 +168,7 @@ class _Rescoring:
 
     @property
     def in_flight(self) -> int:
-        return 0 if self._judging is None else self._judging.in_flight
+        return 0 if self._broker is None else self._broker.in_flight
 
     def run(self) -> RunOutcome:
         options = self._options
@@ -163,7 +181,8 @@ class _Rescoring:
             stack.callback(folder.close)
             journal = Journal(folder.journal, MediaStore(folder.media))
             stack.callback(journal.close)
-            backends = Backends(options.roles)
+            backends = role_backends(self._selection, options)
+            self._roles = backends.specs
             check_roles(backends.named, self._selection.tasks)
             limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
             prices = load_prices(options.model_cost_config)
@@ -177,7 +196,7 @@ class _Rescoring:
             with asyncio.Runner() as runner:
                 runner.run(self._all(scorer, journal, backends, budget))
             if budget.reached:
-                raise budget.spent_error("not every trial is judged")
+                raise budget.spent_error(self._so_far())
             self._bills = tuple(bills(journal.spending, prices))
             return self._outcome(journal.since, scorer)
 
@@ -192,13 +211,18 @@ class _Rescoring:
         )
         budget.watch(broker.roles)
         self._broker = broker
-        self._judging = judging = Judging(broker, self._runs)
+        for runtime in broker.roles.values():
+            runtime.on_outage = self._progress.waiting
+        self._judging = judging = Judging(broker, self._runs, self._progress.judged, last=True)
         try:
             await interruptible(self, self._score(scorer, journal, judging), self._progress)
         finally:
             await broker.close()
 
     async def _score(self, scorer: Scorer, journal: Journal, judging: Judging) -> None:
+        if left := sum(run.left_to_judge() for run in self._runs):
+            self._progress.note(f"judging {left:,} trial{'s' if left != 1 else ''}")
+            self._progress.judging(left)
         for position, run in enumerate(self._runs):
             for row, sample_row in run.records.trials():
                 if self.stopping:
@@ -221,6 +245,7 @@ class _Rescoring:
         assert run.scores is not None or not run.task.metrics
         trial = stored_trial(row, Sample.from_json(sample_row, journal.media.root), journal)
         self._trials += 1
+        self._made[position] += 1
         self._asked[position].add(row["i"])
         if trial.error is not None:
             self._unsupported += trial.error.kind == "unsupported"
@@ -240,6 +265,20 @@ class _Rescoring:
         )
         await scorer.add(position, line)
         await judging.add(run, row["i"], trial, row["d"])
+
+    def _so_far(self) -> str:
+        scored = sum(run.scores.scored() for run in self._runs if run.scores is not None)
+        answered = sum("error" not in row for run in self._runs for row, _ in run.records.trials())
+        return f"{scored:,} of {answered:,} trials are scored"
+
+    def _unfinished(self) -> Iterator[tuple[str, Unfinished]]:
+        """Where the run was not finished, the tasks of which it has not made all trials, as far as it knew them."""
+        if self._record.get("finished", True):
+            return
+        for run, made in zip(self._runs, self._made, strict=True):
+            of = self._record.get("data", {}).get(run.task.name, {}).get("trials")
+            if of is None or made < of:
+                yield run.task.name, Unfinished(made, of)
 
     def _subsets(self) -> Iterator[tuple[str, Subset]]:
         """What part of each task's samples the folder holds, where the run chose among them."""
@@ -278,13 +317,15 @@ class _Rescoring:
             ),
             rows={name: data["rows"] for name, data in self._record.get("data", {}).items()},
             subsets=dict(self._subsets()),
+            unfinished=dict(self._unfinished()),
+            roles=self._roles,
             score_sets=score_folders(self._runs),
             judges=judge_versions(self._runs),
             bills=self._bills,
             complaints=(
                 *unfinished,
                 *suspension.complaints(results, THIS_COMMAND),
-                *unscored_complaints(self._runs, wanted, results, self._options.folder, command=THIS_COMMAND),
+                *unscored_complaints(self._runs, wanted, results, self._options.folder, way=THIS_COMMAND),
             ),
         )
 

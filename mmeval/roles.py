@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,12 +113,21 @@ class RoleRuntime:
         """Calls that wait before they are sent again; they hold no connection meanwhile."""
         self.on_rest: Callable[[], None] = lambda: None
         self.batcher = Batcher(backend, live, max_batch_size) if isinstance(backend, BatchBackend) else None
-        self.send: Callable[[Request, str], Awaitable[Response]] = self._send
+        self.send: Callable[[Request, str], Awaitable[Response]] = (
+            self._send if self.batcher is None else self.batcher.ask
+        )
         """Makes one call. A budget puts itself around it."""
-        self._outage = Outage()
+        self._payees: dict[str, Payee] = {}
+        self.on_outage: Callable[[str], None] = lambda _whom: None
+        """Told whom every call waits for when an outage begins, and nobody (an empty text) when it is over."""
+        self._outage = Outage(lambda on: self.on_outage(self._outage.whom if on else ""))
         self._stopped = asyncio.Event()
         self._failed_in_a_row = 0
         self._gone: RoleLostError | None = None
+
+    def plays(self, roles: Sequence[str]) -> None:
+        """Name the roles that it plays, for messages."""
+        self._outage.whom = f"the {' and '.join(roles)}"
 
     @property
     def width(self) -> int:
@@ -134,7 +143,10 @@ class RoleRuntime:
         """Who is paid for a call of a role; None where answering it takes no call of this backend."""
         if self.samples is not None or self.programs is not None:
             return None
-        return Payee(role, self.billed, self.batcher is not None)
+        payee = self._payees.get(role)
+        if payee is None:
+            payee = self._payees[role] = Payee(role, self.billed, self.batcher is not None)
+        return payee
 
     async def ask(self, request: Request, trial: str, failed: Tries | None = None) -> tuple[Response, int]:
         """The answer and how many tries failed before it. Retries errors of the way, within the limits. ``failed``
@@ -154,7 +166,7 @@ class RoleRuntime:
             if failed is not None:
                 failed.note(response)
             if error.kind == "auth":
-                self._gone = KeyRefusedError(error.message, "fix the key")
+                self._gone = KeyRefusedError(self._outage.told(error.message), "fix the key")
                 raise self._gone
             if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
                 least = min(BACKOFF_CAP, REFUSED_BASE * 2**refusals)
@@ -180,14 +192,13 @@ class RoleRuntime:
         """What the backend says. While it cannot be reached, calls wait, and one at a time looks whether it can: none
         of them has been sent, so none has failed."""
         while True:
-            response = await self._look(request, trial) if self._outage.on else await self._try(request, trial)
+            if self._outage.on:
+                response = await self._look(request, trial)
+            else:
+                response = await self._once(request, trial)
+                self._outage.note(response.error)
             if response is not None and (response.error is None or response.error.kind != "unreachable"):
                 return response
-
-    async def _try(self, request: Request, trial: str) -> Response:
-        response = await self._once(request, trial)
-        self._outage.note(response.error)
-        return response
 
     async def _look(self, request: Request, trial: str) -> Response | None:
         """Send a call when it is its turn to look for the backend; None where another has found it meanwhile."""
@@ -234,11 +245,9 @@ class RoleRuntime:
         finally:
             limiter.release()
 
-    async def _send(self, request: Request, trial: str) -> Response:
-        if self.batcher is not None:
-            return await self.batcher.ask(request, trial)
+    def _send(self, request: Request, _trial: str) -> Awaitable[Response]:
         assert self.model is not None
-        return await self.model.generate(request)
+        return self.model.generate(request)
 
     def _give_up(self, response: Response) -> Response:
         assert response.error is not None
@@ -246,7 +255,9 @@ class RoleRuntime:
         self._failed_in_a_row = self._failed_in_a_row + 1 if response.error.kind in gone else 0
         if self._failed_in_a_row >= FAILURES_IN_A_ROW:
             self._gone = BackendDownError(
-                f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}",
+                self._outage.told(
+                    f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}"
+                ),
                 "bring the backend up",
             )
             raise self._gone
@@ -261,6 +272,7 @@ class Backends:
     """The backends of a run by role; equal specs share one instance and its limit."""
 
     def __init__(self, specs: Mapping[str, BackendSpec]) -> None:
+        self.specs = dict(specs)
         self.named: dict[str, AnyBackend] = {}
         self._limits: dict[int, int] = {}
         made: dict[str, AnyBackend] = {}
@@ -299,6 +311,8 @@ class Backends:
                 )
                 if role != MODEL:  # whom the model asks is part of the run's identity
                     made[id(backend)].mark = mark_of(judge_identity(role, self.named))
+        for runtime in made.values():
+            runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
         return {role: made[id(backend)] for role, backend in self.named.items()}
 
 
@@ -319,6 +333,15 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
         if role != MODEL and role not in asked:
             whom = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
             raise UsageError(f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({whom})")
+
+
+def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
+    """Raises UsageError for a role that nobody asks and that looks like a misspelt one, before its backend is made."""
+    asked = {role for task in tasks for role in task.roles}
+    asked |= {role for task in tasks for metric in task.metrics for role in metric.bound.metric.roles}
+    for role in roles:
+        if role not in (MODEL, *asked) and (near := did_you_mean(role, asked)):
+            raise UsageError(f"--role {role}: no chosen task asks this role{near}")
 
 
 def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: int) -> None:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval import garbage
+from mmeval import garbage, plugins
 from mmeval.backend import ProgramBackend
 from mmeval.broker import Broker
 from mmeval.budget import Budget, Limits, check_prices
@@ -35,7 +35,7 @@ from mmeval.outcome import (
 )
 from mmeval.prices import Bill, Prices, bills, load_prices
 from mmeval.report.progress import Progress, opening
-from mmeval.roles import Backends, check_roles, say_unbatched
+from mmeval.roles import Backends, check_role_names, check_roles, say_unbatched
 from mmeval.runfolder import RunFolder, file_name, provenance, set_aside
 from mmeval.scoring import Scorer
 from mmeval.standing import Standing
@@ -98,7 +98,11 @@ class Prepared(NamedTuple):
 def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Prepared:
     """Make the backends and open the data, so that what would refuse the run does so before anything is written or
     sent. Raises UsageError or MissingError."""
-    backends = Backends({MODEL: options.model, **options.roles})
+    try:
+        backends = Backends({MODEL: options.model, **options.roles})
+    except MissingError:  # of a role that is misspelt nobody needs the key
+        check_role_names(options.roles, selection.tasks)
+        raise
     jobs = Plan(selection.tasks, options, media)
     check_roles(backends.named, selection.tasks)
     say_unbatched(backends.named, options.batch_size)
@@ -106,6 +110,8 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Pr
     prices = load_prices(options.model_cost_config)
     check_prices(limits, prices, backends.named)
     jobs.check()
+    for doubt in jobs.doubts(scoring=not options.predict_only):
+        log.warning(doubt)
     return Prepared(backends, jobs, limits, prices)
 
 
@@ -220,6 +226,8 @@ class _Session:
         lanes = broker.roles[MODEL].width
         with asyncio.Runner() as runner:
             generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
+            for runtime in broker.roles.values():
+                runtime.on_outage = self._progress.waiting
             budget.stop = generation.stop
             before: Counter[Standing] = Counter({"open": plan.total()})
             if self._resumed:
@@ -259,7 +267,9 @@ class _Session:
     def _outcome(self, plan: Plan, tally: Tally, since: str, scorer: Scorer | None) -> RunOutcome:
         iterations = self._options.bootstrap_iters
         suspension = self._suspension
+        in_script = plugins.any_of_script()  # which no other process has
         command = score_command(self._path, self._selection, self._options.roles, self._agents)
+        way = "call mmeval.evaluate again as before" if in_script else f"run {command}"
         results = finished_results(
             self._runs, plan.chosen, scorer, bootstrap_iters=iterations, suspended=suspension.outputs
         )
@@ -284,12 +294,13 @@ class _Session:
             chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
             rows={name: record["rows"] for name, record in plan.data().items()},
             subsets=plan.subsets(),
+            roles=self._options.roles,
             score_sets=score_folders(self._runs),
             judges=judge_versions(self._runs),
             bills=self._bills,
             complaints=(
-                *lost_complaints(tally),
-                *suspension.complaints(results, command),
-                *unscored_complaints(self._runs, plan.chosen, results, self._path, command=command),
+                *lost_complaints(tally, again="the same call" if in_script else "the same command"),
+                *suspension.complaints(results, way),
+                *unscored_complaints(self._runs, plan.chosen, results, self._path, way=way),
             ),
         )

@@ -151,7 +151,7 @@ def _locked(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise StorageError(
+        raise UsageError(
             f"the run folder {folder} cannot be written ({error.strerror}); choose another --output_path"
         ) from None
     try:
@@ -234,6 +234,13 @@ class TaskRecords:
             if file is not None:
                 with writing(file.name):
                     file.close()
+
+    def answered(self) -> Iterator[tuple[int, int, str]]:
+        """Sample, repeat and digest of each recorded trial that has an answer."""
+        latest = {trial_key(row["i"], row["n"]): row for _, row in read_rows(self._trial_file)}
+        for row in latest.values():
+            if "error" not in row:
+                yield row["i"], row["n"], row["d"]
 
     def trials(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Every trial (its latest form) with its sample's row, in the order of the data set.

@@ -45,6 +45,10 @@ class ScoreSet:
         """Whether a trial was scored in full, by an earlier process."""
         return bool(self.complete) and self.complete.get(trial_key(index, repeat)) == trial_digest
 
+    def scored(self) -> int:
+        """How many trials are scored in full by now."""
+        return len(self._complete())
+
     def add(self, lines: bytes) -> None:
         """Keep rows, at once. Raises StorageError."""
         if self._file is None:

@@ -384,7 +384,7 @@ class Scorer:
         plan, row = self._plans[position], from_line(line)
         reason = "the scoring process died on this answer (out of memory, out of time, or a library crashed)"
         outputs = [name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs]
-        scores = dict.fromkeys(outputs, Score.unscored(reason))
+        scores = dict.fromkeys(outputs, Score.lost(reason))
         return score_row(row, trial_from(row, plan.media_root), plan, scores)
 
 

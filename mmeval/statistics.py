@@ -81,7 +81,7 @@ def interval(value: float, stderr: float, clusters: int, range: Interval) -> Int
 
 
 def same_value_interval(value: float, clusters: int, range: Interval) -> Interval:
-    """The 95 % interval of a mean when every trial has the same value, all right or all wrong, say.
+    """The 95 % interval of a mean when every cluster has the same one: all are right or all wrong, say.
 
     Their standard error is 0, which is no certainty: values that were never seen may come next. With 95 % confidence
     the seen value has at least the share ``s`` of all, where ``s ** clusters = 0.05``, and the rest lies within the

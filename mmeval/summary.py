@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval.aggregate import Scores, combine, load_aggregator, summarise
 from mmeval.errors import MmevalError, PluginError
-from mmeval.records import Result, Score
+from mmeval.records import Cause, Result, Score
 from mmeval.scoreset import ScoreSet, finished_rows
 from mmeval.statistics import BOOTSTRAP_ITERS
 from mmeval.task import Group, Task
@@ -67,10 +67,18 @@ def task_results(
     return results
 
 
-def unscored_reasons(scores: ScoreSet, wanted: Callable[[int, int], bool], name: str) -> Counter[str]:
+class Unscored(NamedTuple):
+    """Why a trial has no score."""
+
+    reason: str
+    cause: Cause
+
+
+def unscored_reasons(scores: ScoreSet, wanted: Callable[[int, int], bool], name: str) -> Counter[Unscored]:
     """Why the trials that one number lacks have no score."""
     found = (row["scores"].get(name, {}) for row in finished_rows(scores.folder, wanted) if row["status"] == "ok")
-    return Counter(score["reason"] for score in found if score.get("status") == "unscored" and score.get("reason"))
+    given = (Score.from_json(score) for score in found if score.get("status") == "unscored")
+    return Counter(Unscored(score.reason, score.cause) for score in given)
 
 
 def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> None:
@@ -112,7 +120,7 @@ def _results(
                 f"{task.task}: the aggregator {number.aggregation!r} failed on {number.name}"
                 f"{f' of {name}' if name else ''} ({type(defect).__name__}: {defect}). The scores are kept: mend it, "
                 "then run the same command"
-            ) from None
+            ) from defect
         yield replace(result, slice=name)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,14 +52,19 @@ class Suspension:
         refused = any(isinstance(lost, KeyRefusedError) for lost in self.losses)
         return EXIT_MISSING if refused else EXIT_INCOMPLETE
 
-    def complaints(self, results: Iterable[Result], command: str) -> Iterator[str]:
-        """Why scoring was suspended, with the command that asks for the missing verdicts and for nothing else."""
-        missing = sum(result.unscored for result in results if result.suspended and not result.slice)
+    def complaints(self, results: Iterable[Result], way: str) -> Iterator[str]:
+        """Why scoring was suspended, with the ``way`` to ask for the missing verdicts and for nothing else."""
+        missing: Counter[str] = Counter()
+        for result in results:
+            if result.suspended and not result.slice:  # a trial may lack the verdicts of several metrics
+                missing[result.task] = max(missing[result.task], result.unscored)
+        count = missing.total()
+        lack = f"{count:,} trial{' lacks' if count == 1 else 's lack'} a verdict"
         names = ", ".join(sorted(set().union(*self.outputs.values())))
         for lost in self.losses:
             yield (
-                f"scoring by {names} was suspended: {lost.reason}. {missing:,} verdicts are missing, the others are "
-                f"kept: {lost.way_out}, then run {command}"
+                f"scoring by {names} was suspended: {lost.reason}. {lack}, what was judged is kept: "
+                f"{lost.way_out}, then {way}"
             )
 
 

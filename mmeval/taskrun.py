@@ -69,6 +69,12 @@ class TaskRun:
         """Whether the benchmark's own rule for an empty answer has already given the score."""
         return self.plan.missing_output is not None and trial.output is not None and trial.output.empty
 
+    def left_to_judge(self) -> int:
+        """How many answers that are recorded have no scores yet, where a judge gives some."""
+        if not self.judged or self.scores is None:
+            return 0
+        return sum(not self.scores.covers(*key) for key in self.records.answered())
+
     def close(self) -> None:
         self.records.close()
         if self.scores is not None:

@@ -162,6 +162,11 @@ class PartsTemplate:
     def _template(self) -> Template:
         return _ENVIRONMENT.from_string(self.source)
 
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The values that it reads."""
+        return frozenset(meta.find_undeclared_variables(_ENVIRONMENT.parse(self.source)))
+
     def render(self, values: Mapping[str, Value]) -> Interleaved:
         """The text with the values' media in their places.
 

@@ -54,6 +54,7 @@ CHECKS: tuple[Check, ...] = (
     Check("answers", "references hold only kinds of output_modalities (a warning where not)"),
     Check("media", "every medium is there, and its content is of the kind that it is announced as"),
     Check("references", "every metric that asks no role can score an answer to each sample that has no reference"),
+    Check("rubrics", "every sample has what a metric that tells beforehand needs of it: its rubric, for rubric_judge"),
     Check("labels", "filter, breakdown, cluster_key and prompt_fields name labels that some sample has"),
     Check("prompt", f"the prompt can be made of the first {PROMPTED_ROWS} samples"),
 )
@@ -224,6 +225,10 @@ class _Data:
         yield from self._answers(sample)
         if not sample.references:
             yield from self._references(sample)
+        for metric in self.task.metrics:
+            if fault := metric.bound.sample_fault(sample):
+                message = f"no answer to sample {sample.id!r} can be scored by {metric.bound.name!r}: {fault}"
+                yield self._at(("metric_list",), "rubrics", message)
         if self.selected <= PROMPTED_ROWS:
             yield from self._prompt(sample)
 
@@ -239,7 +244,8 @@ class _Data:
         named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
         for key, label in named:
             if label not in self.labels:
-                yield self._at((key,), "labels", f"no sample has the label {label!r}")
+                message = f"no sample has the label {label!r}{did_you_mean(label, self.labels)}"
+                yield self._at((key,), "labels", message)
 
     def _id(self, sample: Sample) -> Iterator[Finding]:
         if not sample.id:

@@ -249,9 +249,9 @@ def captioner(bench: Bench) -> None:
 def judge_prompts(bench: Bench) -> None:
     bench.task(metric_list=[{"metric": "judge_yes_no"}])
     (bench.folder / "mine").mkdir()
-    (bench.folder / "mine" / "judge_yes_no.txt").write_text("{{ answer }}, met?")
+    (bench.folder / "mine" / "judge_yes_no.txt").write_text("{{ answer }}, met? {{ form }}")
     left = bench.run("--judge", "noting,model=j", "--judge_prompts", str(bench.folder / "mine"))
-    assert {"answer 0, met?", "answer 1, met?", "answer 2, met?"} <= set(left.asked)
+    assert all(any(said.startswith(f"answer {i}, met? {{") for said in left.asked) for i in range(3))
 
 
 def max_connections(bench: Bench) -> None:

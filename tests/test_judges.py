@@ -211,7 +211,7 @@ def test_a_task_may_bring_a_prompt_and_its_run_still_has_it_when_the_file_is_gon
             PROMPT,
             "'rubric_jugde' is no prompt of the chosen tasks; did you mean \"rubric_judge\"?",
         ),
-        ("rubric_judge.jinja", "{{ answr }}", "the prompt 'rubric_judge': the template reads 'answr'"),
+        ("rubric_judge.jinja", "{{ answr }}", "rubric_judge.jinja): the template reads 'answr'"),
     ],
 )
 def test_a_prompt_that_could_have_no_effect_or_not_be_made_is_refused(
@@ -309,3 +309,26 @@ def test_a_metric_on_the_command_line_asks_its_judge(tmp_path: Path) -> None:
 
     assert done.code == 0, done.err
     assert json.loads(done.out)["value"] == 0.75
+
+
+def test_a_run_is_scored_again_by_its_own_judge_unless_another_is_named(judged: Judged) -> None:
+    with judge_server(judged.folder / "kind") as kind:
+        assert judged.run(*judge(kind)).code == 0
+        before = requests(kind)
+
+        same = judged.score()
+        assert (same.code, judged.value(), requests(kind)) == (0, 1.0, before), same.err
+        assert f"judge: openai (model=j,base_url={kind.url})" in same.out
+        other = judged.score("--judge", f"openai,model=other,base_url={kind.url}")
+        assert (other.code, requests(kind)) == (0, before + ROWS * 2)
+        assert "model=j" not in json.dumps(results(judged.folder / "runs")["mmeval"]["settings"])
+
+
+def test_a_judge_that_is_not_sure_is_told_with_the_ways_out_and_not_to_be_tried_again(judged: Judged) -> None:
+    judged.task(TASK.replace("rubric_judge", "judge_yes_no"))
+    with judge_server(judged.folder / "vague", {"asked": {"verdict": "not sure"}}) as vague:
+        done = judged.run(*judge(vague))
+
+    (said,) = [line for line in done.warnings if "unscored by judge_yes_no" in line]
+    assert "try" not in said
+    assert "the switch not_sure gives a value; a larger switch repeats may find a majority; --max_unscored" in said

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
 
 from mmeval.content import PART_KINDS, Interleaved
+from mmeval.errors import did_you_mean
 from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, Verdict, YesNo, ask_verdicts, shown
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, Material, material
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score, Trial
+from mmeval.records import Cause, Sample, Score, Trial
 
 Side = Literal["all", "text", "media"]
 FORM = ReplyForm((Text("reason"), YesNo("met", unsure=True)))
 _KEYS = {"id", "criterion", "weight", "side", "kinds"}
+_CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
+"""Of several criteria without a verdict, the cause for which most can be done is the trial's."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,19 @@ class Criterion:
         return Interleaved(tuple(part for part in kept if self.side == "all" or part.media is not None))
 
 
-@metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")
+def rubric_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    """Why a row's rubric cannot be used; empty when it can."""
+    label = switches["criteria"]
+    if label not in sample.metadata:
+        return f"the row has no rubric: it has no label {label!r}{did_you_mean(label, sample.metadata)}"
+    try:
+        read_criteria(sample.metadata[label])
+    except ValueError as error:
+        return f"the row's rubric under {label!r} cannot be used: {error}"
+    return ""
+
+
+@metric(range=(0, 1), version="1", source="our own, with the prompt of the same name", check=rubric_fault)
 def rubric_judge(
     trial: Trial,
     judge: Role,
@@ -66,10 +81,9 @@ def rubric_judge(
     ``repeats`` each criterion is asked as often, and ``combine`` makes one verdict of it: ``majority``, or ``mean`` for
     the share of yes. Evidence: ``criteria``, each with its verdict, the judge's reason, the votes and their spread.
     """
-    try:
-        rubric = read_criteria(trial.sample.metadata.get(criteria))
-    except ValueError as error:
-        return Score.unscored(f"the row's rubric under {criteria!r} cannot be used: {error}")
+    if fault := rubric_fault(trial.sample, {"criteria": criteria}):
+        return Score.unscored(fault)
+    rubric = read_criteria(trial.sample.metadata[criteria])
     seen = material(trial, show_input=show_input, show_references=show_references, media=media)
     questions = [Question(judge, FORM, prompt, _values(seen, one, trial.output, media=media)) for one in rubric]
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
@@ -90,7 +104,10 @@ def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
         first, reason = unknown[0]
         highest = met + sum(one.weight for one, _ in unknown)
         said = f"{len(unknown)} of {len(criteria)} criteria have no verdict; {first.id}: {reason}"
-        return Score.unscored(said, bounds=(met / whole, highest / whole), criteria=evidence)
+        causes = {verdict.cause for _, verdict in pairs if verdict.unknown("met")}
+        cause = next(cause for cause in _CAUSES if cause in causes)
+        bounds = (met / whole, highest / whole)
+        return Score(status="unscored", reason=said, evidence={"criteria": evidence}, bounds=bounds, cause=cause)
     return Score(met / whole, evidence={"criteria": evidence})
 
 

@@ -86,7 +86,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "stratify", "", _DATA, values.words, (), "options.stratify",
-        "with --limit: samples drawn evenly over the values of these labels: domain,difficulty", "LABEL", "+",
+        "with --limit: samples drawn in proportion to the values of these labels: domain,difficulty", "LABEL", "+",
     ),
     Flag(
         "repeats", "n", _DATA, values.integer(1), None, "overrides.repeats",
@@ -147,7 +147,7 @@ FLAGS: tuple[Flag, ...] = (
         "tags around hidden reasoning, which is kept out of the answer; none: keep it in ('<think>,</think>')", "TAGS",
     ),
     Flag(
-        "max_unscored", "", _SCORE, values.number(0), 0.0, "options.max_unscored",
+        "max_unscored", "", _SCORE, values.tolerated, 0.0, "options.max_unscored",
         "failed or unscored trials that are tolerated (exit code 3 above): a count, or a share below 1", "N",
     ),
     Flag(

@@ -44,5 +44,13 @@ def publish(
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         _logger.info("spent in this run folder: %s", spent_words(outcome.bills))
     _logger.info("results: %s", written)
-    tables = render(outcome.results, outcome.group_results, outcome.selection, context, subsets=outcome.subsets)
+    tables = render(
+        outcome.results,
+        outcome.group_results,
+        outcome.selection,
+        context,
+        subsets=outcome.subsets,
+        unfinished=outcome.unfinished,
+        roles=outcome.roles,
+    )
     return Published(tables, written, json.loads(written.read_bytes()), samples)

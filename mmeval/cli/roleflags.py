@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmeval import plugins
+from mmeval.cli import values
 from mmeval.cli.settings import Setting
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.options import BackendSpec
@@ -36,6 +37,30 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
             raise UsageError(f"{twice[0]} of the judge is given twice; leave one out")
         found["judge"] = BackendSpec(judge.name, {**judge.args, **extra})
     return found
+
+
+def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
+    """Who played which role when a run was made, by the settings that it recorded; secrets are hidden in them."""
+    found = values.roles(settings.get("role", {}))
+    found |= {role: values.backend(settings[role]) for role in ("judge", "captioner") if role in settings}
+    if "judge" in found:
+        name, args = found["judge"]
+        address = {"base_url": settings["judge_base_url"]} if "judge_base_url" in settings else {}
+        found["judge"] = (name, {**args, **settings.get("judge_args", {}), **address})
+    return {role: BackendSpec(name, args) for role, (name, args) in found.items()}
+
+
+def with_roles(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Recorded settings with those that are given now above them: who plays a role now stands for who played it."""
+    replaced = recorded_roles(given).keys()
+    gone = {*replaced, *(("judge_args", "judge_base_url") if "judge" in replaced else ())}
+    shown = {**{name: value for name, value in settings.items() if name not in gone}, **given}
+    kept = {role: spec for role, spec in settings.get("role", {}).items() if role not in replaced}
+    if roles := {**kept, **given.get("role", {})}:
+        shown["role"] = roles
+    else:
+        shown.pop("role", None)
+    return shown
 
 
 def _spec(given: Setting) -> BackendSpec:

@@ -94,10 +94,12 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
 
 
 def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
-    from mmeval.cli.roleflags import role_specs
+    from mmeval.cli.roleflags import recorded_roles, role_specs
     from mmeval.rescore import RescoreOptions
+    from mmeval.runfolder import RunFolder
     from mmeval.task import TaskOverrides
 
+    record = RunFolder.read_record(folder)
     values = {name: setting.value for name, setting in settings.items()}
     return RescoreOptions(
         folder=folder,
@@ -110,6 +112,7 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
             trust_remote_code=values["trust_remote_code"],
         ),
         roles=role_specs(settings),
+        roles_of_run=recorded_roles(record.get("settings", {})),
         score_workers=values["score_workers"],
         max_connections=values["max_connections"],
         retry_on_error=values["retry_on_error"],
@@ -126,13 +129,14 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
 def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
     """The settings that the run was made with, as it recorded them; what is given now stands above them."""
     from mmeval.cli.plan import as_config
+    from mmeval.cli.roleflags import with_roles
     from mmeval.report.context import ReportContext
     from mmeval.runfolder import RunFolder
 
     record = RunFolder.read_record(folder)
     given = as_config({name: setting for name, setting in settings.items() if setting.origin})
     made: dict[str, Any] = record.get("settings", {})
-    shown = {**made, **given}
+    shown = with_roles(made, given)
     batch_size = shown.get("batch_size", "auto")
     return ReportContext(
         model=record["options"]["model"],

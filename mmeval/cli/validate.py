@@ -11,6 +11,7 @@ from mmeval.cli import values
 from mmeval.cli.flags import BY_NAME
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
+from mmeval.cli.roleflags import role_specs
 from mmeval.cli.settings import exclude_each_other, resolve
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE
@@ -18,7 +19,8 @@ from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
 from mmeval.validate import CHECKS, check
 
-_FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data", "data_dir", "role", "verbosity"))
+_ROLES = ("role", "judge", "judge_args", "judge_base_url", "captioner")
+_FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data", "data_dir", *_ROLES, "verbosity"))
 _MAX_FINDING = 2000
 
 
@@ -38,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         values.words(args.names),
         settings["include_path"].value,
         TaskOverrides(data=settings["data"].value, data_dir=settings["data_dir"].value),
-        roles=frozenset(settings["role"].value),
+        roles=frozenset(role_specs(settings)),
         rows=None if args.rows is None else values.integer(1)(args.rows),
     )
     counts = {"error": 0, "warning": 0}

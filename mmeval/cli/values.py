@@ -149,6 +149,14 @@ def number(low: float) -> Reader:
     return read
 
 
+def tolerated(value: Any) -> float:
+    """A count of trials, or below 1 a share."""
+    found: float = number(0)(value)
+    if found >= 1 and found != int(found):
+        raise UsageError(f"{found} is neither a whole number of trials nor a share below 1")
+    return found
+
+
 def limit(value: Any) -> float | int | None:
     """Samples a task: a count, or below 1 a share. Counts stay whole; ``none`` is no limit."""
     found = scalar(value) if isinstance(value, str) else value

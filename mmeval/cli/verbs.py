@@ -113,7 +113,8 @@ def _help() -> int:
     parser.add_argument("--version", action="store_true", help="print the version and end")
     parser.epilog = (
         "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage or invalid task; 3 failed or\n"
-        "unscored above --max_unscored; 4 a key, extra or data is missing; 130 interrupted, state saved."
+        "unscored above --max_unscored, a server is gone, or a budget is spent;\n"
+        "4 a key, extra or data is missing; 130 interrupted, state saved."
     )
     parser.print_help()
     return 0

@@ -1,4 +1,4 @@
-"""How far a run is: a bar with rate, time left and failures on a terminal, silence elsewhere."""
+"""How far a run is: a bar with rate, time left and failures on a terminal, a few lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ _log = logging.getLogger(__name__)
 
 
 class Progress(Protocol):
-    """What a run tells while it goes on. ``total`` counts trials, ``kept`` those answered by an earlier process."""
+    """What a run tells while it goes on. ``total`` counts trials, ``kept`` those answered by an earlier process.
+
+    ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is told of each, also before.
+    ``waiting`` names whom every call waits for, nobody when it is over.
+    """
 
     def start(self, total: int, kept: int) -> None: ...
     def advance(self, *, ok: bool) -> None: ...
+    def judging(self, total: int) -> None: ...
+    def judged(self) -> None: ...
+    def waiting(self, whom: str) -> None: ...
     def note(self, text: str) -> None: ...
     def close(self) -> None: ...
 
@@ -29,6 +36,15 @@ class Quiet:
     def advance(self, *, ok: bool) -> None:
         pass
 
+    def judging(self, total: int) -> None:
+        pass
+
+    def judged(self) -> None:
+        pass
+
+    def waiting(self, whom: str) -> None:
+        pass
+
     def note(self, text: str) -> None:
         write_line(text)
 
@@ -36,20 +52,11 @@ class Quiet:
         pass
 
 
-class Logged:
+class Logged(Quiet):
     """No bar; notes go to the log."""
-
-    def start(self, total: int, kept: int) -> None:
-        pass
-
-    def advance(self, *, ok: bool) -> None:
-        pass
 
     def note(self, text: str) -> None:
         _log.info(text)
-
-    def close(self) -> None:
-        pass
 
 
 class Bar:
@@ -57,23 +64,51 @@ class Bar:
 
     def __init__(self) -> None:
         self._bar: Any = None  # tqdm is imported when the bar is shown
+        self._judging = False
         self._failed = 0
+        self._awaited = ""
 
     def start(self, total: int, kept: int) -> None:
-        from tqdm import tqdm
-
-        self.close()
-        tqdm.monitor_interval = 0  # no thread of its own: the bar is redrawn whenever an answer comes
         self._failed = 0
-        self._bar = tqdm(total=total, initial=kept, unit="answer", file=sys.stderr, dynamic_ncols=True, smoothing=0.05)
+        self._show(total, kept)
 
     def advance(self, *, ok: bool) -> None:
         if self._bar is None:
             return
         if not ok:
             self._failed += 1
-            self._bar.set_postfix_str(f"{self._failed} failed", refresh=False)
+            self._say(refresh=False)
         self._bar.update(1)
+
+    def judging(self, total: int) -> None:
+        self._failed = 0
+        self._show(total, 0, what="judged")
+        self._judging = True
+
+    def judged(self) -> None:
+        if self._judging and self._bar is not None:
+            self._bar.update(1)
+
+    def waiting(self, whom: str) -> None:
+        self._awaited = whom
+        self._say(refresh=True)
+
+    def _show(self, total: int, kept: int, what: str = "") -> None:
+        from tqdm import tqdm
+
+        self.close()
+        tqdm.monitor_interval = 0  # no thread of its own: the bar is redrawn whenever an answer comes
+        how: dict[str, Any] = {"unit": "answer", "file": sys.stderr, "dynamic_ncols": True, "smoothing": 0.05}
+        self._bar = tqdm(total=total, initial=kept, desc=what or None, **how)
+        if self._awaited:
+            self._say(refresh=True)
+
+    def _say(self, *, refresh: bool) -> None:
+        """What stands behind the bar."""
+        if self._bar is not None:
+            failed = [f"{self._failed} failed"] if self._failed else []
+            awaited = [f"waiting for {self._awaited}"] if self._awaited else []
+            self._bar.set_postfix_str(", ".join(failed + awaited), refresh=refresh)
 
     def note(self, text: str) -> None:
         write_line(text)
@@ -81,7 +116,7 @@ class Bar:
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
-            self._bar = None
+            self._bar, self._judging = None, False
 
 
 def for_stderr() -> Progress:
@@ -102,6 +137,12 @@ def opening(*, kept: int, new: int, since: str, exact: bool = True) -> str:
     if not new:
         return f"kept {_answers(kept)}{when}, nothing new to ask"
     return f"kept {_answers(kept)}{when}, asking {new} new"
+
+
+def left_to_judge(count: int) -> str:
+    """The line of a run whose model is done before its judge."""
+    said = "1 answer is" if count == 1 else f"{count:,} answers are"
+    return f"the model is done; {said} still to be judged"
 
 
 def _answers(count: int) -> str:

@@ -179,6 +179,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
             for task in outcome.selection.tasks
         },
         "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
+        "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
         "not_comparable": [task.name for task in outcome.selection.tasks if not task.comparable],
         "spent": spent_json(outcome.bills),
         "judges": {task: [asdict(one) for one in versions] for task, versions in outcome.judges.items()},

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from mmeval.options import BackendSpec, Unfinished
 from mmeval.records import Result
 from mmeval.report.context import ReportContext, as_arguments
 from mmeval.report.markdown import cell, printable, table_lines
@@ -22,14 +24,20 @@ def render(
     context: ReportContext,
     *,
     subsets: Mapping[str, Subset] | None = None,
+    unfinished: Mapping[str, Unfinished] | None = None,
+    roles: Mapping[str, BackendSpec] | None = None,
 ) -> str:
     """The line with the settings, the table of tasks, and the table of groups when there are any numbers of groups.
 
-    A task of which ``subsets`` says that samples were left out is noted as a subset, and so are its groups.
+    A task of which ``subsets`` says that samples were left out is noted as a subset, and so are its groups; so are
+    tasks that are ``unfinished``. ``roles`` are those that were asked besides the model.
     """
     depths = hierarchy(selection)
-    notes = _notes(selection, subsets or {})
-    lines = [_settings_line(context), *_table("Tasks", _task_rows(results, group_results, selection, depths, notes))]
+    notes = _notes(selection, subsets or {}, unfinished or {})
+    lines = [
+        _settings_line(context, selection, roles or {}),
+        *_table("Tasks", _task_rows(results, group_results, selection, depths, notes)),
+    ]
     if group_results:
         lines += ["", *_table("Groups", _group_rows(group_results, selection, depths, notes))]
     return "\n".join(lines) + "\n"
@@ -56,12 +64,22 @@ def _visit(name: str, depth: int, groups: Mapping[str, Group], depths: dict[str,
         _visit(member, depth + 1, groups, depths)
 
 
-def _settings_line(context: ReportContext) -> str:
-    return printable(
+def _settings_line(context: ReportContext, selection: Selection, roles: Mapping[str, BackendSpec]) -> str:
+    words = [
         f"{context.model} ({as_arguments(context.model_args)}), gen_kwargs: ({as_arguments(context.gen_kwargs)}), "
         f"limit: {context.limit}, num_fewshot: None, batch_size: {context.shown_batch_size}",
-        limit=2000,
-    )
+        *(f"{role}: {spec.name} ({as_arguments(spec.args)})" for role, spec in roles.items()),
+        *_profiles(selection),
+    ]
+    return printable(", ".join(words), limit=2000)
+
+
+def _profiles(selection: Selection) -> Iterator[str]:
+    """The profiles that are not standard, with their tasks where others have another one."""
+    of = {task.name: str(task.config.get("profile") or "standard") for task in selection}
+    for profile in sorted({*of.values()} - {"standard"}):
+        tasks = [name for name, own in of.items() if own == profile]
+        yield f"profile: {profile}" + ("" if len(tasks) == len(of) else f" ({', '.join(tasks)})")
 
 
 def _task_rows(
@@ -69,7 +87,7 @@ def _task_rows(
     group_results: Sequence[Result],
     selection: Selection,
     depths: Mapping[str, int],
-    notes: Mapping[str, str],
+    notes: Mapping[str, Note],
 ) -> Iterator[list[str]]:
     tasks = {task.name: task for task in selection.tasks}
     groups = {group.name: group for group in selection.groups}
@@ -83,7 +101,7 @@ def _task_rows(
 
 
 def _group_rows(
-    group_results: Sequence[Result], selection: Selection, depths: Mapping[str, int], notes: Mapping[str, str]
+    group_results: Sequence[Result], selection: Selection, depths: Mapping[str, int], notes: Mapping[str, Note]
 ) -> Iterator[list[str]]:
     groups = {group.name: group for group in selection.groups}
     for name, depth in depths.items():
@@ -92,21 +110,36 @@ def _group_rows(
             yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name])
 
 
-def _notes(selection: Selection, subsets: Mapping[str, Subset]) -> dict[str, str]:
-    """What is to be said of each task and group besides its numbers. A group is comparable when all of its tasks are,
-    and a subset when one of them is."""
+class Note(NamedTuple):
+    """What is to be said of a task or group besides its numbers: of its ``whole``, and of each of its ``slices``, which
+    do not repeat how much of it was asked."""
+
+    whole: str
+    slices: str
+
+
+def _notes(
+    selection: Selection, subsets: Mapping[str, Subset], unfinished: Mapping[str, Unfinished]
+) -> dict[str, Note]:
+    """The notes of each task and group. A group is comparable when all of its tasks are, a subset when one of them is,
+    and unfinished likewise."""
     foreign = {task.name for task in selection if not task.comparable}
     partial = {name: subset.note for name, subset in subsets.items() if subset.note}
-    notes = {task.name: _joined(task.name in foreign, partial.get(task.name, "")) for task in selection}
+    cut = {name: one.note for name, one in unfinished.items()}
+    notes = {
+        task.name: _note(task.name in foreign, cut.get(task.name, ""), partial.get(task.name, "")) for task in selection
+    }
     groups = {group.name: group for group in selection.groups}
     for name in groups:
         members = _tasks_of(name, groups, set())
-        notes[name] = _joined(bool(members & foreign), "subset" if members & partial.keys() else "")
+        missing_trials = "unfinished" if members & cut.keys() else ""
+        notes[name] = _note(bool(members & foreign), missing_trials, "subset" if members & partial.keys() else "")
     return notes
 
 
-def _joined(foreign: bool, subset: str) -> str:
-    return "; ".join(note for note in (NOT_COMPARABLE if foreign else "", subset) if note)
+def _note(foreign: bool, *whole: str) -> Note:
+    slices = NOT_COMPARABLE if foreign else ""
+    return Note("; ".join(note for note in (slices, *whole) if note), slices)
 
 
 def _tasks_of(name: str, groups: Mapping[str, Group], seen: set[str]) -> set[str]:
@@ -118,18 +151,19 @@ def _tasks_of(name: str, groups: Mapping[str, Group], seen: set[str]) -> set[str
     return seen
 
 
-def _rows(alias: str, version: str, depth: int, results: Sequence[Result], note: str) -> Iterator[list[str]]:
+def _rows(alias: str, version: str, depth: int, results: Sequence[Result], note: Note) -> Iterator[list[str]]:
     """The rows of one task or group: whole first, then its slices; its name stands in the first row only."""
     name = _indented(alias, depth)
     if not results:
-        yield [name, cell(version), "", "", "", "", "", "", "", "", "", note]
+        yield [name, cell(version), "", "", "", "", "", "", "", "", "", note.whole]
         return
     current: str | None = None
     for result in _slice_by_slice(results):
         first = ""
         if result.slice != current:
             first = _indented(result.slice, depth + 1) if result.slice else name
-        yield [first, cell(version) if first == name else "", *_numbers(result, note)]
+        said = note.slices if result.slice else note.whole
+        yield [first, cell(version) if first == name else "", *_numbers(result, said)]
         current = result.slice
 
 
@@ -164,8 +198,8 @@ def _weights(result: Result) -> str:
 
 
 def missing(result: Result) -> str:
-    """What a value leaves out and how much that could change it: ``2 failed, 1 unscored: 0.4000 to 0.5500``. Where
-    scoring was suspended that is said first."""
+    """What a value leaves out and how much that could change it: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
+    Where scoring was suspended that is said first."""
     counts = [
         (result.failed, "failed"),
         (result.unscored, "unscored"),
@@ -175,7 +209,7 @@ def missing(result: Result) -> str:
     said = ["scoring suspended"] if result.suspended else []
     words = ", ".join([*said, *(f"{count} {what}" for count, what in counts if count)])
     if words and result.bounds is not None and (result.failed or result.unscored):
-        return f"{words}: {_from_to(result.bounds)}"
+        return f"{words}, bounds {_from_to(result.bounds)}"
     return words
 
 

@@ -128,7 +128,7 @@ class OpenAIBackend:
             received = await self._transport.post(outgoing)
             latency = received.latency
             if not 200 <= received.status < 300:
-                raise http_error(received.status, received.headers, received.body)
+                raise http_error(received.status, received.headers, received.body, keyed=bool(self._settings.api_key))
             return await _decoded(endpoint, received, request)
         except CallError as error:
             text = redacted(error.text, self._settings.api_key)

@@ -62,11 +62,11 @@ def redacted(text: str, secret: str) -> str:
     return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "..."
 
 
-def http_error(status: int, headers: Mapping[str, str], body: bytes) -> CallError:
-    """The error that a status outside 200-299 means."""
+def http_error(status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False) -> CallError:
+    """The error that a status outside 200-299 means; ``keyed`` says whether a key was sent."""
     message, codes = _described(body)
     text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
-    return CallError(_kind(status, message, codes), text + _hint(status, headers), retry_after(headers))
+    return CallError(_kind(status, message, codes), text + _hint(status, headers, keyed=keyed), retry_after(headers))
 
 
 def error_in_body(error: object) -> CallError:
@@ -84,7 +84,9 @@ def _kind(status: int, message: str, codes: frozenset[str]) -> ErrorKind:
     return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
-def _hint(status: int, headers: Mapping[str, str]) -> str:
+def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
+    if status == 401 and keyed:
+        return " (the server refuses the key of OPENAI_API_KEY or api_key_file)"
     if status == 401:
         return " (set OPENAI_API_KEY or give api_key_file=FILE)"
     if status in (404, 405):

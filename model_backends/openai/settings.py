@@ -59,6 +59,11 @@ class Settings:
     def host(self) -> str:
         return urlsplit(self.base_url).hostname or ""
 
+    @property
+    def address(self) -> str:
+        """Host and port, as messages name the server."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
     def identity(self) -> dict[str, Any]:
         """What decides whether an answer may be reused. Whoever pays, and how long we wait, is no part of it."""
         identity: dict[str, Any] = {

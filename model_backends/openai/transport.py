@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import ssl
 import time
 from collections.abc import Mapping
@@ -130,14 +131,20 @@ class Transport:
         said = str(error) or type(error).__name__
         if isinstance(error, self._aiohttp.ClientResponseError):
             return bad_reply(f"the server's reply is no sound HTTP ({said})")
-        return CallError("connection", f"the connection to {self._settings.host} was lost ({said})")
+        return CallError("connection", f"the connection to {self._settings.address} was lost ({said})")
 
     def _unreached(self, error: Exception) -> CallError:
         """Nothing was sent: there is no such host, nobody listens there, or who does is not trusted."""
         said = str(error).replace(" ssl:default", "")  # aiohttp's word for its own default
+        where = self._settings.address
         if isinstance(error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError):
             return CallError("bad_request", f"the server's certificate is not trusted ({said})")
-        return CallError("unreachable", f"{self._settings.host} cannot be reached ({said})")
+        if isinstance(error, self._aiohttp.ClientConnectorError):  # its own words repeat the address
+            where, cause = f"{error.host}:{error.port}", error.os_error
+            said = os.strerror(cause.errno) if (cause.errno or 0) > 0 else cause.strerror or str(cause)
+        elif isinstance(error, self._aiohttp.ConnectionTimeoutError):
+            said = f"no connection within {min(CONNECT_TIMEOUT, self._settings.timeout):g} s"
+        return CallError("unreachable", f"{where} cannot be reached ({said})")
 
 
 def _headers(settings: Settings) -> dict[str, str]:

@@ -24,7 +24,7 @@ from tests.support.doc_examples import Block, blocks
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-NOT_OURS = {"quick", "limti"}
+NOT_OURS = {"port", "reply", "quick", "limti"}
 """Flags on these pages that mmeval does not have: one of ``tests/bench/ratio.py``, and a mistake that is shown."""
 
 TASK_KEYS = {*taskschema.TaskKeys.model_fields, *taskschema.GroupKeys.model_fields, "include"}

@@ -124,6 +124,19 @@ def test_no_way_of_aggregating_makes_one_value_a_certainty(aggregator: Any, valu
     assert result.ci95 == pytest.approx((value - unseen * value, value + unseen * (1 - value)), abs=1e-4)
 
 
+@pytest.mark.parametrize("interval", ["analytic", "bootstrap"])
+@pytest.mark.parametrize("values", [(0, 1), (0.1, 0.2, 0.3)], ids=str)
+def test_clusters_of_one_mean_are_no_certainty_whatever_their_values(interval: str, values: tuple[float, ...]) -> None:
+    n, of = len(values), sum(values) / len(values)
+    scores = column(*values * 3, clusters=[f"c{i // n}" for i in range(3 * n)])
+    result = summarise("t", "m", scores, mean, {"interval": interval}, bootstrap_iters=100)
+
+    unseen = 1 - 0.05 ** (1 / 3)
+    assert result.value == pytest.approx(of)
+    assert result.stderr == 0
+    assert result.ci95 == pytest.approx((of - unseen * of, of + unseen * (1 - of)))
+
+
 def test_one_value_of_an_unlimited_range_has_an_interval_of_no_width() -> None:
     assert summarise("t", "m", column(3, 3, 3, range=(0, math.inf))).ci95 == (3, 3)
 
@@ -138,6 +151,34 @@ def test_a_number_on_another_scale_than_the_metric_is_not_cut_at_its_range() -> 
     result = summarise("t", "m", column(*[0, 1] * 10), lambda _: Estimate(50.0, 5.0))
 
     assert result.ci95 == pytest.approx((50 - 2.093 * 5, 50 + 2.093 * 5), abs=1e-2)
+
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "stderr", "ci95"),
+    [
+        (Estimate(NAN, 0.1, (0.0, 1.0)), None, None, None),
+        (Estimate(math.inf), None, None, None),
+        (Estimate(0.5, NAN), 0.5, None, None),
+        (Estimate(0.5, 0.1, (NAN, 1.0)), 0.5, 0.1, (pytest.approx(0.2907, abs=1e-4), pytest.approx(0.7093, abs=1e-4))),
+    ],
+    ids=["value", "infinite value", "standard error", "interval"],
+)
+def test_what_an_aggregator_cannot_tell_is_unknown(given: Estimate, value: Any, stderr: Any, ci95: Any) -> None:
+    result = summarise("t", "m", column(*[0, 1] * 10), lambda _: given)
+
+    assert (result.value, result.stderr, result.ci95) == (value, stderr, ci95)
+    assert result.bounds == (None if value is None else (value, value))
+
+
+def test_a_small_spread_is_a_spread() -> None:
+    result = summarise("t", "m", column(*[0.5, 0.5001] * 10))
+
+    stderr = 0.00005 / math.sqrt(19)
+    assert result.stderr == pytest.approx(stderr)
+    assert result.ci95 == pytest.approx((0.50005 - 2.093 * stderr, 0.50005 + 2.093 * stderr), abs=1e-8)
 
 
 def test_a_number_without_a_formula_is_bootstrapped_when_that_is_asked_for() -> None:

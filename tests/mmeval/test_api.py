@@ -80,6 +80,13 @@ def test_an_evaluation_has_what_the_command_leaves(capfd: pytest.CaptureFixture[
     assert capfd.readouterr().out == ""
 
 
+def test_an_evaluation_is_short_to_look_at_and_prints_its_table() -> None:
+    found = evaluated()
+
+    assert repr(found) == "<Evaluation in runs/reference/default: exit code 0, 1 numbers, first tiny exact_match=1.0>"
+    assert str(found) == found.table
+
+
 def test_a_backend_object_answers_and_is_closed(here: Path) -> None:
     mine = Mine()
     found = evaluated(mine)
@@ -108,6 +115,15 @@ def test_what_failed_is_in_the_exit_code_and_in_the_complaints() -> None:
 
     assert (found.exit_code, found.results[0].failed) == (EXIT_INCOMPLETE, 1)
     assert found.complaints[0] == "1 trial failed (server 1); the same command asks them again"
+
+
+def test_what_a_script_has_registered_is_scored_again_by_the_same_call_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmeval.plugins.any_of_script", lambda: True)
+    write_rows(Path("tasks/data"), {"input": "question 0"}, {"input": "fail"})
+    found = evaluated(Mine(), score_workers=0)
+
+    assert found.complaints[0] == "1 trial failed (server 1); the same call asks them again"
+    assert not any("mmeval score" in complaint for complaint in found.complaints)
 
 
 INLINE = {

@@ -192,6 +192,23 @@ def test_a_model_without_a_price_is_refused_with_the_line_to_add() -> None:
     check_prices(Limits(tokens=1), PRICES, {"judge": Toy(model="toy-2")})
 
 
+def test_all_unknown_prices_are_told_at_once() -> None:
+    roles = {
+        "model": Toy(),
+        "judge": Toy(model="toy-2"),
+        "captioner": Toy(model="toy-2"),
+        "checker": Toy(model="toy-3"),
+    }
+    with pytest.raises(UsageError) as caught:
+        check_prices(Limits(usd=1.0), PRICES, roles)
+
+    said = str(caught.value)
+    assert (
+        "toy-2 costs, which plays the roles judge and captioner and toy-3 costs, which plays the role checker" in said
+    )
+    assert len(said.splitlines()) == 3
+
+
 def test_earlier_calls_without_a_price_are_refused() -> None:
     before = Spending()
     before.add(Payee("judge", "toy-2"), paid(1), tries=1)

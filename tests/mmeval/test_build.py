@@ -172,6 +172,7 @@ def test_a_wrong_switch_of_the_command_line_is_refused(
         ({"profile": "oficial"}, "unknown profile 'oficial'; did you mean \"official\""),
         ({"gen_kwargs": {"temprature": 1}}, "unknown generation parameter 'temprature'"),
         ({"data": "sample"}, "--data sample: the only word it takes is bundled"),
+        ({"repeats": 70_000}, "--repeats 70000: a sample is answered 10,000 times at most"),
     ],
 )
 def test_a_wrong_override_is_refused(tmp_path: Path, overrides: dict[str, Any], complaint: str) -> None:

@@ -141,6 +141,25 @@ async def test_no_more_trials_are_under_way_than_there_are_lanes(tmp_path: Path)
 
 
 @in_loop
+async def test_lanes_that_were_opened_while_calls_waited_are_closed_when_these_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.005)
+    counts: list[int] = []
+
+    class FailingAtFirst(Toy):
+        async def generate(self, request: Request) -> Response:
+            counts.append(at.generation._broker.live_trials)
+            await asyncio.sleep(0.002)
+            return Response.failed("server", "busy") if len(counts) <= 8 else await super().generate(request)
+
+    async with bench(tmp_path, task(rows=60), FailingAtFirst(), lanes=3, limit=3, retries=5) as at:
+        await at.generate()
+
+    assert (max(counts) > 3, max(counts[-30:]), at.generation.tally.new) == (True, 3, 60)
+
+
+@in_loop
 async def test_when_it_is_told_to_stop_no_call_is_made_any_more_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:
     def stop_at_five(request: Request) -> Response:
         if asked_text(request) == "question 5":
@@ -216,7 +235,7 @@ async def test_while_calls_wait_to_be_sent_again_others_use_their_connections(
 
     class Stumbling(Toy):
         async def generate(self, request: Request) -> Response:
-            most.append(at.generation.in_flight)
+            most.append(at.generation._broker.live_trials)
             text = asked_text(request)
             if text in {f"question {i}" for i in range(4)} - failed:
                 failed.add(text)

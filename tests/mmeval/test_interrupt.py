@@ -74,7 +74,7 @@ async def test_the_first_signal_waits_for_what_is_in_flight(
         await interruptible(work, work.run(), Quiet())
 
     assert work.done == 1
-    assert capsys.readouterr().err == "stopping: waiting for 1 answers in flight (Ctrl-C again leaves them)\n"
+    assert capsys.readouterr().err == "stopping: waiting for 1 answer in flight (Ctrl-C again leaves them)\n"
 
 
 @in_loop

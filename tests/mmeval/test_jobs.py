@@ -13,9 +13,10 @@ from mmeval.errors import UsageError
 from mmeval.jobs import Plan
 from mmeval.lines import from_line
 from mmeval.mediastore import MediaStore
+from mmeval.metric import load_metric
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.records import Sample, message
-from mmeval.task import Task
+from mmeval.task import Task, TaskMetric
 from tests.support.toy import Rows, picture, sample, samples, task
 
 
@@ -174,3 +175,25 @@ def test_no_row_is_read_beyond_the_last_one_that_is_wanted(options: dict[str, An
     rows = Broken(samples(5))
     made = plan(replace(task(), dataset=lambda: rows), **options)
     assert ids(made)[-1] == "s1"
+
+
+def test_a_label_that_the_first_samples_lack_is_doubted_before_anything_is_asked() -> None:
+    misspelt = replace(task("t", levels(30)), breakdown=("levle", "level"), cluster_key="book")
+    of = plan(misspelt)
+
+    assert list(of.doubts(scoring=True)) == [
+        "t: breakdown names the label 'levle', which the first 20 samples lack; did you mean \"level\"?",
+        "t: cluster_key names the label 'book', which the first 20 samples lack",
+    ]
+    assert list(of.doubts(scoring=False)) == []
+    assert len(ids(of)) == 30
+
+
+@pytest.mark.parametrize(("rubrics", "doubts"), [([None], 1), ([None, ["met?"]], 0)], ids=["none", "one"])
+def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(rubrics: list[Any], doubts: int) -> None:
+    rows = [sample(f"s{i}", rubric=rubric) for i, rubric in enumerate(rubrics)]
+    judged = replace(task("t", rows), metrics=(TaskMetric(load_metric("rubric_judge").bind()),))
+    said = list(plan(judged).doubts(scoring=True))
+
+    assert len(said) == doubts
+    assert all("t: no answer to the first sample can be scored by rubric_judge: the row" in one for one in said)

@@ -157,6 +157,19 @@ async def test_where_most_are_refused_everybody_pauses_as_long_as_the_server_ask
 
 
 @in_loop
+async def test_nobody_pauses_once_there_is_nothing_more_to_send() -> None:
+    limiter = Limiter(1)
+    crowded(limiter, 60)
+    waiting = await workers(limiter, 3)
+
+    limiter.stop()
+    crowded(limiter, 60)  # by calls that were in flight
+    for call in waiting:
+        await asyncio.wait_for(call, 1)
+        limiter.release()
+
+
+@in_loop
 async def test_those_who_wait_for_a_place_pause_too() -> None:
     limiter = Limiter(1)
     _, second = await workers(limiter, 2)

@@ -119,6 +119,43 @@ async def test_the_pauses_grow_up_to_the_longest(monkeypatch: pytest.MonkeyPatch
 
 
 @in_loop
+async def test_the_next_outage_begins_with_the_shortest_pause_again() -> None:
+    found = Outage()
+    for _ in range(2):
+        found.note(AWAY)
+        assert outage.FIRST_PAUSE <= found.pause() <= 1.25 * outage.FIRST_PAUSE
+        found.looked(AWAY)
+        found.looked(None)
+
+
+@pytest.mark.parametrize(
+    ("error", "pauses"),
+    [
+        (ErrorInfo("server", "no"), [(end / 2, end) for end in (0.5, 1, 2, 4, 8, 16, 30, 30)]),
+        (ErrorInfo("rate_limit", "no", 0.0), [(0.05 * 2**i, 1.25 * 0.05 * 2**i) for i in range(8)]),
+        (ErrorInfo("rate_limit", "no", 3.0), [(3.0, 3.75)] * 6),
+    ],
+    ids=["failed", "refused", "told when"],
+)
+@in_loop
+async def test_a_call_waits_longer_before_each_try(
+    error: ErrorInfo, pauses: list[tuple[float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def noting(seconds: float, *, unless: asyncio.Event) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.5)
+    monkeypatch.setattr(roles, "wait", noting)
+    model = Toy(answers=lambda r: Response(error=error) if len(waits) < len(pauses) else reply("at last"))
+    response, tries = await runtime(model, retries=len(pauses)).ask(request(), "t")
+
+    assert (response.text, tries) == ("at last", len(pauses))
+    assert all(least <= wait <= most for wait, (least, most) in zip(waits, pauses, strict=True)), waits
+
+
+@in_loop
 async def test_who_has_never_answered_is_given_up_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "START_SECONDS", 0.05)
     role = runtime(Away())
@@ -200,9 +237,52 @@ async def test_a_single_request_that_fails_costs_itself_alone() -> None:
 
 
 @in_loop
+async def test_an_outage_is_told_once_with_the_role_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    backend, told = Away(), list[str]()
+    role = runtime(backend)
+    role.plays(["judge", "captioner"])
+    role.on_outage = told.append
+    calls = await asked(role, 5)
+    assert (caplog.messages, told) == (
+        [
+            "the judge and captioner: no such host; every call waits for up to 30 s until it can be reached",
+        ],
+        ["the judge and captioner"],
+    )
+
+    backend.away = False
+    await asyncio.gather(*calls)
+    assert caplog.messages[1:] == ["the judge and captioner answers again, after 0 s"]
+    assert told[1:] == [""]
+
+
+@in_loop
+async def test_calls_that_wait_for_a_backend_are_not_in_flight() -> None:
+    role = runtime(Away(), limit=50)
+    calls = await asked(role, 30)
+    assert role.limiter.in_flight <= 1
+
+    role.stop()
+    await asyncio.gather(*calls, return_exceptions=True)
+
+
+@in_loop
 async def test_who_is_told_to_stop_waits_no_longer() -> None:
     role = runtime(Away())
     calls = await asked(role, 5)
+    began = time.monotonic()
+    role.stop()
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+
+    assert all(isinstance(end, StoppedError) for end in ends)
+    assert time.monotonic() - began < 1
+
+
+@in_loop
+async def test_who_waits_because_the_server_refuses_most_calls_can_be_stopped_too() -> None:
+    refused = Response(error=ErrorInfo("rate_limit", "slow down", retry_after=60.0))
+    role = runtime(Toy(answers=lambda r: refused), limit=12)
+    calls = [*await asked(role, 12), *await asked(role, 4)]
     began = time.monotonic()
     role.stop()
     ends = await asyncio.gather(*calls, return_exceptions=True)

@@ -8,7 +8,7 @@ import pytest
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import UnknownNameError
 from mmeval.prompt import PromptError
-from mmeval.promptfile import PromptFile, PromptTexts, find_prompt, read_prompt_folder
+from mmeval.promptfile import PromptFile, PromptTexts, find_prompt, prompt_files, read_prompt_folder
 from mmeval.records import Message
 from tests.support.toy import picture
 
@@ -138,11 +138,26 @@ def test_what_is_no_prompt_is_refused(written: Any, why: str, home: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("{{ answr }}", "reads 'answr'; did you mean"), ("{% if %}", "not a valid template")]
+    ("text", "why"),
+    [
+        ("{{ answr }}", "reads 'answr'; did you mean"),
+        ("{% if %}", "not a valid template"),
+        ("[system]\nBe kind.\n[user]\n{{ answer }}", "does not write {{ form }}.* no reply would fit"),
+    ],
 )
 def test_a_template_that_could_not_be_rendered_is_found_before_the_run(text: str, why: str) -> None:
     with pytest.raises(PromptError, match=f"the prompt 'p': .*{why}"):
-        PromptFile("p", text).check(("answer",))
+        PromptFile("p", text).check(("answer", "form"))
+
+
+def test_a_fault_names_the_file_that_a_folder_gives(tmp_path: Path, home: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "polite.md").write_text("{{ answr }}")
+    texts = PromptTexts(read_prompt_folder(mine), origins=prompt_files(mine))
+
+    with pytest.raises(PromptError, match=r"the prompt 'polite' \(.*polite\.md\): .*answr"):
+        find_prompt("polite", home, texts).check(("answer", "form"))
 
 
 def test_a_folder_gives_its_prompts_by_file_name(tmp_path: Path) -> None:

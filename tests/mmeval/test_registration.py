@@ -11,7 +11,7 @@ import pytest
 import mmeval
 from mmeval import plugins
 from mmeval.aggregate import Estimate, Scores
-from mmeval.errors import AmbiguousNameError, UsageError
+from mmeval.errors import AmbiguousNameError, PluginError, UsageError
 from mmeval.metric import load_metric, metric
 from mmeval.records import Trial
 
@@ -45,6 +45,28 @@ def test_a_metric_without_a_version_has_that_of_its_source() -> None:
     versions = [mmeval.register_metric(name)(function).version for name, function in (("a", half), ("b", other))]
     assert versions[0] != versions[1]
     assert versions[0] == mmeval.register_metric("c")(half).version
+
+
+def test_registering_without_a_name_is_told_the_call() -> None:
+    register: Any = mmeval.register_metric
+    with pytest.raises(UsageError, match=r'write @mmeval.register_metric\("half"\)'):
+        register(half)
+
+
+def test_registering_a_backend_without_a_name_is_told_the_call() -> None:
+    register: Any = mmeval.register_backend
+    with pytest.raises(UsageError, match=r'write @mmeval.register_backend\("half"\)'):
+        register(half)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda: 0.5, lambda answer, reference: 0.5, lambda *, trial=None: 0.5],
+    ids=["none", "others", "switch"],
+)
+def test_a_metric_of_anything_but_a_trial_is_refused(function: Any) -> None:
+    with pytest.raises(PluginError, match="the metric 'wrong': its first argument must be 'trial'"):
+        mmeval.register_metric("wrong")(function)
 
 
 def test_a_described_metric_keeps_its_description() -> None:

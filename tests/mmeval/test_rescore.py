@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from mmeval import taskindex
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
-from mmeval.options import BackendSpec, RunOutcome
+from mmeval.budget import BudgetSpentError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError, UsageError
+from mmeval.options import BackendSpec, RunOutcome, Unfinished
 from mmeval.records import Request, Response
 from mmeval.report.progress import Quiet
 from mmeval.rescore import RescoreOptions, rescore
@@ -89,6 +90,32 @@ def test_another_judge_makes_a_set_beside_the_old_one(tmp_path: Path) -> None:
     outcome = again(folder, roles=STRICT)
     assert values(outcome)["asked toy_verdict"] == 0.0
     assert (outcome.score_sets["asked"] != old, (old / "scores.jsonl").read_bytes()) == (True, before)
+
+
+class Told(Quiet):
+    """What a progress is told, in order."""
+
+    def __init__(self) -> None:
+        self.said: list[str | int] = []
+
+    def judging(self, total: int) -> None:
+        self.said.append(total)
+
+    def judged(self) -> None:
+        self.said.append("judged")
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+
+def test_judging_says_how_much_there_is_and_how_far_it_is(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no", "", roles=JUDGE)
+    told = [Told(), Told()]
+    for progress in told:
+        rescore(RescoreOptions(folder=folder, roles=STRICT, score_workers=0), progress=progress)
+
+    assert told[0].said == ["judging 3 trials", 3, "judged", "judged", "judged"]
+    assert told[1].said == []
 
 
 def test_the_same_judge_again_is_not_asked(tmp_path: Path) -> None:
@@ -266,3 +293,63 @@ def test_a_folder_that_holds_more_than_the_last_command_asked_is_scored_whole(tm
     folder = ran(tmp_path, "a", "b", "c", limit=1)
 
     assert again(folder).subsets["asked"].note == ""
+
+
+def test_the_judge_of_the_run_is_asked_where_no_other_is_given(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", predict_only=True)
+
+    outcome = again(folder, roles_of_run=STRICT)
+    assert (values(outcome)["asked toy_verdict"], dict(outcome.roles)) == (0.0, STRICT)
+    assert values(again(folder, roles_of_run=STRICT, roles=JUDGE))["asked toy_verdict"] == 1.0
+
+
+def test_a_role_of_the_run_that_no_metric_asks_is_left_out(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", predict_only=True)
+    gone = {"judge": BackendSpec("not_installed")}
+
+    assert again(folder, roles_of_run=gone, metrics=("toy_yes",)).roles == {}
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "said"),
+    [
+        (BackendSpec("toy", {"model": "j", "api_key": "***"}), MissingError, "api_key of the judge that this run"),
+        (BackendSpec("not_installed"), UsageError, "unknown model backend 'not_installed'"),
+    ],
+    ids=["a secret", "a backend that is gone"],
+)
+def test_a_judge_of_the_run_that_cannot_be_made_again_is_told_with_the_whole_command(
+    spec: BackendSpec, error: type[Exception], said: str, tmp_path: Path
+) -> None:
+    folder = ran(tmp_path, "yes", predict_only=True)
+
+    with pytest.raises(error) as raised:
+        again(folder, roles_of_run={"judge": spec}, metrics=("toy_verdict",))
+
+    assert said in str(raised.value)
+    assert f": mmeval score {folder} --role " in str(raised.value)
+    assert str(raised.value).endswith(" --metrics toy_verdict")
+
+
+def test_metrics_that_are_named_and_cannot_be_computed_are_an_error(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", predict_only=True)
+
+    with pytest.raises(MissingError, match=r"^nothing to compute: the metric toy_verdict is .*; add --role judge="):
+        again(folder, metrics=("toy_verdict",))
+
+
+def test_a_run_that_was_stopped_says_how_far_it_came(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "no", predict_only=True)
+    record = json.loads((folder / "run.json").read_text())
+    assert record["data"]["asked"]["trials"] == 2
+    record["data"]["asked"]["trials"], record["finished"] = 300, False
+    (folder / "run.json").write_text(json.dumps(record))
+
+    assert again(folder, roles=JUDGE).unfinished == {"asked": Unfinished(2, 300)}
+
+
+def test_a_spent_budget_says_how_many_trials_are_scored(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", "yes and yes", "no", predict_only=True)
+
+    with pytest.raises(BudgetSpentError, match=r"4 calls\. 1 of 3 trials are scored; everything that was answered"):
+        again(folder, roles=JUDGE, budget_calls=len(asked_in(tmp_path)) + 1, max_connections=1)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mmeval import roles
+from mmeval.budget import BudgetSpentError
 from mmeval.content import Interleaved, PartKind
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, ReplayMismatchError, UsageError
 from mmeval.options import BackendSpec, RunCounts, RunOptions
@@ -289,6 +290,24 @@ def test_a_model_that_judges_itself_is_asked_again_for_a_verdict_after_its_last_
     outcome = run_toy(tmp_path, judged(1), model=itself, roles={"judge": itself}, retry_on_error=1)
 
     assert (values(outcome), outcome.complaints) == ({"judged": 1.0}, ())
+
+
+def test_the_model_is_said_to_be_done_only_when_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judge = {"judge": BackendSpec("toy", {"delay": 0.02, "max_connections": 1})}
+    with pytest.raises(BudgetSpentError):
+        run_toy(tmp_path, judged(rows=30), roles=judge, max_connections=2, budget_calls=12)
+    assert "the model is done" not in capsys.readouterr().err
+
+    run_toy(tmp_path, judged(rows=30), roles=judge, max_connections=2)
+    assert "the model is done; " in capsys.readouterr().err
+
+
+def test_what_several_tasks_have_put_off_is_judged_after_the_model_is_done(tmp_path: Path) -> None:
+    tasks = [task(name, 20, metrics=("toy_verdict",)) for name in ("one", "other")]
+    judge = {"judge": BackendSpec("toy", {"delay": 0.02, "max_connections": 1})}
+    outcome = run_toy(tmp_path, *tasks, roles=judge, max_connections=2)
+
+    assert [(result.scored, result.value) for result in outcome.results] == [(20, 1.0), (20, 1.0)]
 
 
 def test_another_judge_gives_verdicts_of_its_own_and_the_model_is_not_asked(tmp_path: Path) -> None:

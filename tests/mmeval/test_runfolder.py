@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
+from mmeval.errors import IdentityChangedError, RunLockedError, UsageError
 from mmeval.lines import to_line
 from mmeval.records import FORMAT_VERSION, Sample
 from mmeval.runfolder import RunFolder, TaskRecords, file_name, set_aside
@@ -171,7 +171,7 @@ def test_fresh_sets_earlier_runs_aside_whole(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(StorageError, match="choose another --output_path"):
+    with pytest.raises(UsageError, match="choose another --output_path"):
         RunFolder(tmp_path / "file" / "run")
 
 
@@ -231,5 +231,5 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     folder = tmp_path / "runs" / "model" / "default"
 
-    with pytest.raises(StorageError, match=rf"the run folder {folder} cannot be written \(.*; choose another --output"):
+    with pytest.raises(UsageError, match=rf"the run folder {folder} cannot be written \(.*; choose another --output"):
         RunFolder(folder)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -218,6 +219,26 @@ def test_a_metric_that_does_not_come_back_costs_one_answer_its_score(answer: str
         check=True,
     )
     assert found.stdout.strip() == str(["scored", reason, "scored"])
+
+
+@pytest.mark.parametrize(("workers", "begun"), [(0, 8), (20, 40)])
+def test_every_process_has_a_batch_and_a_next_one(workers: int, begun: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[object] = []
+
+    async def endless(self: Scorer, batch: object) -> Any:
+        batches.append(batch)
+        await asyncio.Event().wait()
+
+    async def add() -> None:
+        scorer = Scorer([plan()], workers, lambda position, rows: None)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.2):
+                for i in range(1000):
+                    await scorer.add(0, answered("yes", i))
+
+    monkeypatch.setattr(Scorer, "_rows", endless)
+    asyncio.run(add())
+    assert len(batches) == begun
 
 
 def test_without_workers_a_single_thread_scores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,6 +92,14 @@ def test_a_bootstrapped_mean_has_the_error_and_interval_of_the_formula() -> None
     assert found.ci95 == pytest.approx(interval(float(values.mean()), stderr, 400, (-9, 9)), abs=0.2 * stderr)
 
 
+def test_a_bootstrapped_interval_leaves_out_two_and_a_half_percent_of_the_draws_a_side() -> None:
+    found = bootstrap(lambda drawn: drawn[:, 0].astype(float), 1000, 20_000)
+
+    assert found is not None
+    assert found.ci95 == pytest.approx((25, 975), abs=3)
+    assert found.stderr == pytest.approx(1000 / math.sqrt(12), rel=0.01)
+
+
 def test_the_same_scores_are_always_bootstrapped_alike() -> None:
     values = np.arange(50.0)
 

@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from mmeval.errors import PluginError
 from mmeval.records import Result, Score
 from mmeval.scoreset import ScoreSet
 from mmeval.summary import TaskNumbers, group_results, task_results, unscored_reasons
@@ -92,9 +95,21 @@ def test_other_numbers_are_not_suspended(tmp_path: Path) -> None:
 def test_a_number_is_made_by_the_aggregator_and_options_that_the_task_names(tmp_path: Path) -> None:
     (metric,) = task().metrics
     of = replace(task(), metrics=(replace(metric, options={"interval": "bootstrap"}),))
+    cases: dict[str, dict[str, int]] = {"asked": {"bootstrap_iters": 300}, "usual": {}}
 
-    (result,) = results(tmp_path, of, *(row(i, i % 2) for i in range(20)), bootstrap_iters=300)
-    assert (result.value, result.bootstrap_iters) == (0.5, 300)
+    rows = [row(i, i % 2) for i in range(20)]
+    asked, usual = (results(tmp_path / name, of, *rows, **given)[0] for name, given in cases.items())
+    assert (asked.value, asked.bootstrap_iters) == (0.5, 300)
+    assert usual.bootstrap_iters == 1000
+
+
+@pytest.mark.parametrize("given", [{"range": (0, 1)}, {"interval": None, "no_such": 1}], ids=str)
+def test_an_aggregator_that_fails_is_named_and_the_way_out_with_it(tmp_path: Path, given: dict[str, Any]) -> None:
+    (metric,) = task().metrics
+    of = replace(task(), metrics=(replace(metric, options=given),))
+
+    with pytest.raises(PluginError, match=r"toy: the aggregator 'mean' failed on exact_match \(TypeError: .* are kept"):
+        results(tmp_path, of, row(0, 1))
 
 
 def test_what_is_asked_of_a_task_can_be_sent_to_another_process() -> None:
@@ -144,7 +159,9 @@ def test_the_reasons_of_what_is_unscored_are_counted_over_the_wanted_trials(tmp_
     scores = ScoreSet(tmp_path, "toy", {"outputs": ["exact_match"]})
     for at, reason in enumerate(["boom", "boom", "bang", "", "boom"]):
         score = {"value": None, "status": "unscored", "reason": reason} if reason else {"value": 1, "status": "scored"}
+        score |= {"cause": "lost"} if reason == "boom" else {}
         scores.add(json.dumps({**row(at), "scores": {"exact_match": score}}).encode() + b"\n")
     scores.finish()
 
-    assert unscored_reasons(scores, lambda index, _: index < 4, "exact_match") == {"boom": 2, "bang": 1}
+    found = unscored_reasons(scores, lambda index, _: index < 4, "exact_match")
+    assert found == {("boom", "lost"): 2, ("bang", "final"): 1}

@@ -63,15 +63,16 @@ def test_a_loss_is_told_once_however_many_metrics_it_suspends() -> None:
     )
 
 
-def test_the_complaint_counts_what_is_missing_and_names_the_way_out() -> None:
+def test_the_complaint_counts_the_trials_that_lack_a_verdict_and_names_the_way_out() -> None:
     results = [
         Result("t", "toy_verdict", None, 10, 4, unscored=6, suspended=True),
+        Result("t", "other_verdict", None, 10, 3, unscored=7, suspended=True),
         Result("t", "toy_verdict", None, 5, 2, unscored=3, suspended=True, slice="level=easy"),
         Result("t", "exact_match", 0.5, 10, 8, unscored=2),
     ]
-    assert list(suspended(DOWN).complaints(results, "mmeval score RUN")) == [
-        "scoring by toy_verdict was suspended: nobody is there. 6 verdicts are missing, the others are kept: bring the "
-        "backend up, then run mmeval score RUN"
+    assert list(suspended(DOWN).complaints(results, "run mmeval score RUN")) == [
+        "scoring by toy_verdict was suspended: nobody is there. 7 trials lack a verdict, what was judged is kept: "
+        "bring the backend up, then run mmeval score RUN"
     ]
 
 

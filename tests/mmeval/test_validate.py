@@ -49,7 +49,7 @@ def test_a_sound_task_has_no_finding(tmp_path: Path) -> None:
             ("modalities", 6, "output_modalities is per_sample"),
         ),
         ("", [{"id": "a", "input": "q"}], ("references", 2, "'exact_match' cannot do without")),
-        ("breakdown: levle", [ROW], ("labels", 6, "no sample has the label 'levle'")),
+        ("breakdown: levle", [ROW], ("labels", 6, "no sample has the label 'levle'; did you mean \"level\"")),
         ("cluster_key: none", [ROW], ("labels", 6, "no sample has the label 'none'")),
         ("prompt_fields: gone\nprompt: '{{ gone }}'", [ROW], ("prompt", 7, "lacks what the prompt reads")),
     ],
@@ -79,6 +79,24 @@ def test_a_medium_that_is_not_what_it_is_announced_as_is_found(tmp_path: Path, c
     (tmp_path / "rows/p.png").write_bytes(content)
     found = findings(tmp_path, "", {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}})
     assert [(one.check, message in one.message) for one in found] == [("media", True)]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"rubrik": ["met?"]}, "it has no label 'rubric'; did you mean \"rubrik\"?"),
+        ({"rubric": [{"criterion": "met?", "weight": 0}]}, "criterion 1 has the weight 0"),
+    ],
+    ids=["misspelt", "malformed"],
+)
+def test_a_rubric_that_cannot_be_used_is_found(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    text = task("t", "dataset_path: rows").replace("exact_match", "rubric_judge")
+    write_files(tmp_path, {"t.yaml": text})
+    write_rows(tmp_path / "rows", {**ROW, **row})
+    found = [*check(["t"], [tmp_path], roles=frozenset(("judge",)))]
+
+    assert [(one.check, one.severity, one.line) for one in found] == [("rubrics", "error", 2)]
+    assert said in found[0].message
 
 
 def test_a_medium_that_is_not_there_is_found(tmp_path: Path) -> None:

@@ -79,6 +79,12 @@ def test_repeats_are_asked_for_each_criterion() -> None:
     assert [one["spread"]["met"] for one in done.score.evidence["criteria"]] == [pytest.approx(1 / 3), 0.0]
 
 
+def test_a_label_that_a_row_does_not_have_is_told_with_a_near_one() -> None:
+    done = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
+
+    assert done.score.reason == "the row has no rubric: it has no label 'rubric'; did you mean \"rubrik\"?"
+
+
 @pytest.mark.parametrize(
     ("rubric", "why"),
     [

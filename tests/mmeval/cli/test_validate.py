@@ -4,6 +4,7 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.validate import CHECKS
+from tests.support.task_folder import task, write_files, write_rows
 from tests.support.tiny_benchmark import write_benchmark
 
 
@@ -26,6 +27,15 @@ def test_a_finding_has_file_and_line_and_makes_the_exit_code_2(
     assert f"{file}:7: error: " in finding
     assert "exact_match" in finding
     assert counts == "1 error, 0 warnings"
+
+
+def test_a_judge_is_named_as_in_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written = task("t", "dataset_path: rows").replace("exact_match", "judge_grade\n    criterion: it is good")
+    write_files(tmp_path, {"t.yaml": written})
+    write_rows(tmp_path / "rows", {"id": "a", "input": "q", "references": ["r"]})
+
+    assert main(["validate", "t", "--include_path", str(tmp_path), "--judge", "openai", "--judge_args", "model=j"]) == 0
+    assert capsys.readouterr().out == "0 errors, 0 warnings\n"
 
 
 def test_rows_bound_what_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,6 +98,12 @@ def test_a_limit_is_a_count_or_a_share(given: object, meant: object) -> None:
     assert values.limit(given) == meant
 
 
+def test_what_is_tolerated_is_a_count_or_a_share() -> None:
+    assert [values.tolerated(given) for given in ("0", "0.05", "3")] == [0, 0.05, 3]
+    with pytest.raises(UsageError, match=r"2\.5 is neither a whole number of trials nor a share below 1"):
+        values.tolerated("2.5")
+
+
 @pytest.mark.parametrize("given", ["0", "-1", "1.5", "many", "nan", "inf", True])
 def test_a_limit_that_is_neither_is_refused(given: object) -> None:
     with pytest.raises(UsageError, match=r"share|count"):

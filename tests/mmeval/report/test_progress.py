@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from mmeval.report.progress import Bar, Quiet, for_stderr, opening
+from mmeval.report.progress import Bar, Quiet, for_stderr, left_to_judge, opening
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,38 @@ def test_a_bar_shows_how_far_the_run_is_and_how_many_failed(capsys: pytest.Captu
     assert "1 failed" in shown
 
 
+def test_judging_has_a_bar_of_its_own_once_the_model_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(9, 0)
+    bar.judged()  # while the model is still at work
+    bar.judging(5)
+    for _ in range(5):
+        bar.judged()
+    bar.close()
+
+    shown = capsys.readouterr().err
+    assert "judged: " in shown
+    assert "0/9" in shown
+    assert "5/5" in shown
+
+
+def test_a_bar_says_whom_every_call_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(2, 0)
+    bar.advance(ok=False)
+    bar.waiting("the judge")
+    assert "1 failed, waiting for the judge" in capsys.readouterr().err
+
+    bar.waiting("")
+    bar.close()
+    assert "waiting" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 answer is"), (1200, "1,200 answers are")])
+def test_what_is_left_to_judge_is_counted(count: int, said: str) -> None:
+    assert left_to_judge(count) == f"the model is done; {said} still to be judged"
+
+
 def test_a_note_is_a_line_of_its_own_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     bar = Bar()
     bar.start(2, 0)
@@ -44,6 +76,9 @@ def test_without_a_terminal_there_are_notes_and_no_bar(capsys: pytest.CaptureFix
     progress.start(2, 0)
     progress.note("asking 2 answers")
     progress.advance(ok=True)
+    progress.waiting("the judge")
+    progress.judging(2)
+    progress.judged()
     progress.close()
 
     assert isinstance(progress, Quiet)

@@ -1,7 +1,9 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mmeval.options import BackendSpec, Unfinished
 from mmeval.records import Result
 from mmeval.report.context import ReportContext
 from mmeval.report.table import missing, render
@@ -42,13 +44,13 @@ def test_what_is_unknown_is_never_shown_as_zero() -> None:
 def test_what_is_missing_stands_beside_the_value_with_its_bounds() -> None:
     lines = rendered(result("a", failed=2, unscored=1, bounds=(0.35, 0.65)), selection=Selection((task("a"),)))
 
-    assert cells(lines[3])[-2:] == ["7/10", "2 failed, 1 unscored: 0.3500 to 0.6500"]
+    assert cells(lines[3])[-2:] == ["7/10", "2 failed, 1 unscored, bounds 0.3500 to 0.6500"]
 
 
 def test_suspended_scoring_is_said_before_what_was_lost() -> None:
     stopped = result("a", None, suspended=True, unscored=4, bounds=(0.3, 0.7))
 
-    assert missing(stopped) == "scoring suspended, 4 unscored: 0.3000 to 0.7000"
+    assert missing(stopped) == "scoring suspended, 4 unscored, bounds 0.3000 to 0.7000"
 
 
 def test_the_weights_of_a_group_are_shown_where_they_differ() -> None:
@@ -84,6 +86,27 @@ def test_a_subset_is_noted_at_its_task_and_at_its_group() -> None:
 
     notes = {cells(line)[0]: cells(line)[-1] for line in lines if line.startswith("|")}
     assert (notes["g"], notes["- a"], notes["b"]) == ("subset", "subset: 3,000 of 31,026", "")
+
+
+def test_slices_do_not_repeat_how_much_of_the_whole_was_asked() -> None:
+    found = [result("a"), result("a", slice="level=easy")]
+    cut, left = {"a": Subset(300, 20, ("limit",))}, {"a": Unfinished(16, 300)}
+
+    lines = render(found, [], Selection((task("a", comparable=False),)), CONTEXT, subsets=cut, unfinished=left)
+
+    notes = [cells(line)[-1] for line in lines.splitlines()[3:]]
+    assert notes == ["not comparable; unfinished: 16 of 300; subset: 20 of 300", "not comparable"]
+
+
+def test_the_line_above_the_table_names_who_judged_and_a_profile_that_is_not_standard() -> None:
+    roles = {"judge": BackendSpec("openai", {"model": "j", "api_key": "sk-secret"}), "captioner": BackendSpec("hf")}
+    official = replace(task("b"), config={"profile": "official"})
+
+    lines = [render([], [], Selection((*one, official)), CONTEXT, roles=roles) for one in ((), (task("a"),))]
+
+    ends = [line.splitlines()[0].partition("batch_size: auto, ")[2] for line in lines]
+    who = "judge: openai (model=j,api_key=***), captioner: hf (None)"
+    assert ends == [f"{who}, profile: official", f"{who}, profile: official (b)"]
 
 
 def test_groups_come_first_with_their_members_indented_and_have_a_table_of_their_own() -> None:

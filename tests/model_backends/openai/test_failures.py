@@ -58,6 +58,10 @@ def test_the_servers_words_are_kept_whatever_their_shape(content: bytes) -> None
     assert "the reason" in http_error(400, {}, content).text
 
 
+def test_a_key_that_was_sent_is_said_to_be_refused() -> None:
+    assert "the server refuses the key" in http_error(401, {}, b"", keyed=True).text
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "advice"),
     [
