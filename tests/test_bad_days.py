@@ -183,7 +183,7 @@ def test_a_file_that_may_not_grow_loses_nothing_but_one_answer(
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_asked(server: MockServer, tmp_path: Path) -> None:
     with unwritable(tmp_path / "runs"):
         done = mmeval(*questions(tmp_path), *openai(server))
-    assert done.code == 1
+    assert done.code == 2
     assert str(tmp_path / "runs") in done.error
     assert "choose another --output_path" in done.error
     assert server.stats()["requests"] == 0
@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_anything_is_asked(server
 def test_a_file_in_the_place_of_the_folder_is_said_before_anything_is_asked(server: MockServer, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("mine")
     done = mmeval(*questions(tmp_path), *openai(server))
-    assert done.code == 1
+    assert done.code == 2
     assert "choose another --output_path" in done.error
     assert server.stats()["requests"] == 0
     assert (tmp_path / "runs").read_text() == "mine"
