@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, TypeVar
 
 from mmeval import garbage, plugins
@@ -30,6 +30,7 @@ from mmeval.lines import from_line, to_line
 from mmeval.metric import BoundMetric, load_metric
 from mmeval.records import ErrorInfo, Exchange, Response, Sample, Score, Trial
 from mmeval.spawning import FreshContext
+from mmeval.timelimit import TimeLimit
 
 FIRST_BATCH, LARGEST_BATCH = 16, 512
 LARGEST_BATCH_BYTES = 2**20
@@ -44,6 +45,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 METRIC_SECONDS = 300.0
 """A metric that needs longer for one trial leaves it unscored."""
+_NO_LIMIT = TimeLimit(math.inf)
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,9 @@ def _writable(score: Score) -> Score:
     return score
 
 
-def score_trial(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric]) -> dict[str, Score]:
+def score_trial(
+    trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric], limit: TimeLimit = _NO_LIMIT
+) -> dict[str, Score]:
     """All scores of one trial that need no judge. A trial without an answer has none; an empty answer has the score
     that the benchmark defines for it, where it does."""
     if trial.error is not None:
@@ -148,8 +152,11 @@ def score_trial(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric])
         scores.update(dict.fromkeys(plan.judged_outputs, empty))
         return scores | {name: empty for bound in metrics for name in bound.metric.outputs}
     for bound in metrics:
-        with _time_limit(METRIC_SECONDS):
+        limit.begin()
+        try:
             scores.update(bound.score(trial))
+        finally:
+            limit.end()
     return scores
 
 
@@ -159,11 +166,13 @@ class Worker:
     def __init__(self, plans: Sequence[ScoringPlan]) -> None:
         self._plans = plans
         self._metrics: dict[int, list[BoundMetric]] = {}
+        self._limit = TimeLimit(METRIC_SECONDS)
 
     def score(self, batch: Sequence[tuple[int, bytes]]) -> tuple[list[bytes], float]:
         """Rows for trials given as (position of the plan, line), and the seconds that they took."""
         started = time.perf_counter()
-        rows = [self._score_one(position, line) for position, line in batch]
+        with self._limit.alarmed():
+            rows = [self._score_one(position, line) for position, line in batch]
         return rows, time.perf_counter() - started
 
     def _score_one(self, position: int, line: bytes) -> bytes:
@@ -173,7 +182,7 @@ class Worker:
             metrics = [load_metric(name).bind(params, profile) for name, params, profile in plan.metrics]
             self._metrics[position] = metrics
         trial = trial_from(row, plan.media_root)
-        return score_row(row, trial, plan, score_trial(trial, plan, metrics))
+        return score_row(row, trial, plan, score_trial(trial, plan, metrics, self._limit))
 
 
 _worker: Worker | None = None
@@ -386,28 +395,3 @@ class Scorer:
         outputs = [name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs]
         scores = dict.fromkeys(outputs, Score.lost(reason))
         return score_row(row, trial_from(row, plan.media_root), plan, scores)
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt Python code after a time; only a worker's main thread can, elsewhere there is no limit.
-
-    Native code that does not come back is ended with its process, by a signal that needs no Python: after twice the
-    time on every core. The answer that it was at is found and blamed by those who miss the process.
-    """
-    if _worker is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, _too_long)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    signal.setitimer(signal.ITIMER_PROF, 2 * seconds * (os.cpu_count() or 1))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _too_long(_signal: int, _frame: FrameType | None) -> None:
-    raise TimeoutError(f"the metric needed more than {METRIC_SECONDS:g} seconds for one answer")
