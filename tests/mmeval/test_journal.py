@@ -24,11 +24,11 @@ import os, sys
 from pathlib import Path
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
-from tests.support.dying import die_after
+from tests.support.dying import after, die
 from tests.support.toy import picture, reply
 journal = Journal(Path("journal"), MediaStore(Path("media")))
 journal.append("earlier", "d0", reply("before"))
-die_after(Journal, sys.argv[1], 1)
+after(Journal, sys.argv[1], 1, die)
 journal.append("k", "d", reply("see <image1>", picture(7)))
 """
 """An answer with a medium, in a process that is killed after one step of keeping it."""

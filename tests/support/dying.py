@@ -6,7 +6,7 @@
 | `media`   | after the media are stored, before the journal line                              |
 | `line`    | after the journal line, before the program goes on (the middle of an episode)    |
 | `records` | after a trial is recorded, before it is scored                                   |
-| `scores`  | after score rows are written                                                     |
+| `scores`  | after score rows are written, when the answer that was under way is kept         |
 | `results` | before the results of a task are made                                            |
 """
 
@@ -31,10 +31,23 @@ POINTS: dict[str, tuple[Any, str]] = {
     "scores": (ScoreSet, "add"),
     "results": (ScoreSet, "finish"),
 }
+NOT_BEFORE: dict[str, tuple[Any, str]] = {"scores": (Journal, "_write_line")}
+"""Rows come at any time, when an answer may be in the socket: it has reached nobody, and nobody could keep it."""
 
 
-def die_after(owner: Any, name: str, count: int) -> None:
-    """Let a function return ``count - 1`` times; the next time the process is killed, as the kernel would."""
+def die_at(point: str, count: int) -> None:
+    """Be killed at a point, when it is reached for the ``count``-th time."""
+    then = NOT_BEFORE.get(point)
+    after(*POINTS[point], count, die if then is None else lambda: after(*then, 1, die))
+
+
+def die() -> None:
+    """As the kernel kills."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def after(owner: Any, name: str, count: int, then: Callable[[], None]) -> None:
+    """Let a function return ``count`` times, and do something whenever it does from then on."""
     original: Callable[..., Any] = getattr(owner, name)
     calls = 0
 
@@ -43,7 +56,7 @@ def die_after(owner: Any, name: str, count: int) -> None:
         result = original(*args, **kwargs)
         calls += 1
         if calls >= count:
-            os.kill(os.getpid(), signal.SIGKILL)
+            then()
         return result
 
     setattr(owner, name, dying)
@@ -51,5 +64,5 @@ def die_after(owner: Any, name: str, count: int) -> None:
 
 if __name__ == "__main__":
     point, count, *arguments = sys.argv[1:]
-    die_after(*POINTS[point], int(count))
+    die_at(point, int(count))
     sys.exit(main(arguments))
