@@ -175,9 +175,9 @@ class Bench:
         for _ in range(self.pairs):
             bare = self._asking(self.bare(connections, count))
             ours = self._asking(self.ours(connections, count))
-            seen = (
-                f"bare {count / bare.active:.0f}/s ({bare.wall:.2f} s), "
-                f"mmeval {count / ours.active:.0f}/s ({ours.wall:.2f} s)"
+            seen = "; ".join(
+                f"{who} {count / one.active:.0f}/s ({one.wall:.2f} s, {1000 * one.cpu / count:.2f} ms of CPU a sample)"
+                for who, one in (("bare", bare), ("mmeval", ours))
             )
             print(f"  {connections} connections, {count} samples: {seen}", file=sys.stderr)
             pairs.append((bare, ours))
