@@ -149,16 +149,18 @@ class _Session:
         plans = [scoring_plan(task, self._path / "media") for task in self._selection]
         with ExitStack() as stack:
             scorer: Scorer | None = None
+            early = False
             if not options.predict_only:
                 scorer = Scorer(plans, options.score_workers, lambda position, rows: self._runs[position].deliver(rows))
                 stack.callback(scorer.close)
                 scorer.start()
-                if _most_trials(self._selection, options) < MANY_CLUSTERS:
+                early = _most_trials(self._selection, options) < MANY_CLUSTERS
+                if early:
                     scorer.prepare(import_quantiles)  # while this process imports its backend and opens the data
             media = MediaStore(self._path / "media")
             backends, jobs, limits, prices = prepared(self._selection, options, media)
             self._agents = frozenset(role for role, one in backends.named.items() if isinstance(one, ProgramBackend))
-            if scorer is not None and jobs.total() < MANY_CLUSTERS:
+            if scorer is not None and not early and jobs.total() < MANY_CLUSTERS:
                 scorer.prepare(import_quantiles)  # for a small data set, while the first answers are under way
             if options.fresh and (kept := set_aside(self._path)) is not None:
                 self._progress.note(f"starting over; the earlier run is kept in {kept}")

@@ -50,7 +50,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class Draw:
-    """How samples are drawn: by a seed, and evenly over the values of these labels."""
+    """How samples are drawn: by a seed, and in proportion to the values of these labels."""
 
     seed: int = 0
     labels: tuple[str, ...] = ()

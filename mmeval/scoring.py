@@ -155,6 +155,8 @@ def score_trial(
         limit.begin()
         try:
             scores.update(bound.score(trial))
+        except TimeoutError as late:  # the alarm came when the metric was through, and before its end was noted
+            scores.update(bound.failed(late))
         finally:
             limit.end()
     return scores

@@ -11,24 +11,22 @@ its goal.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.bench.server import serving  # noqa: E402  found by the line above
 from tests.support.cli import command  # noqa: E402  found by the line above
 from tests.support.toy_site import toy_environment, write_judged  # noqa: E402
 
-SERVER = ROOT / "tests" / "support" / "mock_openai_server.py"
 GOAL = 1.1
 
 
@@ -52,18 +50,6 @@ CASES = (
 """Model and judge. The goal was set for the first; the others show that neither side holds up the other."""
 
 
-@contextmanager
-def serving(latency: float, reply: str) -> Iterator[str]:
-    words = [sys.executable, str(SERVER), "--latency", str(latency), "--reply", reply]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.terminate()
-            process.communicate()
-
-
 class Overlap:
     """Measures in one folder, with the toys as plugins."""
 
@@ -74,7 +60,10 @@ class Overlap:
 
     def ratio(self, model: Side, judge: Side) -> tuple[float, float, float]:
         """Seconds of the model alone, of the judge alone, and of both together."""
-        with serving(model.latency, "answer {key}") as answers, serving(judge.latency, "yes") as verdicts:
+        with (
+            serving(model.latency, "--reply", "answer {key}") as answers,
+            serving(judge.latency, "--reply", "yes") as verdicts,
+        ):
             asked = [
                 *("--tasks", "judged", "--include_path", str(self._tasks), "--model", "openai"),
                 *("--model_args", f"base_url={answers},model=m", "--max_connections", str(model.connections)),

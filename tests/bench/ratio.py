@@ -23,14 +23,16 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.bench.server import serving  # noqa: E402  found by the line above
+
 BARE = ROOT / "tests" / "bench" / "bare.py"
-SERVER = ROOT / "tests" / "support" / "mock_openai_server.py"
 LATENCY = 0.05
 
 TASK = """\
@@ -135,18 +137,6 @@ def _memory(rollup: str) -> tuple[float, float]:
     return (kib.get("Pss", 0) / 1024, kib.get("Private_Dirty", 0) / 1024)
 
 
-@contextmanager
-def mock_server() -> Iterator[str]:
-    command = [sys.executable, str(SERVER), "--latency", str(LATENCY)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.terminate()
-            process.communicate()
-
-
 class Bench:
     def __init__(self, folder: Path, url: str, *, count: int, pairs: int) -> None:
         self.folder, self.url, self.count, self.pairs = folder, url, count, pairs
@@ -228,7 +218,7 @@ def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = prin
     args = parser.parse_args(argv)
     count, pairs = (1_000, 1) if args.quick else (args.count, args.pairs)
     report("| figure | measured | goal | met |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder, mock_server() as url:
+    with tempfile.TemporaryDirectory() as folder, serving(LATENCY) as url:
         figures = []
         for figure in Bench(Path(folder), url, count=count, pairs=pairs).figures():
             report(figure.row())
