@@ -39,6 +39,8 @@ class Capabilities:
     output_mode: OutputMode = "single"
     declarable: frozenset[PartKind] = frozenset()
     """Kinds that it gives as well when its argument ``outputs`` says so (``outputs=text+audio``)."""
+    options: frozenset[str] | None = None
+    """The parameters of one modality (``image.size``) that it knows; None where nobody can say."""
 
     @classmethod
     def of(cls, inputs: Sequence[str], outputs: Sequence[str], mode: OutputMode = "interleaved") -> Capabilities:

@@ -1,8 +1,8 @@
-"""Data sets of the Hugging Face Hub: a snapshot at a pinned revision, from the cache when it is there.
+"""Data sets and models of the Hugging Face Hub: a snapshot at a revision, from the cache when it is there.
 
 Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the cache is), ``HF_TOKEN`` (for
-gated and private data), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` or ``HF_DATASETS_OFFLINE=1`` (the cache
-alone).
+gated and private ones), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (the cache alone), or for one kind
+``HF_DATASETS_OFFLINE=1`` and ``TRANSFORMERS_OFFLINE=1``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mmeval.errors import MissingDataError, MmevalError, StorageError
 from mmeval.extras import need
@@ -20,8 +20,17 @@ from mmeval.extras import need
 _TRUE = ("1", "ON", "YES", "TRUE")
 
 
-def snapshot(repo: str, revision: str) -> Path:
-    """The folder of a data set's files as they were at ``revision`` (a commit, tag or branch; a commit never changes).
+RepoKind = Literal["dataset", "model"]
+_NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
+_OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model": "TRANSFORMERS_OFFLINE"}
+"""What forbids the network for one kind alone; the hub's library does not know it."""
+
+
+def snapshot(
+    repo: str, revision: str, *, kind: RepoKind = "dataset", only: Sequence[str] = (), without: Sequence[str] = ()
+) -> Path:
+    """The folder of a repository's files as they were at ``revision`` (a commit, tag or branch; a commit never
+    changes): all of them, or those that match a pattern of ``only`` and none of ``without``.
 
     What is in the cache is not fetched again, and an interrupted download goes on where it ended.
 
@@ -31,9 +40,16 @@ def snapshot(repo: str, revision: str) -> Path:
     hub = need("huggingface_hub", "hub")
     _quiet_when_piped()
     try:
-        folder = hub.snapshot_download(repo, repo_type="dataset", revision=revision, local_files_only=bool(_offline()))
+        folder = hub.snapshot_download(
+            repo,
+            repo_type=kind,
+            revision=revision,
+            local_files_only=bool(_offline(kind)),
+            allow_patterns=list(only) or None,
+            ignore_patterns=list(without) or None,
+        )
     except Exception as error:  # whatever the library, its transport or the disk says becomes one message
-        raise _explained(error, f"{repo} at {revision}") from error
+        raise _explained(error, f"{repo} at {revision}", kind) from error
     return Path(folder)
 
 
@@ -43,31 +59,28 @@ def _quiet_when_piped() -> None:
         need("huggingface_hub.utils", "hub").disable_progress_bars()
 
 
-def _explained(error: Exception, what: str) -> MmevalError:
+def _explained(error: Exception, what: str, kind: RepoKind) -> MmevalError:
     """The one message for the user. The most special error is asked for first, because they inherit from each other."""
     errors = need("huggingface_hub.errors", "hub")
+    noun = _NOUN[kind]
     if isinstance(error, errors.GatedRepoError):
         return MissingDataError(
-            f"{what}: the data set is gated; accept its terms on its page, then set HF_TOKEN to a token of that account"
+            f"{what}: the {noun} is gated; accept its terms on its page, then set HF_TOKEN to a token of that account"
         )
     if isinstance(error, errors.RepositoryNotFoundError):
-        return MissingDataError(
-            f"{what}: the hub has no such data set; check the name, or set HF_TOKEN if it is private"
-        )
+        return MissingDataError(f"{what}: the hub has no such {noun}; check the name, or set HF_TOKEN if it is private")
     if isinstance(error, errors.RevisionNotFoundError):
-        return MissingDataError(f"{what}: the data set has no such revision; check it against the data set's history")
+        return MissingDataError(f"{what}: the {noun} has no such revision; check it against the {noun}'s history")
     if isinstance(error, errors.HFValidationError):
-        return MissingDataError(
-            f"{what}: this is no name of a data set; write owner/name or the path of a local folder"
-        )
+        return MissingDataError(f"{what}: this is no name of a {noun}; write owner/name or the path of a local folder")
     if _full(error):
         return StorageError(f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again")
-    return MissingDataError(f"{what}: {_unreachable(error, errors)}")
+    return MissingDataError(f"{what}: {_unreachable(error, errors, kind)}")
 
 
-def _unreachable(error: Exception, errors: Any) -> str:
+def _unreachable(error: Exception, errors: Any, kind: RepoKind) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
-    if variable := _offline():
+    if variable := _offline(kind):
         return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
     status = next((code for code in map(_status, _chain(error)) if code is not None), None)
     if status in (401, 403):
@@ -79,11 +92,12 @@ def _unreachable(error: Exception, errors: Any) -> str:
     return f"it cannot be fetched ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})"
 
 
-def _offline() -> str:
-    """The variable that forbids the network, or nothing. The hub's library does not know the one of ``datasets``."""
+def _offline(kind: RepoKind) -> str:
+    """The variable that forbids the network, or nothing."""
     if need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE"
-    return "HF_DATASETS_OFFLINE" if os.environ.get("HF_DATASETS_OFFLINE", "").upper() in _TRUE else ""
+    own = _OWN_OFFLINE[kind]
+    return own if os.environ.get(own, "").upper() in _TRUE else ""
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -10,6 +10,8 @@
 | `mmeval.aggregators`    | `aggregate(scores: Scores, **options) -> Estimate`                                  |
 | `mmeval.model_backends` | a class, called with the backend's arguments as keywords                            |
 | `mmeval.loggers`        | `log(published: Published, **arguments) -> None`                                    |
+| `mmeval.hf_adapters`    | an `Adapter` class, under the `model_type` of the models that it speaks to          |
+| `mmeval.tools`          | a `Tool`: what an agent may call, and who plays it                                  |
 
 mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name that two distributions claim is an error
 only for the user of that name; ``distribution/name`` always says which one is meant. What a script registers
@@ -35,6 +37,8 @@ Group = Literal[
     "mmeval.aggregators",
     "mmeval.model_backends",
     "mmeval.loggers",
+    "mmeval.hf_adapters",
+    "mmeval.tools",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 

@@ -1,0 +1,1 @@
+"""One module for each protocol that a family of models speaks."""

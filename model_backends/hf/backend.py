@@ -1,0 +1,174 @@
+"""The backend: one local model behind the adapter that speaks its protocol."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmeval import plugins
+from mmeval.backend import Capabilities
+from mmeval.digest import digest
+from mmeval.errors import MissingDataError, UnknownNameError
+from mmeval.model_backends.hf.adapter import Adapter
+from mmeval.model_backends.hf.files import ModelFiles, find_model
+from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings, checked_count, checked_dtype
+from mmeval.records import Request, Response
+
+GENERIC = "chat"
+"""The adapter of every model type that has none of its own: a chat template in, text out."""
+
+BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 64, 8
+"""Rows of a batch where the user names no size. Memory that does not suffice for it halves it (see ``batching``)."""
+
+
+class HFBackend:
+    """A model of the Hugging Face hub or of a folder, run on this machine.
+
+    ``pretrained`` is a name of the hub, a folder, or ``tiny`` (a model of our own, made on this machine in seconds: it
+    proves the plumbing, its scores mean nothing); ``revision`` a commit, tag or branch of the hub. ``adapter`` names
+    the protocol of the model where its ``model_type`` should not decide. ``dtype`` is that of the weights (``auto``:
+    as they were saved); ``device`` puts the model on one device, else ``device_map`` places it.
+    ``attn_implementation`` is a kernel of the library. ``trust_remote_code`` runs code that comes with the model.
+
+    ``max_length`` bounds prompt and answer together, in tokens. ``inputs`` and ``outputs`` (``text+image``) overrule
+    what the model is known to take and give; ``convert`` names what may be given to it in another form
+    (``video->frames``), each with a warning in the answer. ``chat_template`` is a file that takes the place of the
+    model's own, ``chat_template_args`` are values for it. ``data_parallel_size`` starts so many copies, each on a
+    device of its own. ``deterministic`` asks the library for algorithms that give the same digits every time.
+
+    Raises MissingDataError for a model that is not there, UsageError and UnknownNameError for arguments that mean
+    nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        pretrained: str = DEFAULT_MODEL,
+        revision: str = "main",
+        adapter: str = "auto",
+        dtype: str = "auto",
+        device: str = "",
+        device_map: str = "auto",
+        attn_implementation: str = "",
+        trust_remote_code: bool = False,
+        deterministic: bool = False,
+        max_length: int = 0,
+        inputs: str = "",
+        outputs: str = "",
+        convert: str = "",
+        chat_template: str = "",
+        chat_template_args: Mapping[str, Any] | None = None,
+        data_parallel_size: int = 1,
+    ) -> None:
+        self.settings = Settings(
+            pretrained=pretrained or DEFAULT_MODEL,
+            revision=revision or "main",
+            adapter=adapter,
+            dtype=checked_dtype(dtype),
+            device=device,
+            device_map=device_map,
+            attn_implementation=attn_implementation,
+            trust_remote_code=trust_remote_code,
+            deterministic=deterministic,
+            max_length=checked_count("max_length", max_length, least=0),
+            inputs=inputs,
+            outputs=outputs,
+            convert=tuple(name for name in convert.split("+") if name),
+            chat_template=_template_file(chat_template),
+            chat_template_args=dict(chat_template_args or {}),
+        )
+        self._copies = checked_count("data_parallel_size", data_parallel_size, least=1)
+        self.files = find_model(self.settings)
+        self.adapter_name = adapter_name(self.files, adapter)
+        made: Adapter = plugins.load("mmeval.hf_adapters", self.adapter_name)(self.files, self.settings)
+        self.adapter = made
+        self._capabilities = made.capabilities
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Who answers: what changes an answer, and nothing of the machine that makes it."""
+        settings = self.settings
+        identity: dict[str, Any] = {
+            "backend": "hf",
+            "model": self.files.name,
+            "weights": self.files.fingerprint,
+            "adapter": self.adapter_name,
+            "dtype": settings.dtype,
+            "outputs": sorted(self._capabilities.outputs),
+        }
+        template = Path(settings.chat_template).read_text("utf-8") if settings.chat_template else ""
+        told = {
+            "convert": sorted(settings.convert),
+            "max_length": settings.max_length,
+            "chat_template": digest(template) if template else "",
+            "chat_template_args": dict(settings.chat_template_args),
+        }
+        return identity | {name: value for name, value in told.items() if value}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        packages = ("torch", "transformers", "tokenizers", "accelerate")
+        settings = self.settings
+        placed = {"device": settings.device} if settings.device else {"device_map": settings.device_map}
+        return {
+            **{name: version for name in packages if (version := _version(name))},
+            **placed,
+            "attn_implementation": settings.attn_implementation or "auto",
+            "adapter_verified": type(self.adapter).verified,
+            "data_parallel_size": self._copies,
+        }
+
+    @property
+    def max_batch_size(self) -> int:
+        return BATCH_ON_ACCELERATOR if _accelerated(self.settings.device) else BATCH_ON_CPU
+
+    def start(self) -> None:
+        """Fetch what is missing of the model, and load it. Raises MissingError or UsageError with the way out."""
+        self.files.fetch_weights()
+        self.adapter.load()
+
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        yield from self.adapter.answer(requests)
+
+    async def close(self) -> None:
+        self.adapter.close()
+
+
+def adapter_name(files: ModelFiles, given: str) -> str:
+    """The adapter that was asked for, else that of the model's type, else the generic one."""
+    known = plugins.names("mmeval.hf_adapters")
+    if given != "auto":
+        if given not in known:
+            raise UnknownNameError("adapter", given, known, "'mmeval ls adapters' lists them")
+        return given
+    return files.model_type if files.model_type in known else GENERIC
+
+
+def _template_file(given: str) -> str:
+    if given and not Path(given).expanduser().is_file():
+        raise MissingDataError(
+            f"chat_template={given}: there is no such file; give one with a chat template (Jinja) in it"
+        )
+    return str(Path(given).expanduser()) if given else ""
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _accelerated(device: str) -> bool:
+    """Whether the model will probably not run on the CPU; asked before torch is there to tell."""
+    if device:
+        return not device.startswith("cpu")
+    drivers = ("/proc/driver/nvidia", "/dev/kfd")
+    return sys.platform == "darwin" or any(Path(driver).exists() for driver in drivers)

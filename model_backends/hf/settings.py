@@ -1,0 +1,52 @@
+"""The arguments of the backend, checked when it is made: a mistake costs no loading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmeval.errors import UnknownNameError, UsageError
+
+DEFAULT_MODEL = "HuggingFaceTB/SmolVLM-256M-Instruct"
+"""What a bare ``--model hf`` runs: open (Apache 2.0), half a gigabyte, any number of pictures in, text out."""
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+_SHORT = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "float16", "float": "float32"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is loaded and asked. ``device`` is empty where ``device_map`` places the model; ``max_length`` (in
+    tokens, of prompt and answer together) is 0 where the model's own context decides."""
+
+    pretrained: str = DEFAULT_MODEL
+    revision: str = "main"
+    adapter: str = "auto"
+    dtype: str = "auto"
+    device: str = ""
+    device_map: str = "auto"
+    attn_implementation: str = ""
+    trust_remote_code: bool = False
+    deterministic: bool = False
+    max_length: int = 0
+    inputs: str = ""
+    outputs: str = ""
+    convert: tuple[str, ...] = ()
+    chat_template: str = ""
+    chat_template_args: Mapping[str, Any] = field(default_factory=dict)
+
+
+def checked_dtype(given: str) -> str:
+    """The full name of a dtype. Raises UnknownNameError with near names for what is none."""
+    name = _SHORT.get(given, given.removeprefix("torch."))
+    if name not in DTYPES:
+        raise UnknownNameError("dtype", given, DTYPES, f"Known: {', '.join(DTYPES)}.")
+    return name
+
+
+def checked_count(argument: str, value: int, *, least: int) -> int:
+    """Raises UsageError for a number below ``least``."""
+    if value < least:
+        raise UsageError(f"{argument}={value}: must be a whole number of at least {least}")
+    return value

@@ -1,0 +1,678 @@
+#!/usr/bin/env python3
+"""Build tiny, randomly initialised Hugging Face models for offline tests and demos.
+
+Nothing is downloaded: every configuration, vocabulary, chat template and processor
+is written here, and weights come from a seeded random initialisation.  Each model is
+saved with ``save_pretrained`` next to its tokenizer / processor, so that the ordinary
+loading calls work on the result::
+
+    python make_tiny_models.py --out tiny/                 # everything
+    python make_tiny_models.py --out tiny/ --only janus clip
+    python make_tiny_models.py --list
+
+The outputs are noise by design (one exception: ``emu3`` is fitted for a few seconds to
+recite one interleaved answer, so that a whole text/image/text response can be parsed
+without constrained decoding; ``--no-fit`` leaves it random).  Use these models to test
+plumbing: prompt building, batching, decoding, media files, scorers' input and output
+shapes.  Never report a number obtained with them.
+
+Needs: torch, transformers>=5, tokenizers, pillow, numpy; ``sd``, ``wan`` and ``shap_e`` also
+need diffusers.
+No torchvision is required; the PIL image processors are used throughout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any, Callable
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+warnings.filterwarnings("ignore")
+
+import numpy as np
+import torch
+import transformers as tf
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+tf.utils.logging.disable_progress_bar()
+
+# --------------------------------------------------------------------------------------
+# Registry
+# --------------------------------------------------------------------------------------
+
+BUILDERS: dict[str, dict[str, Any]] = {}
+
+
+def model(name: str, inputs: str, outputs: str, about: str):
+    """Register a builder. The function gets a folder and fills it."""
+
+    def wrap(fn: Callable[[Path, argparse.Namespace], Any]):
+        BUILDERS[name] = {
+            "build": fn,
+            "inputs": inputs.split(),
+            "outputs": outputs.split(),
+            "about": about,
+        }
+        return fn
+
+    return wrap
+
+
+# --------------------------------------------------------------------------------------
+# Shared pieces
+# --------------------------------------------------------------------------------------
+
+# One template for every chat model here. Message content is either a string or a list of
+# typed parts; media parts become the model's own placeholder token, in order.
+CHAT_TEMPLATE = (
+    "{% for m in messages %}{{ m['role'] | upper }}: "
+    "{% if m['content'] is string %}{{ m['content'] }}"
+    "{% else %}{% for p in m['content'] %}"
+    "{% if p['type'] == 'text' %}{{ p['text'] }}"
+    "{% elif p['type'] == 'image' %}__IMAGE__"
+    "{% elif p['type'] == 'audio' %}__AUDIO__"
+    "{% elif p['type'] == 'video' %}__VIDEO__"
+    "{% endif %}{% endfor %}{% endif %}"
+    "{% if m['role'] == 'assistant' and not (loop.last and continue_final_message) %}__EOS__{% else %}\n{% endif %}"
+    "{% endfor %}{% if add_generation_prompt %}ASSISTANT: {% endif %}"
+)
+
+
+def chat_template(image: str = "", audio: str = "", video: str = "", eos: str = "</s>") -> str:
+    return (
+        CHAT_TEMPLATE.replace("__IMAGE__", image)
+        .replace("__AUDIO__", audio)
+        .replace("__VIDEO__", video)
+        .replace("__EOS__", eos)
+    )
+
+
+def byte_vocab() -> dict[str, int]:
+    """The 256 byte-level symbols, so any UTF-8 text can be encoded and decoded."""
+    return {c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+
+
+def byte_tokenizer(
+    extra_tokens: list[str] = (),
+    named: dict[str, str] | None = None,
+    wrap_bos_eos: bool = False,
+    bos: str = "<s>",
+    eos: str = "</s>",
+    pad: str = "<pad>",
+    template: str | None = None,
+    **kwargs,
+) -> tf.PreTrainedTokenizerFast:
+    """A byte-level tokenizer without merges.
+
+    ``named`` gives tokens that become attributes (``tokenizer.image_token`` and
+    ``tokenizer.image_token_id``), which multimodal processors look up by name.
+    """
+    core = Tokenizer(models.BPE(vocab=byte_vocab(), merges=[]))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    core.decoder = decoders.ByteLevel()
+    tok = tf.PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        bos_token=bos,
+        eos_token=eos,
+        pad_token=pad,
+        padding_side="left",
+        model_max_length=4096,
+        extra_special_tokens=dict(named or {}),
+        **kwargs,
+    )
+    if extra_tokens:
+        tok.add_tokens(list(extra_tokens), special_tokens=True)
+    if wrap_bos_eos:
+        tok.backend_tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{bos} $A {eos}",
+            special_tokens=[(bos, tok.bos_token_id), (eos, tok.eos_token_id)],
+        )
+    if template:
+        tok.chat_template = template
+    return tok
+
+
+def ids(tok, **kwargs) -> dict[str, int]:
+    return dict(bos_token_id=tok.bos_token_id, eos_token_id=tok.eos_token_id, pad_token_id=tok.pad_token_id, **kwargs)
+
+
+def llama_text(tok, hidden: int = 32, layers: int = 2, **kwargs) -> dict[str, Any]:
+    return dict(
+        model_type="llama",
+        vocab_size=len(tok),
+        hidden_size=hidden,
+        intermediate_size=hidden * 2,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=hidden // 4,
+        max_position_embeddings=4096,
+        **ids(tok),
+        **kwargs,
+    )
+
+
+def generation_config(tok, **kwargs) -> tf.GenerationConfig:
+    return tf.GenerationConfig(**ids(tok), do_sample=False, **kwargs)
+
+
+def spread(m) -> None:
+    """Make answers depend on the prompt: freshly initialised models repeat one token whatever they are asked."""
+    with torch.no_grad():
+        for name, p in m.named_parameters():
+            if p.ndim >= 2 and "vq" not in name and "embed" not in name:
+                p.mul_(6.0)
+
+
+def save(folder: Path, *parts) -> None:
+    for p in parts:
+        p.save_pretrained(folder)
+
+
+# --------------------------------------------------------------------------------------
+# Text
+# --------------------------------------------------------------------------------------
+
+
+@model("llm", "text", "text", "Llama-style causal LM with a chat template")
+def build_llm(out: Path, args) -> None:
+    tok = byte_tokenizer(template=chat_template())
+    cfg = tf.LlamaConfig(**{k: v for k, v in llama_text(tok).items() if k != "model_type"}, tie_word_embeddings=True)
+    m = tf.LlamaForCausalLM(cfg)
+    m.generation_config = generation_config(tok)
+    spread(m)
+    save(out, m, tok)
+
+
+# --------------------------------------------------------------------------------------
+# Vision-language, text out
+# --------------------------------------------------------------------------------------
+
+
+@model("llava", "text image", "text", "LLaVA: CLIP vision tower + Llama; simplest VLM, works without torchvision")
+def build_llava(out: Path, args) -> None:
+    size, patch = 32, 8
+    tok = byte_tokenizer(named={"image_token": "<image>"}, template=chat_template(image="<image>"))
+    cfg = tf.LlavaConfig(
+        vision_config=tf.CLIPVisionConfig(
+            hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            image_size=size, patch_size=patch, projection_dim=32,
+        ),
+        text_config=tf.LlamaConfig(**{k: v for k, v in llama_text(tok).items() if k != "model_type"}),
+        image_token_index=tok.image_token_id,
+        vision_feature_select_strategy="default",
+        vision_feature_layer=-1,
+    )
+    m = tf.LlavaForConditionalGeneration(cfg)
+    m.generation_config = generation_config(tok)
+    proc = tf.LlavaProcessor(
+        image_processor=tf.CLIPImageProcessorPil(
+            size={"shortest_edge": size}, crop_size={"height": size, "width": size}
+        ),
+        tokenizer=tok,
+        patch_size=patch,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=tok.chat_template,
+    )
+    spread(m)
+    save(out, m, proc)
+
+
+@model("idefics3", "text image", "text", "Idefics3 (SmolVLM family), any number of images per prompt")
+def build_idefics3(out: Path, args) -> None:
+    size, patch, scale = 32, 4, 2
+    seq = (size // patch) ** 2 // scale**2
+    tok = byte_tokenizer(
+        named={
+            "image_token": "<image>",
+            "fake_image_token": "<fake_token_around_image>",
+            "global_image_token": "<global-img>",
+            "end_of_utterance_token": "<end_of_utterance>",
+        },
+        template=chat_template(image="<image>", eos="<end_of_utterance>"),
+    )
+    proc = tf.Idefics3Processor(
+        image_processor=tf.Idefics3ImageProcessorPil(
+            size={"longest_edge": size}, max_image_size={"longest_edge": size}, do_image_splitting=False
+        ),
+        tokenizer=tok,
+        image_seq_len=seq,
+        chat_template=tok.chat_template,
+    )
+    tok = proc.tokenizer  # the processor may have added tokens
+    cfg = tf.Idefics3Config(
+        vision_config=dict(
+            hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            image_size=size, patch_size=patch,
+        ),
+        text_config=llama_text(tok),
+        scale_factor=scale,
+        image_token_id=tok.convert_tokens_to_ids("<image>"),
+        pad_token_id=tok.pad_token_id,
+    )
+    m = tf.Idefics3ForConditionalGeneration(cfg)
+    m.generation_config = generation_config(tok)
+    spread(m)
+    save(out, m, proc)
+
+
+@model("qwen2_5_vl", "text image", "text", "Qwen2.5-VL: native resolution, patches of all images concatenated")
+def build_qwen2_5_vl(out: Path, args) -> None:
+    tok = byte_tokenizer(
+        extra_tokens=["<|vision_start|>", "<|vision_end|>"],
+        named={"image_token": "<|image_pad|>", "video_token": "<|video_pad|>"},
+        template=chat_template(
+            image="<|vision_start|><|image_pad|><|vision_end|>", video="<|vision_start|><|video_pad|><|vision_end|>"
+        ),
+    )
+    tid = tok.convert_tokens_to_ids
+    cfg = tf.Qwen2_5_VLConfig(
+        text_config=dict(
+            vocab_size=len(tok), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, max_position_embeddings=4096, **ids(tok),
+            rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]},
+        ),
+        vision_config=dict(
+            depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
+            temporal_patch_size=2, window_size=16, out_hidden_size=32, fullatt_block_indexes=[1],
+        ),
+        image_token_id=tid("<|image_pad|>"), video_token_id=tid("<|video_pad|>"),
+        vision_start_token_id=tid("<|vision_start|>"), vision_end_token_id=tid("<|vision_end|>"),
+    )
+    m = tf.Qwen2_5_VLForConditionalGeneration(cfg)
+    m.generation_config = generation_config(tok)
+    spread(m)
+    save(out, m, tok)
+    size = {"shortest_edge": 32 * 32, "longest_edge": 64 * 64}
+    image_processor = tf.Qwen2VLImageProcessorPil(patch_size=4, merge_size=2, temporal_patch_size=2, size=size)
+    write_processor_config(
+        out, "Qwen2_5_VLProcessor", image_processor=image_processor,
+        video_processor={"video_processor_type": "Qwen2VLVideoProcessor", "patch_size": 4, "merge_size": 2,
+                         "temporal_patch_size": 2, "size": size},
+    )
+
+
+def write_processor_config(out: Path, cls: str, **parts) -> None:
+    """Write processor_config.json by hand, for processors that cannot be built without torchvision.
+
+    Class names are stored without the backend suffix, as save_pretrained does.
+    """
+    config: dict[str, Any] = {"processor_class": cls}
+    for name, part in parts.items():
+        if not isinstance(part, dict):
+            key = f"{name}_type"
+            part = {**part.to_dict(), key: type(part).__name__.removesuffix("Pil")}
+        config[name] = part
+    (out / "processor_config.json").write_text(json.dumps(config, indent=2, default=str))
+
+
+# --------------------------------------------------------------------------------------
+# Text + image out
+# --------------------------------------------------------------------------------------
+
+
+@model("janus", "text image", "text image", "Janus: text OR image per call, chosen with generation_mode")
+def build_janus(out: Path, args) -> None:
+    size, patch = 32, 8
+    n_tokens = (size // patch) ** 2
+    tok = byte_tokenizer(
+        named={
+            "image_token": "<image_placeholder>",
+            "boi_token": "<begin_of_image>",
+            "eoi_token": "<end_of_image>",
+        },
+        template=chat_template(image="<image_placeholder>"),
+    )
+    cfg = tf.JanusConfig(
+        text_config=llama_text(tok),
+        vision_config=dict(
+            hidden_size=32, num_hidden_layers=2, num_attention_heads=4, image_size=size, patch_size=patch,
+            mlp_ratio=2.0, projection_dim=32, depth=2, num_image_tokens=n_tokens,
+        ),
+        # the decoder upsamples by 2 ** (len(channel_multiplier) - 1): 4 x 4 codes -> 32 x 32 pixels
+        vq_config=dict(
+            embed_dim=4, num_embeddings=64, latent_channels=32, base_channels=32, channel_multiplier=[1, 1, 1, 1],
+            num_res_blocks=1, projection_dim=32, num_hidden_layers=2, image_token_embed_dim=32,
+        ),
+        image_token_id=tok.image_token_id,
+    )
+    m = tf.JanusForConditionalGeneration(cfg)
+    # Image mode reads the begin-of-image id from generation_config.generation_kwargs.
+    m.generation_config = generation_config(tok)
+    m.generation_config.generation_kwargs = {"boi_token_id": tok.boi_token_id}
+    proc = tf.JanusProcessor(
+        image_processor=tf.JanusImageProcessorPil(size={"height": size, "width": size}, min_size=8),
+        tokenizer=tok,
+        chat_template=tok.chat_template,
+        num_image_tokens=n_tokens,
+    )
+    spread(m)
+    save(out, m, proc)
+
+
+@model("chameleon", "text image", "text", "Chameleon: reads interleaved images; HF masks image tokens in its output")
+def build_chameleon(out: Path, args) -> None:
+    size, codes = 32, 64
+    image_names = ["IMGIMG" + "".join(chr(ord("A") + int(d)) for d in str(i)) + "Z" for i in range(codes)]
+    tok = byte_tokenizer(
+        extra_tokens=image_names,
+        named={"image_token": "<image>", "boi_token": "<racm3:break>", "eoi_token": "<eoss>"},
+        sep_token="<reserved08706>",
+    )
+    cfg = tf.ChameleonConfig(
+        vocab_size=len(tok), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=4, max_position_embeddings=4096, **ids(tok),
+        vocabulary_map=tok.get_vocab(),
+        # the encoder downsamples by 2 ** (len(channel_multiplier) - 1): 32 x 32 pixels -> 4 x 4 codes
+        vq_config=dict(
+            embed_dim=8, num_embeddings=codes, latent_channels=8, resolution=size, base_channels=32,
+            channel_multiplier=[1, 1, 1, 1], num_res_blocks=1,
+        ),
+    )
+    m = tf.ChameleonForConditionalGeneration(cfg)
+    m.generation_config = generation_config(tok)
+    proc = tf.ChameleonProcessor(
+        image_processor=tf.ChameleonImageProcessorPil(
+            size={"shortest_edge": size}, crop_size={"height": size, "width": size}
+        ),
+        tokenizer=tok,
+        image_seq_length=(size // 8) ** 2,
+    )
+    spread(m)
+    save(out, m, proc)
+
+
+EMU3_PROMPT = "draw a square"
+EMU3_ANSWER = ("Here is one: ", " and done.")
+
+
+@model("emu3", "text image", "text image", "Emu3: one token stream holds text and image codes (interleaved output)")
+def build_emu3(out: Path, args) -> None:
+    codes, grid = 64, 4
+    named = {
+        "image_token": "<image>",
+        "boi_token": "<|image start|>",
+        "eoi_token": "<|image end|>",
+        "image_wrapper_token": "<|image token|>",
+        "eof_token": "<|extra_201|>",
+        "eol_token": "<|extra_200|>",
+    }
+    visual = [f"<|visual token {i:06d}|>" for i in range(codes)]
+    tok = byte_tokenizer(
+        extra_tokens=visual, named=named, bos="<|extra_203|>", eos="<|extra_204|>", pad="<|endoftext|>",
+        template=chat_template(image="<image>", eos="<|extra_204|>"),
+    )
+    proc = tf.Emu3Processor(
+        image_processor=tf.Emu3ImageProcessor(min_pixels=32 * 32, max_pixels=64 * 64, spatial_factor=8),
+        tokenizer=tok,
+        chat_template=tok.chat_template,
+    )
+    cfg = tf.Emu3Config(
+        text_config=dict(
+            vocab_size=len(tok), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=4, max_position_embeddings=4096, attention_dropout=0.0, **ids(tok),
+        ),
+        vq_config=dict(
+            codebook_size=codes, embed_dim=4, latent_channels=4, base_channels=32, channel_multiplier=[1, 1, 1, 1],
+            num_res_blocks=1, attn_resolutions=[3], hidden_size=32, num_attention_heads=1, temporal_downsample_factor=4,
+        ),
+        vocabulary_map=tok.get_vocab(),
+    )
+    m = tf.Emu3ForConditionalGeneration(cfg)
+    m.generation_config = generation_config(tok)
+
+    if not args.no_fit:
+        # Recite one answer: text, an image block, text, end. The block has the shape the real
+        # model writes: <start> H*W <wrapper> row ... <eol> (H rows) <eof> <end>.
+        rng = np.random.default_rng(args.seed)
+        rows = "".join(
+            "".join(visual[int(c)] for c in rng.integers(0, codes, grid)) + named["eol_token"] for _ in range(grid)
+        )
+        block = (
+            f"{named['boi_token']}{grid}*{grid}{named['image_wrapper_token']}{rows}"
+            f"{named['eof_token']}{named['eoi_token']}"
+        )
+        prompt = proc.apply_chat_template(
+            [{"role": "user", "content": [{"type": "text", "text": EMU3_PROMPT}]}], add_generation_prompt=True
+        )
+        answer = EMU3_ANSWER[0] + block + EMU3_ANSWER[1] + tok.eos_token
+        full = tok(tok.bos_token + prompt + answer, return_tensors="pt", add_special_tokens=False)["input_ids"]
+        start = tok(tok.bos_token + prompt, return_tensors="pt", add_special_tokens=False)["input_ids"].shape[1]
+        labels = full.clone()
+        labels[:, :start] = -100
+        params = [p for n, p in m.named_parameters() if "vqmodel" not in n]
+        opt = torch.optim.AdamW(params, lr=5e-3)
+        m.train()
+        for step in range(300):
+            loss = m(input_ids=full, labels=labels).loss
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            if loss.item() < 5e-3:
+                break
+        m.eval()
+    save(out, m, proc)
+
+
+# --------------------------------------------------------------------------------------
+# Speech out
+# --------------------------------------------------------------------------------------
+
+
+@model("qwen2_5_omni", "text image audio", "text audio", "Qwen2.5-Omni: thinker (text) + talker + token2wav (speech)")
+def build_omni(out: Path, args) -> None:
+    named = {
+        "image_token": "<|IMAGE|>", "audio_token": "<|AUDIO|>", "video_token": "<|VIDEO|>",
+        "vision_bos_token": "<|vision_bos|>", "vision_eos_token": "<|vision_eos|>",
+        "audio_bos_token": "<|audio_bos|>", "audio_eos_token": "<|audio_eos|>",
+    }
+    tts = ["<tts_start>", "<tts_end>", "<tts_pad>", "<|user|>"]
+    tok = byte_tokenizer(
+        extra_tokens=tts, named=named,
+        template=chat_template(
+            image="<|vision_bos|><|IMAGE|><|vision_eos|>",
+            audio="<|audio_bos|><|AUDIO|><|audio_eos|>",
+            video="<|vision_bos|><|VIDEO|><|vision_eos|>",
+        ),
+    )
+    tid = tok.convert_tokens_to_ids
+    hidden, mel = 32, 80
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
+    lm = dict(
+        hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        max_position_embeddings=4096, rope_parameters=rope,
+    )
+    shared = dict(
+        audio_token_index=tid("<|AUDIO|>"), image_token_index=tid("<|IMAGE|>"), video_token_index=tid("<|VIDEO|>"),
+        audio_start_token_id=tid("<|audio_bos|>"), audio_end_token_id=tid("<|audio_eos|>"),
+    )
+    vision = dict(
+        depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
+        temporal_patch_size=2, window_size=16, out_hidden_size=hidden, fullatt_block_indexes=[1],
+    )
+    audio = dict(
+        num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
+        max_source_positions=1500, n_window=100, output_dim=hidden,
+    )
+    cfg = tf.Qwen2_5OmniConfig(
+        thinker_config=dict(
+            text_config=dict(vocab_size=len(tok), **lm, **ids(tok)), vision_config=vision, audio_config=audio,
+            user_token_id=tid("<|user|>"), vision_start_token_id=tid("<|vision_bos|>"),
+            vision_end_token_id=tid("<|vision_eos|>"), **shared,
+        ),
+        talker_config=dict(
+            vocab_size=64, embedding_size=hidden, head_dim=8, **lm, **shared,
+            tts_text_start_token_id=tid("<tts_start>"), tts_text_end_token_id=tid("<tts_end>"),
+            tts_text_pad_token_id=tid("<tts_pad>"),
+            tts_codec_pad_token_id=60, tts_codec_start_token_id=61, tts_codec_end_token_id=62,
+            tts_codec_mask_token_id=63, pad_token_id=60,
+            vision_start_token_id=tid("<|vision_bos|>"), vision_end_token_id=tid("<|vision_eos|>"),
+        ),
+        token2wav_config=dict(
+            dit_config=dict(
+                hidden_size=32, num_hidden_layers=2, num_attention_heads=4, head_dim=8, emb_dim=16, num_embeds=65,
+                mel_dim=mel, look_ahead_layers=[1], look_backward_layers=[0], enc_emb_dim=8, enc_dim=8,
+                enc_channels=[16, 16, 16, 16, 48], enc_attention_channels=8, enc_se_channels=8,
+            ),
+            bigvgan_config=dict(
+                mel_dim=mel, upsample_initial_channel=64, resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1, 3, 5]],
+            ),
+        ),
+        enable_audio_output=True,
+    )
+    m = tf.Qwen2_5OmniForConditionalGeneration(cfg)
+    m.thinker.generation_config = generation_config(tok)
+    m.save_pretrained(out)
+    g = torch.Generator().manual_seed(args.seed)
+    # Speakers live outside the weights; from_pretrained insists on this file.
+    torch.save(
+        {"Chelsie": {"bos_token": tid("<tts_start>"), "cond": torch.randn(1, 8, generator=g),
+                     "ref_mel": torch.randn(1, 30, mel, generator=g)}},
+        out / "spk_dict.pt",
+    )
+    tok.save_pretrained(out)
+    size = {"shortest_edge": 32 * 32, "longest_edge": 64 * 64}
+    write_processor_config(
+        out, "Qwen2_5OmniProcessor",
+        image_processor=tf.Qwen2VLImageProcessorPil(patch_size=4, merge_size=2, temporal_patch_size=2, size=size),
+        feature_extractor=tf.WhisperFeatureExtractor(feature_size=16, sampling_rate=16000, chunk_length=30),
+        video_processor={"video_processor_type": "Qwen2VLVideoProcessor", "patch_size": 4, "merge_size": 2,
+                         "temporal_patch_size": 2, "size": size},
+    )
+
+
+@model("vits", "text", "audio", "VITS text-to-speech, the smallest waveform generator")
+def build_vits(out: Path, args) -> None:
+    symbols = ["<pad>", "<unk>"] + list(" abcdefghijklmnopqrstuvwxyz.,?!'-0123456789")
+    vocab = {c: i for i, c in enumerate(symbols)}
+    (out / "vocab.json").write_text(json.dumps(vocab))
+    tok = tf.VitsTokenizer(str(out / "vocab.json"), phonemize=False, add_blank=True, language="eng")
+    cfg = tf.VitsConfig(
+        vocab_size=len(symbols), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, ffn_dim=32,
+        flow_size=16, spectrogram_bins=17, use_stochastic_duration_prediction=False,
+        upsample_initial_channel=32, upsample_rates=[8, 8], upsample_kernel_sizes=[16, 16],
+        resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1, 3]],
+        prior_encoder_num_flows=2, prior_encoder_num_wavenet_layers=2,
+        posterior_encoder_num_wavenet_layers=2, wavenet_dilation_rate=1, duration_predictor_filter_channels=32,
+        sampling_rate=16000,
+    )
+    m = tf.VitsModel(cfg)
+    save(out, m, tok)
+
+
+# --------------------------------------------------------------------------------------
+# Image out through diffusers
+# --------------------------------------------------------------------------------------
+
+
+@model("sd", "text", "image", "Stable Diffusion pipeline (diffusers), for agents that call an image tool")
+def build_sd(out: Path, args) -> None:
+    import diffusers
+
+    tok = byte_tokenizer(wrap_bos_eos=True, pad="</s>")
+    tok.padding_side = "right"
+    tok.model_max_length = 77
+    text = tf.CLIPTextModel(tf.CLIPTextConfig(
+        vocab_size=len(tok), hidden_size=32, intermediate_size=37, num_hidden_layers=2, num_attention_heads=4,
+        max_position_embeddings=77, **ids(tok),
+    ))
+    unet = diffusers.UNet2DConditionModel(
+        block_out_channels=(4, 8), layers_per_block=1, sample_size=32, in_channels=4, out_channels=4,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"), up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        cross_attention_dim=32, norm_num_groups=2, attention_head_dim=2,
+    )
+    vae = diffusers.AutoencoderKL(
+        block_out_channels=(4, 8), in_channels=3, out_channels=3, latent_channels=4, norm_num_groups=2,
+        down_block_types=("DownEncoderBlock2D", "DownEncoderBlock2D"), up_block_types=("UpDecoderBlock2D", "UpDecoderBlock2D"),
+    )
+    pipe = diffusers.StableDiffusionPipeline(
+        vae=vae, text_encoder=text, tokenizer=tok, unet=unet,
+        scheduler=diffusers.DDIMScheduler(clip_sample=False, set_alpha_to_one=False, beta_schedule="scaled_linear"),
+        safety_checker=None, feature_extractor=None, requires_safety_checker=False,
+    )
+    pipe.save_pretrained(out)
+
+
+
+# --------------------------------------------------------------------------------------
+# Command line
+# --------------------------------------------------------------------------------------
+
+
+def folder_bytes(folder: Path) -> int:
+    return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+
+
+def main(argv: list[str] | None = None) -> int:
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--out", type=Path, help="folder to fill, one subfolder per model")
+    p.add_argument("--only", nargs="+", metavar="NAME", help="build just these")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--no-fit", action="store_true", help="leave emu3 random instead of fitting it to recite an answer")
+    p.add_argument("--force", action="store_true", help="rebuild models that are already there")
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--list", action="store_true", help="list model names and exit")
+    args = p.parse_args(argv)
+
+    if args.list:
+        for name, b in BUILDERS.items():
+            print(f"{name:14s} {' '.join(b['inputs']):18s} -> {' '.join(b['outputs']):12s} {b['about']}")
+        return 0
+    if args.out is None:
+        p.error("--out is required")
+    unknown = set(args.only or ()) - set(BUILDERS)
+    if unknown:
+        p.error(f"unknown model(s): {', '.join(sorted(unknown))}; see --list")
+
+    torch.set_num_threads(args.threads)
+    args.out.mkdir(parents=True, exist_ok=True)
+    manifest_path = args.out / "manifest.json"
+    manifest = json.loads(manifest_path.read_text()) if manifest_path.exists() else {}
+    failed = 0
+    for name in args.only or BUILDERS:
+        b = BUILDERS[name]
+        folder = args.out / name
+        entry = manifest.get(name, {})
+        try:
+            if args.force or not (folder / ".done").exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+                tf.set_seed(args.seed)
+                t0 = time.perf_counter()
+                b["build"](folder, args)
+                entry = {
+                    "inputs": b["inputs"], "outputs": b["outputs"], "about": b["about"],
+                    "build_s": round(time.perf_counter() - t0, 2), "bytes": folder_bytes(folder), "seed": args.seed,
+                }
+                (folder / ".done").touch()
+            status = "ok"
+        except Exception as exc:  # keep going; report at the end
+            failed += 1
+            status = "FAILED"
+            entry["error"] = f"{type(exc).__name__}: {exc}"
+            traceback.print_exc()
+        else:
+            entry.pop("error", None)
+        manifest[name] = entry
+        print(
+            f"{name:14s} {status:7s} {entry.get('bytes', 0) / 1e6:6.2f} MB  build {entry.get('build_s', 0):6.2f} s",
+            flush=True,
+        )
+        manifest_path.write_text(json.dumps(manifest, indent=2) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
