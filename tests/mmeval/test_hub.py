@@ -117,7 +117,7 @@ def test_failures_that_no_server_makes_are_explained_too(
     wrapped = ValueError("while downloading")
     wrapped.__cause__ = cause
 
-    explained = _explained(wrapped if kind is StorageError else cause, "me/tiny at main")
+    explained = _explained(wrapped if kind is StorageError else cause, "me/tiny at main", "dataset")
 
     assert isinstance(explained, kind)
     assert message in str(explained)
