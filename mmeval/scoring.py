@@ -43,6 +43,8 @@ BATCHES_IN_FLIGHT = 8
 """At least; where there are many processes, two for each: one that is scored and one that follows."""
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+WORKER_NICENESS = 5
+"""Asking goes first: where cores are short, what keeps the model or its server busy is worth more than a score now."""
 METRIC_SECONDS = 300.0
 """A metric that needs longer for one trial leaves it unscored."""
 _NO_LIMIT = TimeLimit(math.inf)
@@ -198,6 +200,7 @@ def _start_worker(plans: Sequence[ScoringPlan], seconds: float) -> None:
     # Processes run side by side, so one of them needs no threads for linear algebra; numpy starts them on its import,
     # which takes twice the CPU. Somebody's own setting stands.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.nice(WORKER_NICENESS)
     threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
     _worker = Worker(plans)
     garbage.settle()

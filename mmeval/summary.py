@@ -88,13 +88,18 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
         labels = row.get("labels")
         if labels is not None:
             labels = interned.setdefault(repr(labels), labels)
+        sample, repeat, cluster = row["s"], row["n"], row.get("cluster", "")
+        status, scores = row["status"], row["scores"]
         for name, column in columns.items():
-            score = row["scores"].get(name)
-            if row["status"] != "ok":
-                column.add(row["s"], row["n"], row["status"], cluster=row.get("cluster", ""), labels=labels)
+            score = scores.get(name)
+            if status != "ok":
+                column.add(sample, repeat, status, cluster=cluster, labels=labels)
+            elif score is None:
+                column.add(sample, repeat, Score.unscored("not scored yet"), cluster=cluster, labels=labels)
+            elif score["status"] == "scored" and score["value"] is not None:
+                column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels)
             else:
-                given = Score.unscored("not scored yet") if score is None else Score.from_json(score)
-                column.add(row["s"], row["n"], given, cluster=row.get("cluster", ""), labels=labels)
+                column.add(sample, repeat, Score.from_json(score), cluster=cluster, labels=labels)
 
 
 def _results(
