@@ -86,16 +86,16 @@ class Scores:
         if isinstance(score, Score) and score.bounds is not None and status == "unscored":
             self._known[len(self)] = score.bounds
         value = math.nan if isinstance(score, str) or score.value is None else score.value
-        self._add(sample, repeat, value, self._CODES.index(status), cluster, labels)
+        self._add(sample, repeat, value, self._CODES.index(status), cluster=cluster, labels=labels)
 
     def add_value(
         self, sample: str, repeat: int, value: float, *, cluster: str = "", labels: Mapping[str, Any] | None = None
     ) -> None:
         """One trial's score where it is known to be a value, as nearly all are."""
-        self._add(sample, repeat, value, self._SCORED, cluster, labels)
+        self._add(sample, repeat, value, self._SCORED, cluster=cluster, labels=labels)
 
     def _add(
-        self, sample: str, repeat: int, value: float, code: int, cluster: str, labels: Mapping[str, Any] | None
+        self, sample: str, repeat: int, value: float, code: int, *, cluster: str, labels: Mapping[str, Any] | None
     ) -> None:
         self._values.append(value)
         self._statuses.append(code)

@@ -343,3 +343,13 @@ def test_a_process_prepares_itself_while_it_waits() -> None:
         assert subprocess.getoutput("echo $PREPARED") == ""
     finally:
         scorer.close()
+
+
+def test_scoring_gives_way_to_asking_where_cores_are_short() -> None:
+    scorer = Scorer([plan()], 1, lambda position, rows: None)
+    scorer.start()
+    try:
+        (niceness,) = scorer.compute([partial(os.getpriority, os.PRIO_PROCESS, 0)])
+    finally:
+        scorer.close()
+    assert niceness > os.getpriority(os.PRIO_PROCESS, 0)
