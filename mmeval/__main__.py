@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -16,8 +17,27 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Whatever ends it is one clear message on stderr and an exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    """Run one command. Whatever ends it is one clear message on stderr and an exit code. Without ``argv`` the command
+    is what this process is there for, and ends with it."""
+    code = _run(list(sys.argv[1:] if argv is None else argv))
+    if argv is None:
+        _leave_work_behind(code)
+    return code
+
+
+def _leave_work_behind(code: int) -> None:
+    """End the process here and now where a thread still loads or asks a model for which nobody waits any more: Python
+    would take itself apart around it."""
+    ownthread = sys.modules.get("mmeval.ownthread")
+    if ownthread is None or not ownthread.any_at_work():
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code)
+
+
+def _run(words: list[str]) -> int:
     try:
         steady()
         from mmeval.cli.verbs import dispatch

@@ -32,6 +32,7 @@ from mmeval.errors import UsageError, did_you_mean
 from mmeval.logger import create_loggers, log_results
 from mmeval.options import RunOutcome
 from mmeval.records import Result
+from mmeval.report.baseline import read_baseline
 from mmeval.report.progress import Logged
 from mmeval.report.published import Published
 from mmeval.run import run
@@ -210,6 +211,7 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     named = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
     plan = _plan(model, [_shown(name) for name in named], flags)
     loggers = create_loggers(plan.loggers)
+    baseline = None if plan.baseline is None else read_baseline(plan.baseline)
     moment = datetime.now()
     selection = taskindex.select(
         [name if isinstance(name, Mapping) else str(name) for name in named] or plan.tasks,
@@ -220,7 +222,8 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     if plan.write_out:
         write_prompts(selection, sys.stderr)
     outcome = run(selection, plan.options, progress=Logged())
-    published = publish(outcome, plan.report, moment=moment, wanted=outcome.chosen if plan.log_samples else None)
+    wanted = outcome.chosen if plan.log_samples else None
+    published = publish(outcome, plan.report, moment=moment, wanted=wanted, baseline=baseline)
     log_results(loggers, outcome, published)
     return _evaluation(outcome, published)
 
@@ -260,10 +263,11 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 def _check_model(model: object, flags: Mapping[str, Any]) -> None:
-    if flags.get("model_args"):
-        raise UsageError(
-            "model_args has no effect here: the model is made already; give its arguments where it is made"
-        )
+    for name in ("model_args", "device"):
+        if flags.get(name):
+            raise UsageError(
+                f"{name} has no effect here: the model is made already; give its arguments where it is made"
+            )
     if not all(hasattr(model, part) for part in ("capabilities", "identity", "provenance", "close")):
         raise UsageError(
             f"model is a {type(model).__name__}, which is neither the name of a backend nor one: a backend has "

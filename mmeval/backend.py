@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from mmeval import plugins
 from mmeval.content import PART_KINDS, PartKind
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.program import Program, Role
-from mmeval.records import Request, Response, Sample
+from mmeval.records import GenerationParams, Request, Response, Sample
 from mmeval.switches import fault_of, hint_of
 
 OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
@@ -40,7 +40,9 @@ class Capabilities:
     declarable: frozenset[PartKind] = frozenset()
     """Kinds that it gives as well when its argument ``outputs`` says so (``outputs=text+audio``)."""
     options: frozenset[str] | None = None
-    """The parameters of one modality (``image.size``) that it knows; None where nobody can say."""
+    """The parameters of one modality (``image.size``) that it knows; None where nobody can say. It is never given one
+    that it does not know: a user's is refused before the run, and an answer to a task file's says that it was left
+    out."""
 
     @classmethod
     def of(cls, inputs: Sequence[str], outputs: Sequence[str], mode: OutputMode = "interleaved") -> Capabilities:
@@ -58,8 +60,13 @@ class Capabilities:
         gaps += [f"gives no {kind}" for kind in request.wants if kind not in self.outputs]
         asked = {"text" if kind == "code" else kind for kind in request.wants}  # code travels as text
         if self.output_mode in ("single", "exclusive") and len(asked) > 1:
-            gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted")
+            gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted{self._way_out(asked)}")
         return gaps + self._undeclared(request) + self._exceeded(request)
+
+    def _way_out(self, asked: Set[str]) -> str:
+        """How a model that makes every kind, each in a call of its own, is asked for several."""
+        able = self.output_mode == "exclusive" and asked <= self.outputs.keys()
+        return "; --protocol text_then_media asks for one after the other" if able else ""
 
     def _undeclared(self, request: Request) -> list[str]:
         """What to write where the user alone knows what the model gives."""
@@ -68,6 +75,10 @@ class Capabilities:
             return []
         kinds = [kind for kind in self.outputs if kind != "code"] + [kind for kind in more if kind != "code"]
         return [f"if it does, say so among its arguments: outputs={'+'.join(kinds)}"]
+
+    def unknown_options(self, params: GenerationParams) -> list[str]:
+        """The parameters of one modality that it does not know."""
+        return sorted(params.options.keys() - self.options) if params.options and self.options is not None else []
 
     def _plainly_able(self, request: Request) -> bool:
         """The quick look at the usual request: text in, one kind out."""
@@ -132,12 +143,42 @@ class ModelBackend(Backend, Protocol):
 class BatchBackend(Backend, Protocol):
     """A local model: answers several requests at once, in a worker thread. The core collects what is waiting.
 
-    Yields ``(position in requests, response)`` in any order, each position once.
+    Yields ``(position in requests, response)`` in any order, each position once. The requests of a batch are equal in
+    ``wants`` and ``params``. Whatever it raises concerns the whole batch: its open rows are asked again, in halves when
+    memory ran out, else one by one.
+
+    There are never more than ``max_batch_size`` requests in a batch. Where fewer are usual, unless a user says
+    otherwise, it may have a ``usual_batch_size`` as well.
     """
 
     @property
     def max_batch_size(self) -> int: ...
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]: ...
+
+
+@runtime_checkable
+class Startable(Protocol):
+    """A backend that loads something before it can answer, such as weights.
+
+    ``start`` blocks. It is called once before the first request that is really sent, in the thread or the process that
+    will answer, and not at all in a run that has every answer already, nor by a dry run. What it raises ends the run
+    with that message and exit code, and no sample is blamed for it: MissingError for what has to be supplied,
+    UsageError for arguments that cannot be used here.
+    """
+
+    def start(self) -> None: ...
+
+
+@runtime_checkable
+class Parallel(Protocol):
+    """A batch backend that may be copied: each entry of ``workers`` holds the arguments in which one copy differs from
+    this one, such as ``{"device": "cuda:1"}``. Where there are entries, the core starts a process for each, which makes
+    the backend by its name, its arguments and those of its entry, and this instance is never started nor asked. A copy
+    has the same identity, and no workers of its own.
+    """
+
+    @property
+    def workers(self) -> Sequence[Mapping[str, Any]]: ...
 
 
 @runtime_checkable
@@ -160,6 +201,11 @@ class SampleBackend(Backend, Protocol):
 AnyBackend = ModelBackend | BatchBackend | ProgramBackend | SampleBackend
 
 
+def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
+    """The copies that a backend declares; none for one that answers in this process."""
+    return tuple(backend.workers) if isinstance(backend, Parallel) and isinstance(backend, BatchBackend) else ()
+
+
 def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     """A backend by its plugin name and arguments.
 
@@ -170,8 +216,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     factory = plugins.load("mmeval.model_backends", name)
     signature = inspect.signature(factory)
     hints = factory.__init__ if inspect.isclass(factory) else factory
-    known = [p.name for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    takes_any = len(known) < len(signature.parameters)
+    known, takes_any = _arguments(factory)
     for arg in args:
         if arg not in known and not takes_any:
             raise UnknownNameError(f"argument of the backend {name!r}", arg, known, _taken(known))
@@ -186,6 +231,27 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
         raise UsageError(f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE") from None
     backend: AnyBackend = factory(**given)
     return backend
+
+
+def takes_argument(name: str, arg: str) -> bool:
+    """Whether a backend takes an argument. One that cannot be loaded may: whoever makes it says why it cannot."""
+    try:
+        known, takes_any = _arguments(plugins.load("mmeval.model_backends", name))
+    except MmevalError:
+        return True
+    return takes_any or arg in known
+
+
+class _Arguments(NamedTuple):
+    known: list[str]
+    takes_any: bool
+
+
+def _arguments(factory: Callable[..., object]) -> _Arguments:
+    """The names of a backend's arguments, and whether it takes others too."""
+    parameters = inspect.signature(factory).parameters.values()
+    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+    return _Arguments(known, len(known) < len(parameters))
 
 
 _FOREIGN = frozenset(

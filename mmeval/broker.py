@@ -24,6 +24,7 @@ from mmeval.lines import to_line
 from mmeval.program import Call, Program, Reply, Role
 from mmeval.records import ErrorInfo, Exchange, GenerationParams, Request, Response, Sample
 from mmeval.roles import RoleRuntime, Tries
+from mmeval.ticket import Ticket
 
 T = TypeVar("T")
 
@@ -97,6 +98,11 @@ class _Asked:
     key: str
     occurrence: int
 
+    @property
+    def by(self) -> str:
+        """Its place, as the journal notes it."""
+        return f"{self.scope.name}#{self.path}"
+
 
 class Broker:
     """Runs programs over the roles of one run.
@@ -122,8 +128,8 @@ class Broker:
     @property
     def in_flight(self) -> int:
         """Calls that were sent and are not answered yet."""
-        limiters = {id(runtime): runtime.limiter for runtime in self.roles.values()}
-        return sum(limiter.in_flight for limiter in limiters.values())
+        runtimes = {id(runtime): runtime for runtime in self.roles.values()}
+        return sum(runtime.in_flight for runtime in runtimes.values())
 
     async def run(self, program: Program[T], scope: Scope) -> T:
         """Drive a program to its result, recording its exchanges in ``scope``. Raises what the program raises."""
@@ -182,7 +188,8 @@ class Broker:
 
     async def _answer(self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int) -> tuple[str, Entry]:
         key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
-        entry = self.journal.get(key)
+        asked = _Asked(call, scope, path, key, occurrence)
+        entry = self._kept(asked)
         if entry is None and scope.by_content:
             entry = self._by_place(call, scope, path)
         if entry is not None and entry.request_digest == call.request.digest:
@@ -200,7 +207,7 @@ class Broker:
                 if not flight.cancelled():
                     raise
                 # Not this trial was given up, but the one that asked for both: now this one asks.
-        return key, await self._fly(_Asked(call, scope, path, key, occurrence))
+        return key, await self._fly(asked)
 
     def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
         """A call's name in the journal: by content where it may be shared, by its place in the program elsewhere."""
@@ -218,6 +225,36 @@ class Broker:
             return place
         # An answer from the sample costs nothing: after a change of the sample or the prompt it is made anew.
         return f"{place}/{scope.sample.digest[:12]}{call.request.digest[:12]}"
+
+    def _kept(self, asked: _Asked) -> Entry | None:
+        """The journalled answer to a call. One that a worker has written, and that its process had no time to look at,
+        is looked at now."""
+        entry = self.journal.get(asked.key)
+        if entry is None or not entry.raw or entry.request_digest != asked.call.request.digest:
+            return entry
+        if asked.key in self._flights:
+            return None  # it has just come, and whoever asked for it looks at it
+        response, fault = self._looked_at(asked.call, entry.response, self._unknown_options(asked.call))
+        if response is entry.response:
+            return entry
+        kept = self.journal.append(asked.key, entry.request_digest, response, by=asked.by, refused=bool(fault))
+        return None if fault else replace(kept, earlier=entry.earlier)
+
+    def _unknown_options(self, call: Call) -> list[str]:
+        runtime = self.roles.get(call.role)
+        return [] if runtime is None else runtime.capabilities.unknown_options(call.request.params)
+
+    def _looked_at(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
+        """A response as it is kept, and what is wrong with it; the very same one where nothing has to be changed.
+        ``unknown`` are options that it was asked without."""
+        left_out = [f"the {call.role} knows no option {name}; it was left out" for name in unknown]
+        if response.output is not None and (news := [said for said in left_out if said not in response.warnings]):
+            response = replace(response, warnings=(*response.warnings, *news))
+        if self._tags is not None and response.output is not None:
+            output = _split_reasoning(response.output, *self._tags)
+            response = response if output is response.output else replace(response, output=output)
+        fault = _fault(call, response)
+        return (_refused(response, fault), fault) if fault else (response, "")
 
     def _by_place(self, call: Call, scope: Scope, path: str) -> Entry | None:
         """A verdict that an mmeval before verdicts were shared by content has journalled."""
@@ -246,7 +283,8 @@ class Broker:
         call = asked.call
         runtime = self.roles.get(call.role)
         if runtime is None:
-            return _unkept(call.request, f"no backend plays the role {call.role!r}")
+            said = f"no backend plays the role {call.role!r}; name one with --role {call.role}=BACKEND"
+            return _unkept(call.request, said)
         gaps = runtime.capabilities.missing(call.request)
         if gaps:
             return _unkept(call.request, f"the {call.role} {'; '.join(gaps)}")
@@ -264,23 +302,20 @@ class Broker:
         call, scope = asked.call, asked.scope
         digest = call.request.digest
         seed = call_seed(self._seed, digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
-        request = call.request.with_seed(seed)
+        unknown = self._unknown_options(call)
+        request = call.request.with_seed(seed).without_options(unknown)
         cache = self._cache if runtime.samples is None and runtime.programs is None else None
         cache_key = "" if cache is None else ResponseCache.key(runtime.identity, request.digest, request.seed)
         kept = None if cache is None else cache.get(cache_key)
         if kept is not None and _fault(call, kept):
             kept = None
         response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, asked, attempt)
-        if self._tags is not None and response.output is not None:
-            response = replace(response, output=_split_reasoning(response.output, *self._tags))
-        fault = _fault(call, response)
-        if fault:
-            response = _refused(response, fault)
+        response, fault = self._looked_at(call, response, unknown)
         entry = self.journal.append(
             asked.key,
             digest,
             response,
-            by=f"{scope.name}#{asked.path}",
+            by=asked.by,
             attempt=failures,
             to=runtime.payee(call.role) if kept is None else None,
             in_place=runtime.samples is not None,
@@ -308,8 +343,9 @@ class Broker:
             )
             return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
         failed = Tries()
+        to = runtime.payee(asked.call.role)
         try:
-            return await runtime.ask(request, scope.trial, failed)
+            return await runtime.ask(request, Ticket(scope.trial, asked.key, asked.by, to, draw=attempt), failed)
         except BaseException:
             self._keep_tries(runtime, asked, failed)
             raise
@@ -323,7 +359,7 @@ class Broker:
                 asked.key,
                 asked.call.request.digest,
                 failed.last,
-                by=f"{asked.scope.name}#{asked.path}",
+                by=asked.by,
                 attempt=failed.failed - 1,
                 to=runtime.payee(asked.call.role),
             )

@@ -18,15 +18,17 @@ from typing import NamedTuple
 
 from mmeval.backend import AnyBackend
 from mmeval.errors import EXIT_INCOMPLETE, MmevalError, UsageError
+from mmeval.losses import StoppedError
 from mmeval.prices import FREE, Price, Prices, billed_name, bills, is_billed, line_to_add
 from mmeval.records import Request, Response
 from mmeval.report.bill import spent_words
-from mmeval.roles import RoleRuntime, StoppedError
+from mmeval.roles import RoleRuntime
 from mmeval.spending import UNKNOWN, Payee, Spending, Spent
+from mmeval.ticket import Ticket
 
 log = logging.getLogger(__name__)
 
-Send = Callable[[Request, str], Awaitable[Response]]
+Send = Callable[[Request, Ticket], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +154,13 @@ class Budget:
             "everything that was answered is kept: raise the budget and run the same command"
         )
 
-    async def _pay(self, account: _Account, runtime: RoleRuntime, send: Send, request: Request, trial: str) -> Response:
+    async def _pay(
+        self, account: _Account, runtime: RoleRuntime, send: Send, request: Request, ticket: Ticket
+    ) -> Response:
         reserved = await self._admitted(account, runtime)
         used = Spent(calls=1)
         try:
-            response = await send(request, trial)
+            response = await send(request, ticket)
             used = _used(response)
             return response
         finally:

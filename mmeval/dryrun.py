@@ -20,6 +20,7 @@ from mmeval import garbage
 from mmeval.backend import AnyBackend
 from mmeval.broker import Broker, Scope
 from mmeval.budget import Budget
+from mmeval.casting import Backends
 from mmeval.digest import call_seed
 from mmeval.estimate import Weight, stand_in, weigh
 from mmeval.forecast import First, Forecast, Load, Place, TaskForecast
@@ -30,7 +31,6 @@ from mmeval.options import RunOptions
 from mmeval.prices import billed_name, bills
 from mmeval.program import Call, CallFailed, Program, Reply, Role
 from mmeval.records import Exchange, Response, Sample, Trial
-from mmeval.roles import Backends
 from mmeval.run import prepared, run_identity, run_path, say_unavailable
 from mmeval.runfolder import RunFolder, check_identity
 from mmeval.standing import known_reply

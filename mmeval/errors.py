@@ -18,11 +18,12 @@ MmevalError                 1   something unexpected; the message still says wha
 ├── StorageError            1   the run folder cannot be written: disk full, read-only
 ├── Interrupted           130   the user stopped the run; everything that was answered is kept
 ├── CallFailed              1   in mmeval.program: a call that a program cannot do without has failed
-├── RoleLostError               in mmeval.roles: a role answers no call of this run any more
+├── RoleLostError               in mmeval.losses: a role answers no call of this run any more
 │   ├── KeyRefusedError     4   the server does not accept the key
+│   ├── StartFailedError        the model could not be loaded; the exit code is that of the reason
 │   └── BackendDownError    3   the backend stopped answering altogether
 ├── BudgetSpentError        3   in mmeval.budget: a budget is spent; everything that was answered is kept
-└── StoppedError            1   in mmeval.roles: the run is ending, so this call was not made
+└── StoppedError            1   in mmeval.losses: the run is ending, so this call was not made
 """
 
 from __future__ import annotations

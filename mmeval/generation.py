@@ -13,14 +13,14 @@ from mmeval.content import Interleaved
 from mmeval.errors import ContentError, MissingDataError, MmevalError
 from mmeval.interrupt import GRACE_SECONDS
 from mmeval.jobs import Job
-from mmeval.journal import forget_store
 from mmeval.judging import Judging
+from mmeval.losses import StoppedError
 from mmeval.names import either
 from mmeval.program import CallFailed
 from mmeval.records import ErrorInfo, Trial
 from mmeval.report.progress import Progress, left_to_judge
-from mmeval.roles import StoppedError
 from mmeval.scoring import Scorer, trial_line
+from mmeval.segment import forget_store
 from mmeval.standing import Standing, standing
 from mmeval.suspension import Suspension
 from mmeval.taskrun import MODEL, TaskRun

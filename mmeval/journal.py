@@ -1,35 +1,36 @@
 """The journal: every answer that was paid for, written before its program goes on.
 
-One append-only JSONL segment for each writer, merged on reading. A line is one call: its key, the request's digest, who
-was asked, the response. An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media
-go to the content-addressed store, then its line is written, then the receipt is removed. A process that is killed
-anywhere in between has lost nothing: the next one finishes what the receipt began. A torn last line is ignored, and a
-damaged one is skipped aloud: the call that it answered is asked again.
+One append-only JSONL segment for each writer (see ``segment.py``), merged on reading. A line is one call: its key, the
+request's digest, who was asked, the response. A process that is killed anywhere has lost nothing: the next one finishes
+what a receipt began. A torn last line is ignored, and a damaged one is skipped aloud: the call that it answered is
+asked again.
+
+Worker processes write segments of their own, and this process *adopts* their lines. Such a line is *raw*: nobody has
+looked whether the answer is acceptable, or split its reasoning off. What that makes of it is another line.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import logging
 import math
-import os
-import secrets
-import socket
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mmeval.content import Interleaved
-from mmeval.errors import CorruptMediaError, StorageError
+from mmeval.errors import CorruptMediaError
 from mmeval.lines import from_line, to_line
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
 from mmeval.records import Response
-from mmeval.spending import NOT_SENT, Payee, Spending
+from mmeval.segment import INBOX, Segment, Written, key_hash, receipt_path
+from mmeval.spending import Payee, Spending
+from mmeval.ticket import Ticket, line_head
+
+log = logging.getLogger(__name__)
 
 _OFFSET_BITS = 44
 MAX_READERS = 16
@@ -40,7 +41,8 @@ MAX_READERS = 16
 class Entry:
     """One answered call: the digest of what was asked, the response, and the response's JSON as it was written.
 
-    ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier process was given this answer.
+    ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier process was given this answer;
+    ``raw``: it stands there as a worker wrote it.
     """
 
     request_digest: str
@@ -48,6 +50,7 @@ class Entry:
     line: bytes
     at: float
     earlier: bool = False
+    raw: bool = False
 
 
 class Journal:
@@ -61,13 +64,17 @@ class Journal:
         self.damaged: list[str] = []
         self.spending = Spending()
         self._oldest = math.inf
-        self._folder, self._inbox = folder, folder / "inbox"
+        self._folder = folder
+        self._own = Segment(folder, media)
         self._index: dict[bytes, int] = {}
         self._refused: Counter[bytes] = Counter()
         self._segments: list[Path] = []
+        self._numbers: dict[Path, int] = {}
+        self._adopted: dict[bytes, Entry] = {}
+        """What workers have written and nobody has asked to keep yet."""
+        self._adopted_to: dict[Path, int] = {}
+        """Where the last line of a worker's segment begins that was adopted."""
         self._readers: dict[int, BinaryIO] = {}
-        self._fd = -1
-        self._size = 0
         try:
             for path in sorted(folder.glob("*.jsonl")):
                 self._read_segment(path)
@@ -90,21 +97,24 @@ class Journal:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self._oldest))
 
     def __contains__(self, key: str) -> bool:
-        return _hash(key) in self._index
+        return key_hash(key) in self._index
 
     def get(self, key: str) -> Entry | None:
         """The answer to a call, or None when there is none yet."""
-        place = self._index.get(_hash(key))
+        place = self._index.get(key_hash(key))
         if place is None:
             return None
         row = self._row_at(place)
+        draw = row.get("w")
+        if draw is not None and draw < self.refusals(key):
+            return None  # somebody has looked at it since
         response = Response.from_json(row["r"], self.media.root)
         earlier = place >> _OFFSET_BITS < self._first_own
-        return Entry(row["d"], response, to_line(row["r"]), at=row.get("t", 0.0), earlier=earlier)
+        return Entry(row["d"], response, to_line(row["r"]), row.get("t", 0.0), earlier, draw is not None)
 
     def refusals(self, key: str) -> int:
         """How many replies to a call were not acceptable, over all processes."""
-        return self._refused[_hash(key)] if self._refused else 0
+        return self._refused[key_hash(key)] if self._refused else 0
 
     def append(
         self,
@@ -124,115 +134,80 @@ class Journal:
         ``to`` is who was asked, after ``attempt`` tries that failed; None where no call was sent for the answer.
         Returns the response with its media backed by files of the store; with ``in_place`` media that are files already
         (a data set's own) stay where they are. Raises StorageError when it cannot be written.
+
+        What a worker has written is not written again, and where the response is another than the worker's, the line
+        says that no call was sent: the call is counted with the worker's line.
         """
-        unsaved = self._unsaved_media(response, in_place=in_place)
-        head: dict[str, Any] = {"k": key, "d": request_digest, "to": NOT_SENT if to is None else tuple(to)}
-        if by:
-            head["by"] = by
-        if attempt:
-            head["a"] = attempt
+        adopted = self._adopted.pop(key_hash(key), None)
+        if adopted is not None:
+            if adopted.response is response and not refused:
+                return adopted
+            to, attempt = None, 0
+        head = line_head(key, request_digest, by=by, to=to, attempt=attempt)
         if refused:
             head["refused"] = True
-            self._refused[_hash(key)] += 1
-        receipt = self._write_receipt(head, response, unsaved) if unsaved else None
-        if receipt is not None:
-            response = self._store_media(response)
-        line = to_line(_portable(response, self.media.root))
-        at = self._write_line(head, line, failed=response.error is not None)
+            self._refused[key_hash(key)] += 1
+        written = self._own.keep(head, response, in_place=in_place)
+        if response.error is None:
+            self._index[key_hash(key)] = self._place(self._own.path, written.offset)
         if to is not None:
-            self.spending.add(to, response, 1 + attempt)
-        if receipt is not None:
-            receipt.unlink(missing_ok=True)
-        return Entry(request_digest, response, line, at)
+            self.spending.add(to, written.response, 1 + attempt)
+        return Entry(request_digest, written.response, written.line, written.at)
+
+    def adopt(self, ticket: Ticket, request_digest: str, segment: Path, written: Written) -> None:
+        """Take note of an answer that a worker has written into a segment of its own."""
+        self._adopted_to[segment] = written.offset
+        entry = Entry(request_digest, written.response, written.line, written.at, raw=True)
+        self._index[key_hash(ticket.key)] = self._place(segment, written.offset)
+        self._adopted[key_hash(ticket.key)] = entry
+        if ticket.to is not None:
+            self.spending.add(ticket.to, written.response, 1 + ticket.attempt)
+
+    def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
+        """Of the calls (keys, with the digests of their requests) that a worker was given, those that it had answered
+        before it died, without having told of it."""
+        self._adopt_rest(segment)
+        known = len(self.damaged)
+        found = {}
+        for key, request_digest in calls.items():
+            receipt = receipt_path(self._folder, key)
+            if receipt.exists():
+                self._try_receipt(receipt)
+            entry = self.get(key)
+            if entry is not None and entry.raw and entry.request_digest == request_digest:
+                self._adopted[key_hash(key)] = entry
+                found[key] = entry.response
+        for place in self.damaged[known:]:
+            log.warning("%s is damaged and was left out; what it answered is asked again", place)
+        return found
 
     def sync(self) -> None:
         """Push what was written to the disk itself; called on a timer, because doing it for every line is slow."""
-        self.media.sync()  # first, so that no durable line names a medium that is not
-        if self._fd >= 0:
-            os.fsync(self._fd)
+        self._own.sync()
 
     def close(self) -> None:
         for file in self._readers.values():
             file.close()
         self._readers.clear()
         self._index.clear()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._adopted.clear()
+        self._own.close()
 
-    # --- writing ---------------------------------------------------------------------------------------------------
-
-    def _open_segment(self) -> None:
-        """Made with the first line, so that a process that asks nothing leaves nothing."""
-        name = f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
-        path = self._folder / name
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            self._segments.append(path)
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be written ({error.strerror}); choose another --output_path") from None
-
-    def _write_line(self, head: Mapping[str, Any], line: bytes, *, failed: bool) -> float:
-        """Returns the time that the line bears."""
-        at = round(time.time(), 6)
-        if self._fd < 0:
-            self._open_segment()
-        whole = b'%s,"t":%r,%s:%s}\n' % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line)
-        written = 0
-        try:
-            while written < len(whole):
-                written += os.write(self._fd, whole[written:])
-        except OSError as error:
-            os.ftruncate(self._fd, self._size)
-            raise StorageError(
-                f"{self._folder}: cannot write an answer ({error.strerror}). Everything before it is kept: "
-                "free space or fix the folder, then run the same command"
-            ) from None
-        if not failed:
-            self._index[_hash(head["k"])] = (len(self._segments) - 1) << _OFFSET_BITS | self._size
-        self._size += len(whole)
-        return at
-
-    def _store_media(self, response: Response) -> Response:
-        parts = (response.output or Interleaved()).parts
-        stored = tuple(p if p.media is None else replace(p, media=self.media.put(p.media)) for p in parts)
-        return replace(response, output=Interleaved(stored))
-
-    def _unsaved_media(self, response: Response, *, in_place: bool) -> list[Media]:
-        media = response.output.media() if response.output is not None else ()
-        return [m for m in media if m.path is None or not (in_place or m.path.is_relative_to(self.media.root))]
-
-    def _write_receipt(self, head: Mapping[str, Any], response: Response, media: Sequence[Media]) -> Path:
-        row = {**head, "r": _portable(response, self.media.root), "media": [m.to_json() for m in media]}
-        path = self._inbox / f"{_hash(head['k']).hex()}.receipt"
-        temporary = path.with_suffix(f".{secrets.token_hex(4)}.part")
-        try:
-            self._inbox.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(to_line(row) + b"\n")
-                for medium in media:
-                    file.write(medium.read())
-            temporary.replace(path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise StorageError(
-                f"{path}: cannot keep an answer's media ({error.strerror}). Everything before it is kept: "
-                "free space or fix the folder, then run the same command"
-            ) from None
-        return path
+    # --- receipts, and lines of others -------------------------------------------------------------------------------
 
     def _finish_receipts(self) -> None:
-        for path in sorted(self._inbox.glob("*.receipt")):
-            try:
-                self._finish_receipt(path)
-            except (ValueError, KeyError, TypeError, CorruptMediaError) as error:
-                aside = path.rename(path.with_suffix(".damaged"))
-                self.damaged.append(f"{aside}: {error}")
-            else:
-                path.unlink()
-        for path in self._inbox.glob("*.part"):
+        for path in sorted((self._folder / INBOX).glob("*.receipt")):
+            self._try_receipt(path)
+        for path in (self._folder / INBOX).glob("*.part"):
+            path.unlink()
+
+    def _try_receipt(self, path: Path) -> None:
+        try:
+            self._finish_receipt(path)
+        except (ValueError, KeyError, TypeError, CorruptMediaError) as error:
+            aside = path.rename(path.with_suffix(".damaged"))
+            self.damaged.append(f"{aside}: {error}")
+        else:
             path.unlink()
 
     def _finish_receipt(self, path: Path) -> None:
@@ -241,23 +216,55 @@ class Journal:
             for row in head["media"]:
                 self.media.put(_received(file.read(row["size"]), row))
         del head["media"]
-        place = self._index.get(_hash(head["k"]))
-        if place is None or self._row_at(place)["d"] != head["d"]:  # else its line is there
-            line = to_line(head["r"])
-            self.spending.add_line(head)
-            del head["r"]
-            self._write_line(head, line, failed=False)
+        if self._has_line(head):
+            return
+        line = to_line(head["r"])
+        self.spending.add_line(head)
+        del head["r"]
+        _, offset = self._own.write_line(head, line, failed=False)
+        self._index[key_hash(head["k"])] = self._place(self._own.path, offset)
+
+    def _has_line(self, head: Mapping[str, Any]) -> bool:
+        place = self._index.get(key_hash(head["k"]))
+        if place is None:
+            return False
+        row = self._row_at(place)
+        return bool(row["d"] == head["d"] and row.get("w") == head.get("w"))
+
+    def _adopt_rest(self, segment: Path) -> None:
+        """Adopt the lines of a dead worker's segment that come after those that it has told of."""
+        if not segment.exists():
+            return
+        told = self._adopted_to.get(segment, -1)
+        with segment.open("rb") as file:
+            for _, offset, line in _lines(file):
+                if offset <= told:
+                    continue
+                try:
+                    row = from_line(line)
+                    self._index[key_hash(row["k"])] = self._place(segment, offset)
+                    self.spending.add_line(row)
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    log.warning("%s: the line at byte %d is damaged and was left out (%s)", segment, offset, error)
+                    continue
+                self._adopted_to[segment] = offset
+
+    def _place(self, segment: Path, offset: int) -> int:
+        """A line's place as the index has it: the number of its segment, and where it begins there."""
+        number = self._numbers.get(segment)
+        if number is None:
+            number = self._numbers[segment] = len(self._segments)
+            self._segments.append(segment)
+        return number << _OFFSET_BITS | offset
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def _read_segment(self, path: Path) -> None:
-        number = len(self._segments)
-        self._segments.append(path)
         with path.open("rb") as file:
             for line_number, offset, line in _lines(file):
                 try:
                     row = from_line(line)
-                    key = _hash(row["k"])
+                    key = key_hash(row["k"])
                     answered = "r" in row and bool(row["d"])
                     if "refused" in row:
                         self._refused[key] += 1
@@ -266,7 +273,7 @@ class Journal:
                     self.damaged.append(f"{path}:{line_number}: {error}")
                     continue
                 if answered and self._newer(row, self._index.get(key)):
-                    self._index[key] = number << _OFFSET_BITS | offset
+                    self._index[key] = self._place(path, offset)
                     self._oldest = min(self._oldest, row.get("t", math.inf))
 
     def _newer(self, row: Mapping[str, Any], place: int | None) -> bool:
@@ -300,28 +307,9 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
         offset += len(line)
 
 
-def _hash(key: str) -> bytes:
-    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
 def _received(data: bytes, row: Mapping[str, Any]) -> Media:
     """A receipt's medium under the type that its line names. Raises CorruptMediaError when the receipt is damaged."""
     media = Media(data=data, sha256=hashlib.sha256(data).hexdigest(), mime=row["mime"], name=row.get("name", ""))
     if media.sha256 != row["sha256"]:
         raise CorruptMediaError("a medium in it is damaged")
     return media
-
-
-def _portable(response: Response, store: Path) -> dict[str, Any]:
-    """A response whose stored media are named by content alone, so that a run folder can be moved."""
-    row = response.to_json()
-    if "output" in row:
-        forget_store(row["output"], store)
-    return row
-
-
-def forget_store(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
-    """Take the paths of stored media out of the JSON of parts; media that lie elsewhere keep theirs."""
-    for part in parts:
-        if "media" in part and part["media"].get("path", "").startswith(f"{store}{os.sep}"):
-            del part["media"]["path"]

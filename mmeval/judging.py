@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 from mmeval.broker import Broker, Scope
 from mmeval.errors import ReplayMismatchError, StorageError
+from mmeval.losses import RoleLostError, StoppedError
 from mmeval.metric import BoundMetric
 from mmeval.program import CallFailed
 from mmeval.records import HOPELESS, Sample, Score, Trial
-from mmeval.roles import RoleLostError, StoppedError
 from mmeval.runfolder import trial_key
 from mmeval.scoring import score_row
 from mmeval.storedtrials import stored_trial

@@ -49,6 +49,11 @@ class Media:
         self._memo: dict[Hashable, object] | None = None
         self._unproven = False  # True while a record's digest has not been compared with the file's bytes
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """What another process is given: everything but the memo, which may be large or tied to this process."""
+        kept = (name for name in self.__slots__ if name != "_memo")
+        return None, {**{name: getattr(self, name) for name in kept}, "_memo": None}
+
     @classmethod
     def from_path(cls, path: Path) -> Media:
         """A file on disk. Raises MissingDataError when there is none."""

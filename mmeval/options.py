@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.batchsize import AUTO, BatchSize
 from mmeval.prices import Bill
 from mmeval.records import Result
 from mmeval.sampling import Subset
@@ -50,8 +51,8 @@ class RunOptions:
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     max_connections: int = 64
     retry_on_error: int = 5
-    batch_size: int = 0
-    """Upper limit of a micro-batch for local models; 0 leaves it to the backend."""
+    batch_size: BatchSize = AUTO
+    """Upper limit of a micro-batch for local models."""
     budget_usd: float | None = None
     """What the run folder may spend in all, over all roles and sessions; None: as much as it takes."""
     budget_tokens: int | None = None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -172,6 +172,16 @@ class Request:
     def with_seed(self, seed: int) -> Request:
         request = Request(self.messages, self.params, self.wants, seed)
         request.__dict__["digest"] = self.digest  # the seed is no part of it
+        return request
+
+    def without_options(self, names: Collection[str]) -> Request:
+        """The request without some parameters of one modality; it is still the answer to the whole that is wanted, so
+        the digest stays."""
+        if not names:
+            return self
+        options = {name: value for name, value in self.params.options.items() if name not in names}
+        request = Request(self.messages, replace(self.params, options=options), self.wants, self.seed)
+        request.__dict__["digest"] = self.digest
         return request
 
     def kinds(self) -> set[PartKind]:

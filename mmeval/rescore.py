@@ -13,6 +13,7 @@ from typing import Any
 from mmeval.broker import Broker
 from mmeval.budget import Budget, Limits, check_prices
 from mmeval.build import build, check_metric_names, check_prompt_names
+from mmeval.casting import Backends, Beside, check_options, check_roles
 from mmeval.choice import Marks
 from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError
 from mmeval.interrupt import interruptible
@@ -34,7 +35,6 @@ from mmeval.prices import Bill, bills, load_prices
 from mmeval.records import Sample
 from mmeval.report.progress import Progress
 from mmeval.rescoreroles import role_backends
-from mmeval.roles import Backends, check_roles
 from mmeval.run import say_unavailable
 from mmeval.runfolder import RunFolder
 from mmeval.sampling import Subset
@@ -184,6 +184,7 @@ class _Rescoring:
             backends = role_backends(self._selection, options)
             self._roles = backends.specs
             check_roles(backends.named, self._selection.tasks)
+            check_options(backends.named, self._selection.tasks)
             limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
             prices = load_prices(options.model_cost_config)
             check_prices(limits, prices, backends.named)
@@ -207,12 +208,16 @@ class _Rescoring:
             journal, seed=self._record["identity"]["seed"], reasoning_tags=None if tags is None else tuple(tags)
         )
         broker.roles = backends.runtimes(
-            lambda: broker.live_trials, limit=options.max_connections, retries=options.retry_on_error
+            lambda: broker.live_trials,
+            limit=options.max_connections,
+            retries=options.retry_on_error,
+            beside=Beside(options.folder, journal),
         )
         budget.watch(broker.roles)
         self._broker = broker
         for runtime in broker.roles.values():
             runtime.on_outage = self._progress.waiting
+            runtime.tell_loading(self._progress.loading)
         self._judging = judging = Judging(broker, self._runs, self._progress.judged, last=True)
         try:
             await interruptible(self, self._score(scorer, journal, judging), self._progress)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.backend import ProgramBackend
+from mmeval.casting import Backends
 from mmeval.errors import MissingError, UsageError
 from mmeval.options import BackendSpec
 from mmeval.report.context import HIDDEN
-from mmeval.roles import Backends
 from mmeval.suspension import score_command
 from mmeval.task import Selection
 

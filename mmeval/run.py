@@ -17,6 +17,7 @@ from mmeval.backend import ProgramBackend
 from mmeval.broker import Broker
 from mmeval.budget import Budget, Limits, check_prices
 from mmeval.cache import ResponseCache
+from mmeval.casting import Backends, Beside, check_options, check_role_names, check_roles, say_unbatched
 from mmeval.errors import MissingError
 from mmeval.generation import Generation, Tally
 from mmeval.interrupt import interruptible
@@ -35,7 +36,6 @@ from mmeval.outcome import (
 )
 from mmeval.prices import Bill, Prices, bills, load_prices
 from mmeval.report.progress import Progress, opening
-from mmeval.roles import Backends, check_role_names, check_roles, say_unbatched
 from mmeval.runfolder import RunFolder, file_name, provenance, set_aside
 from mmeval.scoring import Scorer
 from mmeval.standing import Standing
@@ -105,6 +105,7 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Pr
         raise
     jobs = Plan(selection.tasks, options, media)
     check_roles(backends.named, selection.tasks)
+    check_options(backends.named, selection.tasks)
     say_unbatched(backends.named, options.batch_size)
     limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
     prices = load_prices(options.model_cost_config)
@@ -219,7 +220,8 @@ class _Session:
             lambda: broker.live_trials,
             limit=options.max_connections,
             retries=options.retry_on_error,
-            max_batch_size=options.batch_size,
+            batch_size=options.batch_size,
+            beside=Beside(self._path, journal),
         )
         return broker
 
@@ -230,6 +232,7 @@ class _Session:
             generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
             for runtime in broker.roles.values():
                 runtime.on_outage = self._progress.waiting
+                runtime.tell_loading(self._progress.loading)
             budget.stop = generation.stop
             before: Counter[Standing] = Counter({"open": plan.total()})
             if self._resumed:

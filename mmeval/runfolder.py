@@ -3,6 +3,7 @@
 run.json               what the run is: identity, provenance, resolved task files, settings as the last command gave
                        them, every command that extended it
 run.lock               held by the process that works here
+workers/               logs of its worker processes, and the lock that each of them shares
 journal/               answers (see mmeval.journal)
 media/                 produced media, by content
 samples/<task>.jsonl   the samples as they were asked: labels and references, so that the folder explains itself
@@ -31,6 +32,7 @@ from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, Us
 from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic, writing
 from mmeval.records import FORMAT_VERSION, Sample
 from mmeval.task import Selection
+from mmeval.writerlock import wait_for_writers
 
 WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fresh starts this one over"
 
@@ -162,6 +164,11 @@ def _locked(folder: Path) -> int:
         raise RunLockedError(
             f"{folder}: another process is working here ({owner}). Wait for it, or name another --run_id"
         ) from None
+    try:
+        wait_for_writers(folder)
+    except BaseException:
+        os.close(lock)
+        raise
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n".encode(), 0)
     return lock

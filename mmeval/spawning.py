@@ -7,6 +7,7 @@ without a ``__main__`` guard would evaluate once more in each worker. What the w
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -28,12 +29,16 @@ class FreshContext(SpawnContext):
     Process = _Process
 
 
+_one_at_a_time = threading.Lock()
+
+
 @contextmanager
 def _no_script() -> Iterator[None]:
     """An empty main module, which is what a process that is started in the block takes for its parent's."""
-    script = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = script
+    with _one_at_a_time:  # else two threads may give each other the empty one back
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = script

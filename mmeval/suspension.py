@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING
+from mmeval.losses import RoleLostError
 from mmeval.metric import TRUST, BoundMetric
 from mmeval.options import BackendSpec
 from mmeval.records import Result
 from mmeval.report.context import without_secrets
-from mmeval.roles import KeyRefusedError, RoleLostError
 from mmeval.task import Task
 
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")
@@ -46,11 +46,12 @@ class Suspension:
         return not self.outputs.get(task, set()).isdisjoint(bound.metric.outputs)
 
     def exit_code(self, otherwise: int) -> int:
-        """What a suspended run ends with, whatever may be unscored: 4 where a key was refused, else 3."""
+        """What a suspended run ends with, whatever may be unscored: 4 where something has to be supplied (another key,
+        weights that are not there), else 3."""
         if not self.losses:
             return otherwise
-        refused = any(isinstance(lost, KeyRefusedError) for lost in self.losses)
-        return EXIT_MISSING if refused else EXIT_INCOMPLETE
+        missing = any(lost.exit_code == EXIT_MISSING for lost in self.losses)
+        return EXIT_MISSING if missing else EXIT_INCOMPLETE
 
     def complaints(self, results: Iterable[Result], way: str) -> Iterator[str]:
         """Why scoring was suspended, with the ``way`` to ask for the missing verdicts and for nothing else."""

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mmeval.broker import Broker, Scope
+from mmeval.casting import Backends, Beside
 from mmeval.errors import MmevalError, UsageError
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
@@ -16,7 +17,6 @@ from mmeval.metric import BoundMetric, Metric, MetricScores
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.program import CallFailed, Role
 from mmeval.records import Trial
-from mmeval.roles import Backends
 
 
 class Bench:
@@ -59,7 +59,12 @@ def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Benc
         journal = Journal(folder / "journal", MediaStore(folder / "media"))
         stack.callback(journal.close)
         broker = Broker(journal, reasoning_tags=usual.reasoning_tags)
-        broker.roles = Backends(specs).runtimes(lambda: 0, limit=usual.max_connections, retries=usual.retry_on_error)
+        broker.roles = Backends(specs).runtimes(
+            lambda: 0,
+            limit=usual.max_connections,
+            retries=usual.retry_on_error,
+            beside=Beside(folder, journal),
+        )
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(broker.close()))
         yield Bench(broker, runner)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval import plugins
+from mmeval.batchsize import BatchSize
+from mmeval.cli.modelflags import model_spec
 from mmeval.cli.roleflags import role_specs
 from mmeval.cli.settings import Setting, exclude_each_other
 from mmeval.errors import UsageError
@@ -31,6 +33,8 @@ class Plan:
     dry_run: bool
     loggers: Mapping[str, Mapping[str, Any]]
     """The loggers by name, each with its arguments."""
+    baseline: Path | None = None
+    """Another run, whose numbers stand beside those of this one in the tables; None: no other."""
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
@@ -38,7 +42,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
     _check_together(settings)
     values = {name: setting.value for name, setting in settings.items()}
     config = as_config(settings)
-    options = replace(_options(values, role_specs(settings), command), settings=config)
+    options = replace(_options(values, model_spec(settings), role_specs(settings), command), settings=config)
     overrides = TaskOverrides(**_going_to("overrides", values))
     return Plan(
         options=options,
@@ -50,6 +54,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
         write_out=values["write_out"],
         dry_run=values["dry_run"],
         loggers=chosen_loggers(settings),
+        baseline=values["baseline"],
     )
 
 
@@ -84,10 +89,11 @@ def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _options(values: Mapping[str, Any], roles: Mapping[str, BackendSpec], command: str) -> RunOptions:
+def _options(
+    values: Mapping[str, Any], model: BackendSpec, roles: Mapping[str, BackendSpec], command: str
+) -> RunOptions:
     given = _going_to("options", values)
-    given["model"] = BackendSpec(values["model"], values["model_args"])
-    given["roles"] = roles
+    given["model"], given["roles"] = model, roles
     options = RunOptions(**given, command=command)
     if options.output_path.suffix == ".json":
         return replace(options, output_path=options.output_path.parent)
@@ -130,7 +136,7 @@ class _Word(NamedTuple):
     word: str
 
 
-_WORDS = {"reasoning_tags": _Word(None, "none"), "batch_size": _Word(0, "auto")}
+_WORDS = {"reasoning_tags": _Word(None, "none")}
 
 
 def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -145,6 +151,8 @@ def _plain(name: str, value: Any) -> Any:
         return {role: _plain_role(spec) for role, spec in value.items()}
     if name in _WORDS and value == _WORDS[name].value:
         return _WORDS[name].word
+    if isinstance(value, BatchSize):
+        value = value.rows or str(value)
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, Mapping):

@@ -92,12 +92,14 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.cli.publish import publish
     from mmeval.logger import create_loggers, log_results
     from mmeval.report import progress
+    from mmeval.report.baseline import read_baseline
     from mmeval.run import run as run_tasks
 
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
     plan = make_plan(settings, command=command)
     loggers = create_loggers(plan.loggers)
+    baseline = None if plan.baseline is None else read_baseline(plan.baseline)
     moment = datetime.now()
     selection = taskindex.select(
         plan.tasks,
@@ -117,7 +119,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     finally:
         bar.close()
     wanted = outcome.chosen if plan.log_samples else None
-    published = publish(outcome, plan.report, moment=moment, wanted=wanted)
+    published = publish(outcome, plan.report, moment=moment, wanted=wanted, baseline=baseline)
     print_text(published.table)
     log_results(loggers, outcome, published)
     return outcome.exit_code

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.cli import values as flag_values
 from mmeval.cli.flags import BY_NAME, SCORE_FLAGS
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
@@ -45,6 +46,7 @@ _NAMES = (
     "budget_calls",
     "model_cost_config",
     "log_samples",
+    "baseline",
     "metadata",
     "wandb_args",
     "trackio_args",
@@ -77,17 +79,20 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     from mmeval.cli.publish import publish
     from mmeval.logger import create_loggers, log_results
     from mmeval.report import progress
+    from mmeval.report.baseline import read_baseline
     from mmeval.rescore import rescore
 
     moment = datetime.now()
     loggers = create_loggers(chosen_loggers(settings))
+    other: Path | None = settings["baseline"].value
+    baseline = None if other is None else read_baseline(other)
     bar = progress.for_stderr()
     try:
         outcome = rescore(_options(folder, settings), progress=bar)
     finally:
         bar.close()
     wanted = {task.name: _every_trial for task in outcome.selection} if settings["log_samples"].value else None
-    published = publish(outcome, _context(folder, settings), moment=moment, wanted=wanted)
+    published = publish(outcome, _context(folder, settings), moment=moment, wanted=wanted, baseline=baseline)
     print_text(published.table)
     log_results(loggers, outcome, published)
     return outcome.exit_code
@@ -137,13 +142,12 @@ def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
     given = as_config({name: setting for name, setting in settings.items() if setting.origin})
     made: dict[str, Any] = record.get("settings", {})
     shown = with_roles(made, given)
-    batch_size = shown.get("batch_size", "auto")
     return ReportContext(
         model=record["options"]["model"],
         model_args=shown.get("model_args", {}),
         gen_kwargs=shown.get("gen_kwargs", {}),
         limit=record["options"]["limit"],
-        batch_size=0 if batch_size == "auto" else batch_size,
+        batch_size=flag_values.batch_size(shown.get("batch_size", "auto")),
         seed=record["identity"]["seed"],
         bootstrap_iters=settings["bootstrap_iters"].value,
         use_cache=shown.get("use_cache", ""),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmeval.batchsize import BatchSize
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.names import split_names
 from mmeval.statistics import FEWEST_DRAWS
@@ -181,14 +182,16 @@ def seed(value: Any) -> int:
     return int(found[0])
 
 
-def batch_size(value: Any) -> int:
-    """``auto`` (0, the backend decides) or a whole number."""
-    if value == "auto":
-        return 0
+def batch_size(value: Any) -> BatchSize:
+    """``auto`` (the backend decides), ``auto:3`` (a size that ran out of memory is tried again three times), or a whole
+    number."""
+    auto, _, growths = str(value).partition(":")
     try:
-        return int(integer(1)(value))
+        if auto == "auto":
+            return BatchSize(growths=integer(1)(growths) if growths else 0)
+        return BatchSize(rows=integer(1)(value))
     except UsageError:
-        raise UsageError(f"auto or a whole number of 1 or more is expected, not {value!r}") from None
+        raise UsageError(f"auto, auto:N or a whole number of 1 or more is expected, not {value!r}") from None
 
 
 def path(value: Any) -> Path:

@@ -17,7 +17,7 @@ from mmeval.errors import PluginError, UsageError, did_you_mean
 
 VERBS: dict[str, str] = {
     "run": "ask a model the samples of tasks and score its answers (implied by bare flags)",
-    "ls": "list tasks, groups, tags, metrics, backends and other plugins",
+    "ls": "list tasks, groups, tags, metrics, backends, adapters, tools and other plugins",
     "validate": "check task files and say what is wrong, with file and line",
     "metric": "compute one metric on given files or answers",
     "score": "score a run again, without the model",

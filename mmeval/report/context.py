@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmeval.batchsize import AUTO, BatchSize
 from mmeval.statistics import BOOTSTRAP_ITERS
 
 _SECRET = re.compile(r"(^|_)(keys?|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
@@ -31,7 +32,7 @@ class ReportContext:
     model_args: Mapping[str, Any] = field(default_factory=dict)
     gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
     limit: float | None = None
-    batch_size: int = 0
+    batch_size: BatchSize = AUTO
     seed: int = 0
     bootstrap_iters: int = BOOTSTRAP_ITERS
     use_cache: str = ""
@@ -44,7 +45,7 @@ class ReportContext:
 
     @property
     def shown_batch_size(self) -> str:
-        return str(self.batch_size) if self.batch_size else "auto"
+        return str(self.batch_size)
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ class Progress(Protocol):
     """What a run tells while it goes on. ``total`` counts trials, ``kept`` those answered by an earlier process.
 
     ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is told of each, also before.
-    ``waiting`` names whom every call waits for, nobody when it is over.
+    ``waiting`` names whom every call waits for, nobody when it is over. ``loading`` names the model that is loaded;
+    the seconds that it took when it is, and no model when it cannot be.
     """
 
     def start(self, total: int, kept: int) -> None: ...
@@ -23,6 +24,7 @@ class Progress(Protocol):
     def judging(self, total: int) -> None: ...
     def judged(self) -> None: ...
     def waiting(self, whom: str) -> None: ...
+    def loading(self, model: str, seconds: float | None) -> None: ...
     def note(self, text: str) -> None: ...
     def close(self) -> None: ...
 
@@ -44,6 +46,10 @@ class Quiet:
 
     def waiting(self, whom: str) -> None:
         pass
+
+    def loading(self, model: str, seconds: float | None) -> None:
+        if model:
+            self.note(loading_line(model, seconds))
 
     def note(self, text: str) -> None:
         write_line(text)
@@ -67,6 +73,7 @@ class Bar:
         self._judging = False
         self._failed = 0
         self._awaited = ""
+        self._loading = ""
 
     def start(self, total: int, kept: int) -> None:
         self._failed = 0
@@ -93,6 +100,12 @@ class Bar:
         self._awaited = whom
         self._say(refresh=True)
 
+    def loading(self, model: str, seconds: float | None) -> None:
+        self._loading = model if seconds is None else ""
+        if seconds is not None:
+            self.note(loading_line(model, seconds))
+        self._say(refresh=True)
+
     def _show(self, total: int, kept: int, what: str = "") -> None:
         from tqdm import tqdm
 
@@ -100,7 +113,7 @@ class Bar:
         tqdm.monitor_interval = 0  # no thread of its own: the bar is redrawn whenever an answer comes
         how: dict[str, Any] = {"unit": "answer", "file": sys.stderr, "dynamic_ncols": True, "smoothing": 0.05}
         self._bar = tqdm(total=total, initial=kept, desc=what or None, **how)
-        if self._awaited:
+        if self._awaited or self._loading:
             self._say(refresh=True)
 
     def _say(self, *, refresh: bool) -> None:
@@ -108,7 +121,8 @@ class Bar:
         if self._bar is not None:
             failed = [f"{self._failed} failed"] if self._failed else []
             awaited = [f"waiting for {self._awaited}"] if self._awaited else []
-            self._bar.set_postfix_str(", ".join(failed + awaited), refresh=refresh)
+            loading = [f"loading {self._loading}"] if self._loading else []
+            self._bar.set_postfix_str(", ".join(failed + awaited + loading), refresh=refresh)
 
     def note(self, text: str) -> None:
         write_line(text)
@@ -137,6 +151,13 @@ def opening(*, kept: int, new: int, since: str, exact: bool = True) -> str:
     if not new:
         return f"kept {_answers(kept)}{when}, nothing new to ask"
     return f"kept {_answers(kept)}{when}, asking {new} new"
+
+
+def loading_line(model: str, seconds: float | None) -> str:
+    """What is said of a model that is being loaded, and (with the seconds that it took) of one that is."""
+    if seconds is None:
+        return f"loading {model}"
+    return f"loaded {model} in {seconds:.0f} s" if seconds >= 10 else f"loaded {model} in {seconds:.1f} s"
 
 
 def left_to_judge(count: int) -> str:

@@ -138,7 +138,7 @@ def _run_config(context: ReportContext) -> dict[str, Any]:
         "model_args": as_arguments(context.model_args) if context.model_args else "",
         "batch_size": context.shown_batch_size,
         "batch_sizes": [],
-        "device": None,
+        "device": context.model_args.get("device"),
         "use_cache": context.use_cache or None,
         "limit": context.limit,
         "bootstrap_iters": context.bootstrap_iters,

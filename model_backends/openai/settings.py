@@ -23,6 +23,9 @@ MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
 """What the interface has a field for; ``video`` is the dialect of vLLM and its relatives."""
 
+OPTIONS = ("image.size", "image.quality", "audio.voice", "audio.format")
+"""The parameters of one modality that some endpoint has a field for."""
+
 _INPUTS_OF: dict[str, tuple[str, ...]] = {
     "chat": INPUT_KINDS,
     "images": ("text", "code", "image"),
@@ -153,7 +156,8 @@ def capabilities_of(
     default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
     given = kinds_in("outputs", outputs or default, _OUTPUTS_OF[endpoint], f"endpoint={endpoint} gives no other.")
     mode: Literal["single", "interleaved"] = "interleaved" if len(set(given) - {"code"}) > 1 else "single"
-    return replace(Capabilities.of(taken, given, mode), declarable=frozenset(_OUTPUTS_OF[endpoint]))
+    own = Capabilities.of(taken, given, mode)
+    return replace(own, declarable=frozenset(_OUTPUTS_OF[endpoint]), options=frozenset(OPTIONS))
 
 
 def kinds_in(argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = "") -> list[str]:

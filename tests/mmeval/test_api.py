@@ -185,9 +185,10 @@ def test_what_is_no_backend_is_refused(model: Any) -> None:
         evaluated(model)
 
 
-def test_arguments_for_a_backend_that_is_made_already_are_refused() -> None:
-    with pytest.raises(UsageError, match="model_args has no effect here"):
-        evaluated(Mine(), model_args={"a": 1})
+@pytest.mark.parametrize(("name", "value"), [("model_args", {"a": 1}), ("device", "cpu")])
+def test_arguments_for_a_backend_that_is_made_already_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=f"{name} has no effect here: the model is made already"):
+        evaluated(Mine(), **{name: value})
 
 
 def test_an_unknown_task_is_an_exception_with_the_exit_code_of_the_command() -> None:

@@ -76,6 +76,15 @@ def test_several_kinds_in_one_answer_need_a_mode_that_gives_them(
     assert (capabilities.missing(asked(*wants)) == []) is fits
 
 
+def test_a_model_of_one_kind_a_call_names_the_protocol_that_asks_it_for_more() -> None:
+    capabilities = Capabilities.of(("text",), ("text", "image"), "exclusive")
+
+    assert capabilities.missing(asked("text", "image")) == [
+        "gives one kind a call, text+image wanted; --protocol text_then_media asks for one after the other"
+    ]
+    assert "--protocol" not in "; ".join(capabilities.missing(asked("text", "audio")))
+
+
 @pytest.mark.parametrize(
     ("limit", "gaps"),
     [

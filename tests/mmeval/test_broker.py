@@ -14,13 +14,17 @@ from mmeval import roles as roles_module
 from mmeval.backend import AnyBackend
 from mmeval.broker import JUDGE_TRIES, Broker, Scope
 from mmeval.cache import ResponseCache
+from mmeval.digest import call_seed
 from mmeval.errors import MissingDataError, ReplayMismatchError, StorageError
 from mmeval.journal import Journal
+from mmeval.losses import BackendDownError, KeyRefusedError, StoppedError
 from mmeval.mediastore import MediaStore
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program import Call, Program, ask_all, ask_one
 from mmeval.records import Request, Response, Usage
-from mmeval.roles import BackendDownError, KeyRefusedError, RoleRuntime, StoppedError
+from mmeval.roles import RoleRuntime
+from mmeval.segment import Segment
+from mmeval.ticket import Ticket, raw_head
 from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, ToyAgent, asked_text, asks, damage, picture, reply, request, sample
 
@@ -725,3 +729,64 @@ async def test_a_verdict_that_an_older_mmeval_kept_under_its_place_is_found(tmp_
         assert await broker.run(judged(), by_content(id="another")) != ["yes"]
 
     assert len(judge.asked) == JUDGE_TRIES, "the other sample asks"
+
+
+# --- what workers have written -----------------------------------------------------------------------------------
+
+
+def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -> None:
+    """An answer that a worker has written, and that its process was killed before looking at."""
+    asked = Call("model", request(question))
+    key = broker.key_of(asked, scope(), "0", shared=True)
+    segment = Segment(folder / "journal", MediaStore(folder / "media"))
+    segment.keep(raw_head(Ticket("t", key), asked.request), reply(answer))
+    segment.close()
+
+
+@in_loop
+async def test_what_the_last_process_had_no_time_to_look_at_is_looked_at_by_this_one(tmp_path: Path) -> None:
+    model = Toy()
+    async with brokered(tmp_path, model=model) as broker:
+        left_by_a_worker(broker, tmp_path, "question 1", "<think>hm</think>answer 1")
+        left_by_a_worker(broker, tmp_path, "question 2", "answer 2")
+    for _ in range(2):
+        async with brokered(tmp_path, model=model) as broker:
+            at = scope()
+            assert await broker.run(asks("question 1", "question 2"), at) == ["answer 1", "answer 2"]
+            assert at.replayed >= 1
+
+    assert texts(model) == ["question 2"], "only a first question is found by its content"
+
+
+@in_loop
+async def test_a_reply_of_the_last_process_that_is_not_acceptable_is_the_first_of_those_that_are_drawn(
+    tmp_path: Path,
+) -> None:
+    model = Toy(answers=lambda asked: reply("yes"))
+    async with brokered(tmp_path, model=model) as broker:
+        left_by_a_worker(broker, tmp_path, "met?", "perhaps")
+
+    def program() -> Program[str]:
+        call = Call("model", request("met?"), accept=lambda response: "" if response.text == "yes" else "not yes")
+        return (yield from ask_one(call)).text
+
+    for _ in range(2):
+        async with brokered(tmp_path, model=model) as broker:
+            assert await broker.run(program(), scope()) == "yes"
+    drawn = call_seed(0, request("met?").digest, 0, 0, 0, 1)
+    assert [asked.seed for asked in model.asked] == [drawn]
+
+
+@in_loop
+async def test_an_answer_that_has_just_come_is_left_to_whoever_asked_for_it(tmp_path: Path) -> None:
+    async with brokered(tmp_path, model=Toy(delay=0.05)) as broker:
+        first = asyncio.create_task(broker.run(asks("question 1"), scope("a")))
+        await asyncio.sleep(0.01)
+        asked = Call("model", request("question 1"))
+        ticket = Ticket("t", broker.key_of(asked, scope(), "0", shared=True))
+        segment = Segment(tmp_path / "journal", MediaStore(tmp_path / "media"))
+        raw = segment.keep(raw_head(ticket, asked.request), reply("<think>hm</think>raw"))
+        broker.journal.adopt(ticket, asked.request.digest, segment.path, raw)
+        second = await broker.run(asks("question 1"), scope("b"))
+
+    assert (await first, second) == (["answer 1"], ["answer 1"])

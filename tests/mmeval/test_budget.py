@@ -9,10 +9,12 @@ import pytest
 
 from mmeval.budget import Budget, Limits, check_prices
 from mmeval.errors import UsageError
+from mmeval.losses import StoppedError
 from mmeval.prices import Price, Prices
 from mmeval.records import Request, Response, Usage
-from mmeval.roles import RoleRuntime, StoppedError
+from mmeval.roles import RoleRuntime
 from mmeval.spending import Payee, Spending
+from mmeval.ticket import Ticket
 from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, ToyLocal, reply, request
 
@@ -42,7 +44,7 @@ def asked(
 
 async def outcomes(runtime: RoleRuntime, count: int) -> list[Response]:
     """The answers to so many calls at once; those that were not made are left out."""
-    calls = (runtime.ask(request(f"question {i}"), f"t/{i}") for i in range(count))
+    calls = (runtime.ask(request(f"question {i}"), Ticket(f"t/{i}")) for i in range(count))
     found = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(item, tuple | StoppedError) for item in found), found
     return [item[0] for item in found if isinstance(item, tuple)]
@@ -96,7 +98,7 @@ async def test_until_a_first_answer_shows_what_calls_cost_they_are_sent_one_at_a
     toy_generate = runtime.send
     runtime.model.generate = lambda given: watched(toy_generate, given)  # type: ignore[union-attr,method-assign]
 
-    await asyncio.gather(*(runtime.ask(request(f"question {i}"), f"t/{i}") for i in range(5)))
+    await asyncio.gather(*(runtime.ask(request(f"question {i}"), Ticket(f"t/{i}")) for i in range(5)))
 
     assert (most, budget.reached) == (1, False)
 
@@ -131,14 +133,14 @@ async def test_tries_that_failed_count_and_those_that_reached_nobody_do_not() ->
     budget, runtime, toy = asked(Limits(calls=3), lambda _request: Response.failed(next(kinds), "no"))  # type: ignore[arg-type]
     send = runtime.send
 
-    sent = [await send(request(), "t") for _ in range(4)]
+    sent = [await send(request(), Ticket("t")) for _ in range(4)]
 
     assert ([r.error.kind for r in sent if r.error], budget.reached) == (
         ["server", "unreachable", "server", "server"],
         False,
     )
     with pytest.raises(StoppedError):
-        await send(request(), "t")
+        await send(request(), Ticket("t"))
     assert len(toy.asked) == 4
 
 
@@ -146,7 +148,7 @@ async def test_tries_that_failed_count_and_those_that_reached_nobody_do_not() ->
 async def test_a_call_that_waits_for_its_place_is_not_made_once_the_run_is_stopped() -> None:
     budget, runtime, toy = asked(Limits(tokens=1000), delay=0.05)
 
-    calls = [asyncio.create_task(runtime.ask(request(f"question {i}"), f"t/{i}")) for i in range(3)]
+    calls = [asyncio.create_task(runtime.ask(request(f"question {i}"), Ticket(f"t/{i}"))) for i in range(3)]
     await asyncio.sleep(0.01)
     runtime.stop()
     found = await asyncio.gather(*calls, return_exceptions=True)
@@ -171,7 +173,7 @@ async def test_a_local_model_needs_no_price() -> None:
 
     Budget(Limits(usd=0.01), Prices(), Spending()).watch({"model": runtime})
 
-    assert (await runtime.ask(request("question 1"), "t"))[0].text == "answer 1"
+    assert (await runtime.ask(request("question 1"), Ticket("t")))[0].text == "answer 1"
     await runtime.close()
 
 

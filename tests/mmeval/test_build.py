@@ -13,6 +13,7 @@ from mmeval.records import Sample, user
 from mmeval.task import Task, TaskOverrides
 from mmeval.taskfile import TaskFile, parse_task
 from mmeval.taskinclude import TaskFiles
+from mmeval.taskrun import score_definition
 from tests.support.task_folder import task, write_files, write_rows
 
 
@@ -173,6 +174,7 @@ def test_a_wrong_switch_of_the_command_line_is_refused(
         ({"gen_kwargs": {"temprature": 1}}, "unknown generation parameter 'temprature'"),
         ({"data": "sample"}, "--data sample: the only word it takes is bundled"),
         ({"repeats": 70_000}, "--repeats 70000: a sample is answered 10,000 times at most"),
+        ({"protocol": "text_then_medium"}, "unknown protocol 'text_then_medium'; did you mean \"text_then_media\""),
     ],
 )
 def test_a_wrong_override_is_refused(tmp_path: Path, overrides: dict[str, Any], complaint: str) -> None:
@@ -199,6 +201,22 @@ def test_overrides_change_the_task_and_its_recorded_configuration(tmp_path: Path
         "system_instruction": "Be brief.",
     }
     assert made.config["metric_list"] == [{"metric": "exact_match", "ignore_case": True}]
+
+
+def test_a_protocol_of_the_run_takes_the_place_of_the_task_s_own(tmp_path: Path) -> None:
+    made = built(tmp_path, "protocol: {name: episode, answer: last}", protocol="text_then_media")
+    assert (made.protocol_name, made.config["protocol"]) == ("text_then_media", "text_then_media")
+
+
+def test_the_task_s_own_protocol_named_again_keeps_its_options(tmp_path: Path) -> None:
+    made = built(tmp_path, "protocol: {name: episode, answer: last}", protocol="episode")
+    assert (made.protocol_name, made.config["protocol"]) == ("episode", {"name": "episode", "answer": "last"})
+
+
+def test_scores_of_another_protocol_are_a_set_of_their_own(tmp_path: Path) -> None:
+    usual, other = built(tmp_path), built(tmp_path, protocol="text_then_media")
+    assert "protocol" not in score_definition(usual, {})
+    assert score_definition(other, {})["protocol"] == "text_then_media"
 
 
 def test_an_override_under_another_name_of_the_parameter_wins(tmp_path: Path) -> None:
@@ -246,3 +264,10 @@ def test_prompt_data_and_wanted_kinds_travel_to_another_process(tmp_path: Path) 
     prompt, dataset, wanted = pickle.loads(pickle.dumps((made.prompt, made.dataset, made.wanted)))
     (sample,) = dataset()
     assert (prompt(sample), wanted(sample)) == ((user("q!"),), ("text",))
+
+
+def test_a_task_tells_the_options_of_the_command_line_from_its_own(tmp_path: Path) -> None:
+    made = built(tmp_path, "generation_kwargs: {image.size: 1x1}", gen_kwargs={"image.steps": 5, "top_k": 3})
+
+    assert made.params.options == {"image.size": "1x1", "image.steps": 5}
+    assert made.given_options == {"image.steps"}

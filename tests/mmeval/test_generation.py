@@ -17,13 +17,14 @@ from mmeval.generation import Generation
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
 from mmeval.lines import from_line
+from mmeval.losses import KeyRefusedError
 from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.program import Program, ask_one
 from mmeval.protocols import Ask, episode
 from mmeval.records import Request, Response, Sample, user
 from mmeval.report.progress import Quiet
-from mmeval.roles import KeyRefusedError, RoleRuntime
+from mmeval.roles import RoleRuntime
 from mmeval.scoring import Scorer
 from mmeval.task import Task
 from mmeval.taskrun import scoring_plan, task_run

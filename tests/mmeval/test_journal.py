@@ -17,18 +17,22 @@ from mmeval.lines import to_line
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
 from mmeval.records import Response, Usage
-from tests.support.toy import picture, reply
+from mmeval.segment import Segment, Written
+from mmeval.spending import Payee
+from mmeval.ticket import Ticket, raw_head
+from tests.support.toy import picture, reply, request
 
 DYING = """
 import os, sys
 from pathlib import Path
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
+from mmeval.segment import Segment
 from tests.support.dying import after, die
 from tests.support.toy import picture, reply
 journal = Journal(Path("journal"), MediaStore(Path("media")))
 journal.append("earlier", "d0", reply("before"))
-after(Journal, sys.argv[1], 1, die)
+after(Segment, sys.argv[1], 1, die)
 journal.append("k", "d", reply("see <image1>", picture(7)))
 """
 """An answer with a medium, in a process that is killed after one step of keeping it."""
@@ -157,7 +161,7 @@ def test_a_damaged_line_is_reported_by_its_number_and_left_out(tmp_path: Path, d
         assert [place.split(": ")[0] for place in journal.damaged] == [f"{segment}:2"]
 
 
-@pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "_write_line"])
+@pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
 def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path, step: str) -> None:
     assert in_process(tmp_path, DYING, step).returncode == -9
 
@@ -169,7 +173,7 @@ def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(tmp_path: Path,
         assert ("earlier" in journal, list((tmp_path / "journal" / "inbox").iterdir())) == (True, [])
 
 
-@pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "_write_line"])
+@pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
 def test_a_process_killed_while_it_keeps_an_answer_to_a_changed_question_loses_nothing(
     tmp_path: Path, step: str
 ) -> None:
@@ -187,7 +191,7 @@ def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path
     # A table and plain words look the same; only the name says which, and the record says it from then on.
     table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")
     with opened(tmp_path) as journal:
-        journal._write_receipt({"k": "k", "d": "d"}, Response(Interleaved((media_part(table),))), [table])
+        journal._own._write_receipt({"k": "k", "d": "d"}, Response(Interleaved((media_part(table),))), [table])
     with opened(tmp_path) as journal:
         entry = journal.get("k")
         assert entry is not None
@@ -199,7 +203,7 @@ def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path
 @pytest.mark.parametrize("cut", [0, 5, -3], ids=["empty", "line torn", "medium torn"])
 def test_a_damaged_receipt_is_reported_and_its_call_is_open(tmp_path: Path, cut: int) -> None:
     with opened(tmp_path) as journal:
-        path = journal._write_receipt({"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()])
+        path = journal._own._write_receipt({"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()])
         path.write_bytes(path.read_bytes()[:cut])
 
     aside = path.with_suffix(".damaged")
@@ -302,3 +306,106 @@ def test_a_journal_that_is_only_read_writes_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, writable=False) as journal:
         assert "k" in journal
     assert sorted((tmp_path / "journal").iterdir()) == before
+
+
+# --- lines of workers --------------------------------------------------------------------------------------------
+
+MODEL = Payee("model", "m", local=True)
+
+
+def worker_of(folder: Path) -> Segment:
+    """What a worker process writes with."""
+    return Segment(folder / "journal", MediaStore(folder / "media"))
+
+
+def kept_by(worker: Segment, key: str, response: Response, *, draw: int = 0) -> tuple[Ticket, Written]:
+    """What a worker does with an answer before it tells of it."""
+    ticket = Ticket("trial", key, by="t#0", to=MODEL, attempt=1, draw=draw)
+    return ticket, worker.keep(raw_head(ticket, request(key)), response)
+
+
+def calls(journal: Journal) -> int:
+    return journal.spending.total.calls
+
+
+def test_what_a_worker_has_written_is_an_answer_that_is_counted_and_not_written_again(tmp_path: Path) -> None:
+    worker = worker_of(tmp_path)
+    with opened(tmp_path) as journal:
+        ticket, written = kept_by(worker, "k", reply("<image1>", picture(5)))
+        journal.adopt(ticket, request("k").digest, worker.path, written)
+        entry = journal.append("k", request("k").digest, written.response, to=MODEL, attempt=1)
+        assert (entry.response, entry.raw, "k" in journal, calls(journal)) == (written.response, True, True, 2)
+
+    with opened(tmp_path) as journal:
+        found = journal.get("k")
+        assert found is not None
+        assert (found.response, found.raw, found.earlier, calls(journal)) == (written.response, True, True, 2)
+    assert len(list((tmp_path / "journal").glob("*.jsonl"))) == 1
+
+
+def test_what_is_made_of_a_worker_s_answer_stands_for_it_and_costs_nothing(tmp_path: Path) -> None:
+    worker = worker_of(tmp_path)
+    with opened(tmp_path) as journal:
+        ticket, written = kept_by(worker, "k", reply("as it came"))
+        journal.adopt(ticket, request("k").digest, worker.path, written)
+        journal.append("k", request("k").digest, reply("as it is kept"), to=MODEL, attempt=1)
+        assert calls(journal) == 2
+
+    with opened(tmp_path) as journal:
+        found = journal.get("k")
+        assert found is not None
+        assert (found.response.text, found.raw, calls(journal)) == ("as it is kept", False, 2)
+
+
+def test_a_worker_s_answer_that_was_refused_answers_nothing_until_the_next_draw(tmp_path: Path) -> None:
+    worker = worker_of(tmp_path)
+    with opened(tmp_path) as journal:
+        ticket, written = kept_by(worker, "k", reply("hm"))
+        journal.adopt(ticket, request("k").digest, worker.path, written)
+        journal.append("k", request("k").digest, Response.failed("bad_reply", "hm?"), refused=True)
+        assert (journal.get("k"), journal.refusals("k")) == (None, 1)
+        kept_by(worker, "k", reply("yes"), draw=1)
+
+    assert text_of(tmp_path, "k") == "yes"
+
+
+def test_what_a_dead_worker_had_written_and_not_told_is_recovered(tmp_path: Path) -> None:
+    worker = worker_of(tmp_path)
+    with opened(tmp_path) as journal:
+        ticket, told = kept_by(worker, "told", reply("told"))
+        journal.adopt(ticket, request("told").digest, worker.path, told)
+        kept_by(worker, "line", reply("a line"))
+        head = raw_head(Ticket("trial", "receipt", to=MODEL), request("receipt"))
+        worker._write_receipt(head, reply("<image1>", picture(7)), [picture(7)])
+        with worker.path.open("ab") as file:
+            file.write(b'{"k":"torn')
+
+        asked = {key: request(key).digest for key in ("line", "receipt", "torn", "never")}
+        found = journal.recover(worker.path, asked)
+        assert {key: response.text for key, response in found.items()} == {"line": "a line", "receipt": "<image1>"}
+        assert calls(journal) == 2 + 2 + 1
+        kept = journal.append("line", asked["line"], found["line"], to=MODEL)
+        assert (kept.raw, calls(journal)) == (True, 5)
+        assert journal.recover(worker.path, asked).keys() == found.keys()
+        assert calls(journal) == 5
+
+
+def test_a_receipt_of_the_next_draw_is_no_second_copy_of_the_answer_that_was_refused(tmp_path: Path) -> None:
+    worker = worker_of(tmp_path)
+    with opened(tmp_path) as journal:
+        ticket, written = kept_by(worker, "k", reply("hm"))
+        journal.adopt(ticket, request("k").digest, worker.path, written)
+        journal.append("k", request("k").digest, Response.failed("bad_reply", "hm?"), refused=True)
+        head = raw_head(Ticket("trial", "k", to=MODEL, draw=1), request("k"))
+        worker._write_receipt(head, reply("yes <image1>", picture()), [picture()])
+
+    assert text_of(tmp_path, "k") == "yes <image1>"
+
+
+def test_a_damaged_receipt_of_a_dead_worker_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    worker = worker_of(tmp_path)
+    with opened(tmp_path) as journal:
+        path = worker._write_receipt({"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()])
+        path.write_bytes(path.read_bytes()[:-3])
+        assert journal.recover(worker.path, {"k": "d"}) == {}
+    assert "is damaged and was left out; what it answered is asked again" in caplog.text

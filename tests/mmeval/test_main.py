@@ -171,3 +171,18 @@ def test_a_backend_that_leaves_the_process_does_not_choose_the_exit_code(
 )
 def test_the_parser_ends_a_command_with_its_own_code(words: list[str], code: int) -> None:
     assert main(words) == code
+
+
+@pytest.mark.parametrize(("busy", "ending"), [(True, ""), (False, "taken apart\n")], ids=["at work", "idle"])
+def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(busy: bool, ending: str) -> None:
+    program = (
+        "import atexit, sys\n"
+        "from mmeval import __main__, ownthread\n"
+        f"ownthread._at_work.update([object()] if {busy} else [])\n"
+        "atexit.register(print, 'taken apart')\n"
+        "sys.argv = ['mmeval', 'ls', 'nothing']\n"
+        "sys.exit(__main__.main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (errors.EXIT_USAGE, ending)
+    assert done.stderr.startswith("error: ")

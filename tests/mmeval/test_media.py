@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,12 @@ def test_links_of_a_hub_snapshot_may_point_to_the_blobs_of_its_data_set(tmp_path
     assert path_inside(snapshot, "a.png") == snapshot / "a.png"
     with pytest.raises(UsageError, match="leads out of"):
         path_inside(snapshot, "b.png")
+
+
+def test_another_process_gets_a_medium_without_what_was_worked_out_of_it(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    medium = Media.from_path(tmp_path / "a.png")
+    medium.memo["decoded"] = lambda: "this cannot be sent anywhere"
+    sent = pickle.loads(pickle.dumps(medium))
+
+    assert (sent.sha256, sent.path, sent.mime, sent.memo) == (medium.sha256, medium.path, medium.mime, {})

@@ -8,9 +8,11 @@ from collections.abc import Awaitable
 import pytest
 
 from mmeval import outage, roles
+from mmeval.losses import BackendDownError, StoppedError
 from mmeval.outage import Outage
 from mmeval.records import ErrorInfo, ErrorKind, Request, Response
-from mmeval.roles import BackendDownError, RoleRuntime, StoppedError
+from mmeval.roles import RoleRuntime
+from mmeval.ticket import Ticket
 from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, asked_text, reply, request
 
@@ -49,13 +51,13 @@ def runtime(backend: Toy, *, retries: int = 0, limit: int = 8) -> RoleRuntime:
 
 async def asked(role: RoleRuntime, count: int) -> list[asyncio.Task[tuple[Response, int]]]:
     """So many calls, under way for a moment."""
-    calls = [asyncio.create_task(role.ask(request(f"question {i}"), f"t{i}")) for i in range(count)]
+    calls = [asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}"))) for i in range(count)]
     await asyncio.sleep(0.03)
     return calls
 
 
 async def answered(role: RoleRuntime) -> None:
-    response, _ = await role.ask(request("question 0"), "before")
+    response, _ = await role.ask(request("question 0"), Ticket("before"))
     assert response.error is None
 
 
@@ -149,7 +151,7 @@ async def test_a_call_waits_longer_before_each_try(
     monkeypatch.setattr(roles, "BACKOFF_BASE", 0.5)
     monkeypatch.setattr(roles, "wait", noting)
     model = Toy(answers=lambda r: Response(error=error) if len(waits) < len(pauses) else reply("at last"))
-    response, tries = await runtime(model, retries=len(pauses)).ask(request(), "t")
+    response, tries = await runtime(model, retries=len(pauses)).ask(request(), Ticket("t"))
 
     assert (response.text, tries) == ("at last", len(pauses))
     assert all(least <= wait <= most for wait, (least, most) in zip(waits, pauses, strict=True)), waits
@@ -161,7 +163,7 @@ async def test_who_has_never_answered_is_given_up_sooner(monkeypatch: pytest.Mon
     role = runtime(Away())
     began = time.monotonic()
 
-    said = await lost(role.ask(request(), "t"))
+    said = await lost(role.ask(request(), Ticket("t")))
 
     assert "no such host; it has not answered once in 0 s, so its address may be wrong." in said
     assert 0.05 <= time.monotonic() - began < 1
@@ -184,7 +186,7 @@ async def test_who_has_answered_is_waited_for_longer_and_then_it_is_gone_for_eve
     assert 0.1 <= time.monotonic() - began < 1
     assert all("no such host; it has been out of reach for" in one for one in said)
     tries = len(backend.asked)
-    await lost(role.ask(request("another"), "t"))
+    await lost(role.ask(request("another"), Ticket("t")))
     assert len(backend.asked) == tries
 
 

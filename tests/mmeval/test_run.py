@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from mmeval import roles
+from mmeval.batchsize import BatchSize
 from mmeval.budget import BudgetSpentError
+from mmeval.casting import Backends
 from mmeval.content import Interleaved, PartKind
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, ReplayMismatchError, UsageError
+from mmeval.losses import BackendDownError
 from mmeval.options import BackendSpec, RunCounts, RunOptions
 from mmeval.outcome import exit_code
 from mmeval.program import ask_one
 from mmeval.protocols import episode
 from mmeval.records import GenerationParams, Request, Response, Sample, user
-from mmeval.roles import BackendDownError, Backends
 from mmeval.run import model_name, run_path
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import (
@@ -449,7 +451,7 @@ def test_a_batch_may_be_larger_than_the_number_of_connections(tmp_path: Path, mo
 
     monkeypatch.setattr(ToyLocal, "generate_batch", noting)
     local = BackendSpec("toy_local", {"max_batch_size": 64})
-    run_toy(tmp_path, task(rows=200), model=local, batch_size=32, max_connections=4)
+    run_toy(tmp_path, task(rows=200), model=local, batch_size=BatchSize(32), max_connections=4)
 
     assert (max(sizes), sum(sizes)) == (32, 200)
     assert sizes.count(32) >= 5

@@ -81,7 +81,7 @@ def test_an_answer_for_which_no_call_was_sent_costs_nothing(tmp_path: Path) -> N
 def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         head = {"k": "a", "d": "d", "to": list(MODEL), "a": 1}
-        journal._write_receipt(head, answer(10, 5, 1), [picture(1)])
+        journal._own._write_receipt(head, answer(10, 5, 1), [picture(1)])
 
     for _ in range(2):
         with opened(tmp_path) as journal:

@@ -9,10 +9,10 @@ import pytest
 
 from mmeval.cli import values
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK
+from mmeval.losses import BackendDownError, KeyRefusedError
 from mmeval.metric import TRUST, load_metric
 from mmeval.options import BackendSpec
 from mmeval.records import Result
-from mmeval.roles import BackendDownError, KeyRefusedError
 from mmeval.suspension import Suspension, score_command
 from mmeval.task import Task
 from tests.support.toy import task, toy_verdict

@@ -73,9 +73,14 @@ class Noting:
 
 
 class NotingLocal(ToyLocal):
-    """A local model; ``sizes`` are those of all its batches."""
+    """A local model; ``sizes`` are those of all its batches, ``made`` says how the last one was made."""
 
     sizes: ClassVar[list[int]] = []
+    made: ClassVar[tuple[str, bool]] = ("", False)
+
+    def __init__(self, *, device: str = "cpu", trust_remote_code: bool = False) -> None:
+        super().__init__()
+        NotingLocal.made = (device, trust_remote_code)
 
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         self.sizes.append(len(requests))

@@ -5,6 +5,7 @@
 | `receipt` | after an answer's receipt is written, before its media are stored                |
 | `media`   | after the media are stored, before the journal line                              |
 | `line`    | after the journal line, before the program goes on (the middle of an episode)    |
+| `adopt`   | after a worker's answer is noted, before anybody has looked at it                |
 | `records` | after a trial is recorded, before it is scored                                   |
 | `scores`  | after score rows are written, when the answer that was under way is kept         |
 | `results` | before the results of a task are made                                            |
@@ -22,16 +23,18 @@ from mmeval.__main__ import main
 from mmeval.journal import Journal
 from mmeval.runfolder import TaskRecords
 from mmeval.scoreset import ScoreSet
+from mmeval.segment import Segment
 
 POINTS: dict[str, tuple[Any, str]] = {
-    "receipt": (Journal, "_write_receipt"),
-    "media": (Journal, "_store_media"),
-    "line": (Journal, "_write_line"),
+    "receipt": (Segment, "_write_receipt"),
+    "media": (Segment, "_store_media"),
+    "line": (Segment, "write_line"),
+    "adopt": (Journal, "adopt"),
     "records": (TaskRecords, "keep_trial"),
     "scores": (ScoreSet, "add"),
     "results": (ScoreSet, "finish"),
 }
-NOT_BEFORE: dict[str, tuple[Any, str]] = {"scores": (Journal, "_write_line")}
+NOT_BEFORE: dict[str, tuple[Any, str]] = {"scores": (Segment, "write_line")}
 """Rows come at any time, when an answer may be in the socket: it has reached nobody, and nobody could keep it."""
 
 

@@ -49,6 +49,7 @@ toy_turns = tests.support.toy:three_turns
 toy = tests.support.toy:Toy
 toy_local = tests.support.toy:ToyLocal
 toy_agent = tests.support.toy:ToyAgent
+toy_parallel = tests.support.parallel:ToyParallel
 """
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from mmeval.batchsize import BatchSize
 from mmeval.cli.flags import BY_NAME, FLAGS, HARMLESS, REFUSED
 from mmeval.cli.plan import Plan, make_plan
 from mmeval.cli.run import read_settings
@@ -27,6 +28,7 @@ WALK: dict[str, tuple[Any, str, Any]] = {
     "seed": ("9", "options.seed", 9),
     "gen_kwargs": ("temperature=0.5", "overrides.gen_kwargs", {"temperature": 0.5}),
     "system_instruction": ("be brief", "overrides.system_instruction", "be brief"),
+    "protocol": ("episode", "overrides.protocol", "episode"),
     "data": ("bundled", "overrides.data", "bundled"),
     "data_dir": ("/data", "overrides.data_dir", Path("/data")),
     "profile": ("official", "overrides.profile", "official"),
@@ -57,12 +59,14 @@ WALK: dict[str, tuple[Any, str, Any]] = {
     "judge_prompts": ("/prompts", "overrides.judge_prompts", Path("/prompts")),
     "max_connections": ("8", "options.max_connections", 8),
     "retry_on_error": ("1", "options.retry_on_error", 1),
-    "batch_size": ("16", "options.batch_size", 16),
+    "device": ("cuda:1", "options.model.args", {"device": "cuda:1"}),
+    "batch_size": ("16", "options.batch_size", BatchSize(16)),
     "budget_usd": ("2.5", "options.budget_usd", 2.5),
     "budget_tokens": ("1000", "options.budget_tokens", 1000),
     "budget_calls": ("10", "options.budget_calls", 10),
     "model_cost_config": ("/prices.yaml", "options.model_cost_config", Path("/prices.yaml")),
     "dry_run": ("true", "dry_run", True),
+    "baseline": ("/runs/m/default", "baseline", Path("/runs/m/default")),
     "write_out": ("true", "write_out", True),
 }
 """Flag: (as it is written, where its value arrives, the value)."""
@@ -70,7 +74,7 @@ WALK: dict[str, tuple[Any, str, Any]] = {
 ELSEWHERE = {"config", "show_config", "verbosity"}
 """Flags that end before there is a plan; tests of ``run`` and ``settings`` walk them."""
 
-BESIDE = {"judge_args": {"judge": "empty"}, "judge_base_url": {"judge": "empty"}}
+BESIDE = {"judge_args": {"judge": "empty"}, "judge_base_url": {"judge": "empty"}, "device": {"model": "hf"}}
 """What else must be given for a flag to mean something."""
 
 WALKED = pytest.mark.parametrize("name", sorted(WALK))

@@ -4,6 +4,7 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.cli import ls
+from tests.support.task_folder import installed
 from tests.support.tiny_benchmark import write_benchmark
 
 
@@ -37,7 +38,7 @@ def test_what_a_plugin_is_for_is_listed_without_its_errors(capsys: pytest.Captur
 
 
 def test_every_kind_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 10
+    assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 12
 
 
 def test_a_metric_shows_version_range_direction_and_needs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,6 +47,30 @@ def test_a_metric_shows_version_range_direction_and_needs(capsys: pytest.Capture
     version, span, arrow, needs, owner = listed(capsys)["wer"]
     assert (version, span, arrow, owner) == ("2", "0..∞", "↓", "mmeval")
     assert "jiwer" in needs
+
+
+_ADAPTERS = """
+[mmeval.hf_adapters]
+toyformer = tests.support.toy_adapters:Run
+unseen = tests.support.toy_adapters:Unrun
+"""
+
+
+def test_an_adapter_shows_what_it_is_for_and_whether_it_was_ever_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with installed(tmp_path, monkeypatch, {"toys": {}}, more=_ADAPTERS):
+        main(["ls", "adapters"])
+
+    rows = listed(capsys)
+    assert rows["toyformer"] == ["dist-toys", "Speaks with toys, which answer in words.", ""]
+    assert rows["unseen"][-1] == "not run yet"
+
+
+def test_a_tool_shows_what_it_makes_of_what_and_who_plays_it(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["ls", "tools", "text_to_image"])
+
+    assert listed(capsys)["text_to_image"][:4] == ["text", "image", "diffusers", "mmeval"]
 
 
 @pytest.mark.parametrize("pattern", ["ti*", "iny", "tiny"])

@@ -50,7 +50,7 @@ def test_the_report_shows_the_settings_of_the_run() -> None:
     report = make_plan(settings(model_args=["a=1"], gen_kwargs=["top_k=5"], limit="3", batch_size="2", seed="4")).report
 
     assert (report.model, report.model_args, report.gen_kwargs) == ("reference", {"a": 1}, {"top_k": 5})
-    assert (report.limit, report.batch_size, report.seed) == (3, 2, 4)
+    assert (report.limit, str(report.batch_size), report.seed) == (3, "2", 4)
 
 
 def test_secrets_are_not_recorded() -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.batchsize import BatchSize
 from mmeval.cli import values
 from mmeval.errors import MissingDataError, UsageError
 
@@ -203,7 +204,9 @@ def test_samples_of_another_shape_are_refused(given: str) -> None:
         (values.number(0), "-0.1"),
         (values.number(0), "nan"),
         (values.switch, "maybe"),
-        (values.batch_size, "auto:4"),
+        (values.batch_size, "auto:many"),
+        (values.batch_size, "auto:0"),
+        (values.batch_size, "0"),
         (values.level, "LOUD"),
         (values.switches, '{"metric": 1}'),
         (values.text, ["a"]),
@@ -230,3 +233,11 @@ def test_a_file_with_numbers_that_are_not_finite_is_refused(spelt: str, tmp_path
 
     with pytest.raises(UsageError, match="is no plain finite number"):
         values.arguments(str(file))
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [("auto", BatchSize()), ("auto:3", BatchSize(growths=3)), ("16", BatchSize(16)), (16, BatchSize(16))],
+)
+def test_a_batch_size_is_a_number_or_left_to_the_backend(given: object, size: BatchSize) -> None:
+    assert values.batch_size(given) == size

@@ -1,5 +1,6 @@
 import pytest
 
+from mmeval.batchsize import BatchSize
 from mmeval.report.context import ReportContext, as_arguments, text_without_secrets, without_secrets
 
 
@@ -24,7 +25,8 @@ def test_no_arguments_read_as_none() -> None:
 
 
 def test_a_batch_size_that_the_backend_decides_is_auto() -> None:
-    assert (ReportContext("m").shown_batch_size, ReportContext("m", batch_size=4).shown_batch_size) == ("auto", "4")
+    sizes = (BatchSize(), BatchSize(4), BatchSize(growths=2))
+    assert [ReportContext("m", batch_size=size).shown_batch_size for size in sizes] == ["auto", "4", "auto:2"]
 
 
 @pytest.mark.parametrize(

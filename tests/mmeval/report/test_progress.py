@@ -89,3 +89,27 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
     assert isinstance(for_stderr(), Bar)
+
+
+def test_a_bar_says_what_is_loaded_and_how_long_that_took(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(2, 0)
+    bar.loading("my-model", None)
+    assert "loading my-model" in capsys.readouterr().err
+
+    bar.loading("my-model", 12.34)
+    bar.close()
+    shown = capsys.readouterr().err
+    assert "loaded my-model in 12 s\n" in shown
+    assert "loading" not in shown.rpartition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(None, "loading m"), (1.26, "loaded m in 1.3 s"), (99.9, "loaded m in 100 s")]
+)
+def test_without_a_terminal_loading_is_a_line(
+    seconds: float | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Quiet().loading("m", seconds)
+    Quiet().loading("", None)
+    assert capsys.readouterr().err == f"{said}\n"

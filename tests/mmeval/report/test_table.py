@@ -5,6 +5,7 @@ import pytest
 
 from mmeval.options import BackendSpec, Unfinished
 from mmeval.records import Result
+from mmeval.report.baseline import Column, Key
 from mmeval.report.context import ReportContext
 from mmeval.report.table import missing, render
 from mmeval.sampling import Subset
@@ -98,6 +99,14 @@ def test_slices_do_not_repeat_how_much_of_the_whole_was_asked() -> None:
     assert notes == ["not comparable; unfinished: 16 of 300; subset: 20 of 300", "not comparable"]
 
 
+def test_the_line_above_the_table_names_the_protocol_that_the_run_was_given() -> None:
+    given = ReportContext("hf", settings={"protocol": "text_then_media"})
+
+    line = render((), (), Selection((task("a"),)), given).splitlines()[0]
+
+    assert line.endswith("batch_size: auto, protocol: text_then_media")
+
+
 def test_the_line_above_the_table_names_who_judged_and_a_profile_that_is_not_standard() -> None:
     roles = {"judge": BackendSpec("openai", {"model": "j", "api_key": "sk-secret"}), "captioner": BackendSpec("hf")}
     official = replace(task("b"), config={"profile": "official"})
@@ -157,3 +166,22 @@ def test_a_task_without_results_is_shown_without_numbers(tmp_path: Path) -> None
     lines = rendered(selection=Selection((task("a"),)))
 
     assert cells(lines[3]) == ["a", "1.0", *[""] * 9]
+
+
+def test_a_baseline_stands_behind_the_numbers_and_before_the_notes() -> None:
+    column = Column("org/other", {Key("a", "half"): 0.75, Key("g", "half"): 0.625})
+    selection = Selection(
+        (task("a", comparable=False), task("b")), (Group("g", "g", ("a", "b"), (GroupMetric("half"),)),)
+    )
+
+    lines = render([result("a"), result("b")], [result("g")], selection, CONTEXT, baseline=column).splitlines()
+
+    assert cells(lines[1])[-3:] == ["Scored", "org/other", "Notes"]
+    shown = {cells(line)[0]: cells(line)[-2] for line in lines if line.startswith("|")}
+    assert (shown["g"], shown["- a"], shown["- b"]) == ("0.6250", "0.7500", "N/A")
+
+
+def test_a_task_without_numbers_has_an_empty_place_in_the_column_of_a_baseline() -> None:
+    lines = render([], [], Selection((task("a"),)), CONTEXT, baseline=Column("other")).splitlines()
+
+    assert len(cells(lines[1])) == len(cells(lines[3]))

@@ -1,0 +1,56 @@
+"""The start of a backend: once, before the first call that is really sent, however many calls wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from mmeval.losses import StoppedError
+
+OnLoading = Callable[[str, float | None], None]
+"""Told the name of a model when it begins to be loaded (None), and when that is over (the seconds that it took)."""
+
+
+def _nobody(_model: str, _seconds: float | None) -> None:
+    """Nobody wants to know."""
+
+
+class Start:
+    """Loads a model with the first call. ``work`` does it; ``told`` is who wants to know of it."""
+
+    def __init__(self, model: str, work: Callable[[], Awaitable[None]]) -> None:
+        self.told: OnLoading = _nobody
+        self._model, self._work = model, work
+        self._task: asyncio.Task[None] | None = None
+
+    async def done(self, unless: asyncio.Event) -> None:
+        """Until the model is loaded. Raises what keeps it from being loaded, to everybody who waits, and StoppedError
+        where the event comes first: nobody waits for a model that is not asked any more."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._load())
+            self._task.add_done_callback(_seen)
+        stopped = asyncio.ensure_future(unless.wait())
+        try:
+            await asyncio.wait({self._task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+        if not self._task.done():
+            raise StoppedError("stopped before the call was made")
+        self._task.result()
+
+    async def _load(self) -> None:
+        began = time.monotonic()
+        self.told(self._model, None)
+        try:
+            await self._work()
+        except BaseException:
+            self.told("", None)
+            raise
+        self.told(self._model, time.monotonic() - began)
+
+
+def _seen(task: asyncio.Task[None]) -> None:
+    """What the start has raised is known, even where nobody waits for it any more."""
+    if not task.cancelled():
+        task.exception()

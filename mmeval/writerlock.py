@@ -1,0 +1,60 @@
+"""The lock of those who write beside the run's own process: nobody reads the journal while one of them is left over."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import time
+from pathlib import Path
+
+from mmeval.errors import RunLockedError
+
+log = logging.getLogger(__name__)
+
+WORKERS = "workers"
+"""The folder of a run's worker processes: their logs, and their lock."""
+LOCK = "lock"
+ORPHAN_SECONDS = 10
+"""So long a worker whose parent is gone may take to finish the answers at hand."""
+PATIENCE = 3.0 * ORPHAN_SECONDS
+
+
+def hold(run: Path) -> int:
+    """Let everybody know that this process writes in the run folder, until it ends. Returns the open lock."""
+    file = run / WORKERS / LOCK
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    return lock
+
+
+def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
+    """Until the workers have ended that a killed process has left behind: what they still write is read with the rest,
+    and not asked again. Raises RunLockedError where one of them does not end."""
+    file = run / WORKERS / LOCK
+    if not file.exists():
+        return
+    lock = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        if _is_free(lock):
+            return
+        log.info("an earlier process left workers behind; waiting for what they have at hand")
+        until = time.monotonic() + patience
+        while not _is_free(lock):
+            if time.monotonic() > until:
+                raise RunLockedError(
+                    f"{run}: workers of an earlier process do not end; their logs in {file.parent} name their process "
+                    "ids: end them, then run the same command"
+                )
+            time.sleep(0.05)
+    finally:
+        os.close(lock)
+
+
+def _is_free(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,126 @@
+"""A local model that is loaded and may be copied: it notes what its copies do, and dies when a question tells it to."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.backend import Capabilities
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.records import Request, Response
+from mmeval.segment import Segment
+from tests.support.dying import after, die
+from tests.support.toy import asked_text, picture, reply
+
+
+class Note(NamedTuple):
+    """What a copy did: ``start``, ``begin`` a batch, or ``answer`` a question; when, and in which process."""
+
+    what: str
+    copy: int
+    pid: int
+    at: float
+    text: str
+
+
+class ToyParallel:
+    """Answers ``question 7`` with ``answer 7`` and, where one is wanted, a picture.
+
+    ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
+    ``delay`` is how long a row takes, in seconds. ``broken`` is what the start meets: ``missing``, ``usage``,
+    ``crash``, ``hang`` or ``death``; with ``later`` only a second start does. A question with ``deadly`` in it kills
+    the process, and one with ``once`` does so the first time. ``point`` names a step of keeping an answer (a method of
+    ``Segment``) after which the process is killed when it has got there ``count`` times, in one process of all.
+    """
+
+    capabilities = Capabilities.of(("text",), ("text", "image"))
+    provenance: Mapping[str, Any] = {}
+
+    def __init__(
+        self,
+        *,
+        folder: str,
+        copies: int = 0,
+        copy: int = 0,
+        model: str = "toy-parallel",
+        delay: float = 0.0,
+        max_batch_size: int = 4,
+        broken: str = "",
+        later: bool = False,
+        point: str = "",
+        count: int = 1,
+        drift: bool = False,
+    ) -> None:
+        self.identity = {"backend": "toy_parallel", "model": model, **({"copy": copy} if drift else {})}
+        self.max_batch_size = max_batch_size
+        self._folder, self._copies, self._copy, self._delay = Path(folder), copies, copy, delay
+        self._broken, self._later, self._point, self._count = broken, later, point, count
+
+    @property
+    def workers(self) -> Sequence[Mapping[str, Any]]:
+        return [] if self._copy else [{"copy": copy} for copy in range(1, self._copies + 1)]
+
+    def start(self) -> None:
+        self._note("start", os.environ.get("OMP_NUM_THREADS", ""))
+        if self._broken and not (self._later and self._is_first("started")):
+            _break(self._broken)
+        logging.getLogger("mmeval.toy").warning("this model is a toy")
+        print("a model may print what it likes")
+        if self._point and self._is_first("point"):
+            after(Segment, self._point, self._count, die)
+
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        self._note("begin", str(len(requests)))
+        for position, request in enumerate(requests):
+            text = asked_text(request)
+            time.sleep(self._delay)
+            if "deadly" in text or ("once" in text and self._is_first(text)):
+                die()
+            self._note("answer", text)
+            made = [picture(int(text.split()[-1]))] if "image" in request.wants else []
+            yield position, reply(text.replace("question", "answer"), *made)
+
+    async def close(self) -> None:
+        self._note("close", "")
+
+    def _note(self, what: str, text: str) -> None:
+        with (self._folder / "notes").open("a") as file:
+            file.write(f"{what}|{self._copy}|{os.getpid()}|{time.monotonic()}|{text}\n")
+
+    def _is_first(self, name: str) -> bool:
+        """Whether nobody has come here before, in any process."""
+        try:
+            (self._folder / f"{name} was here").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+
+def _break(how: str) -> None:
+    if how == "missing":
+        raise MissingDataError("the weights are not here; fetch them")
+    if how == "usage":
+        raise UsageError("there is one device, and two are asked for; ask for one")
+    if how == "crash":
+        raise RuntimeError("no such luck")
+    if how == "hang":
+        time.sleep(600)
+    die()
+
+
+def notes(folder: Path, what: str = "") -> list[Note]:
+    """What the copies did, in order; of one sort where one is named."""
+    file = folder / "notes"
+    lines = file.read_text().splitlines() if file.exists() else []
+    rows = (line.split("|", 4) for line in lines)
+    found = [Note(row[0], int(row[1]), int(row[2]), float(row[3]), row[4]) for row in rows]
+    return [note for note in found if what in ("", note.what)]
+
+
+def answered(folder: Path) -> list[str]:
+    """The questions that were answered, as often as they were."""
+    return sorted(note.text for note in notes(folder, "answer"))

@@ -1,0 +1,178 @@
+"""Runs with worker processes that are killed, stopped and started again: nothing that was answered is asked twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import DEADLINE, ROOT, Ended, mmeval, started, wait_for
+from tests.support.parallel import answered, notes
+from tests.support.questions import write_task
+from tests.support.toy_site import toy_environment
+
+ROWS = 16
+QUESTIONS = sorted(f"question {i}" for i in range(ROWS))
+
+pytestmark = pytest.mark.slow
+
+
+class Runs:
+    """Runs of one command by two copies of the toy model, each in a process of its own."""
+
+    def __init__(self, folder: Path, prefix: str = "") -> None:
+        self.folder = folder
+        self.env = toy_environment(folder / "site")
+        rows = ({"id": str(i), "input": f"{prefix}question {i}", "reference": f"answer {i}"} for i in range(ROWS))
+        self.tasks = write_task(folder / "tasks", "tiny", rows)
+
+    def command(self, **args: object) -> list[str]:
+        given = {"folder": self.folder, "copies": 2, "delay": 0.02, **args}
+        return [
+            *("--tasks", "tiny", "--include_path", str(self.tasks), "--output_path", str(self.folder / "runs")),
+            *("--model", "toy_parallel", "--model_args", ",".join(f"{name}={value}" for name, value in given.items())),
+            *("--score_workers", "0"),
+        ]
+
+    def whole(self, **args: object) -> Ended:
+        return mmeval(*self.command(**args), env=self.env)
+
+    def killed_inside(self, point: str, count: int) -> int:
+        child = [sys.executable, "-m", "tests.support.dying", point, str(count), *self.command()]
+        return subprocess.run(child, env=self.env, cwd=ROOT, capture_output=True, timeout=60).returncode
+
+    def killed_after(self, answers: int, *, worker: bool) -> int:
+        """Kill the run, or one of its workers, once there are so many answers; what becomes of the run."""
+        with started(*self.command(), env=self.env) as running:
+            wait_for(lambda: len(answered(self.folder)) >= answers, f"{answers} answers")
+            os.kill(notes(self.folder)[-1].pid if worker else running.process.pid, signal.SIGKILL)
+            return running.process.wait(DEADLINE)  # its workers may still be there, and hold what it printed
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return Runs(tmp_path)
+
+
+def gone(pids: set[int]) -> bool:
+    return not any(Path(f"/proc/{pid}/stat").exists() and not is_zombie(pid) for pid in pids)
+
+
+def is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_a_run_whose_process_is_killed_again_and_again_asks_nothing_twice(runs: Runs) -> None:
+    died = [runs.killed_inside("adopt", 3), runs.killed_after(8, worker=False), runs.killed_inside("records", 2)]
+    last = runs.whole()
+
+    assert (died, last.code) == ([-signal.SIGKILL] * 3, 0), last.err
+    assert answered(runs.folder) == QUESTIONS
+    assert f"{ROWS}/{ROWS}" in last.out
+    wait_for(lambda: gone({note.pid for note in notes(runs.folder)}), "the end of all workers")
+
+
+def test_a_new_process_waits_for_the_workers_of_a_killed_one_and_reads_what_they_still_write(runs: Runs) -> None:
+    with started(*runs.command(delay=0.5, max_batch_size=6), env=runs.env) as running:
+        wait_for(lambda: len(answered(runs.folder)) == 2, "the first answers")
+        running.process.kill()
+        running.process.wait(DEADLINE)
+    last = runs.whole(delay=0)
+
+    assert "an earlier process left workers behind; waiting for what they have at hand" in last.err
+    assert last.lines[1].startswith("kept 12 answers from ")
+    assert (last.code, answered(runs.folder)) == (0, QUESTIONS)
+
+
+def test_a_worker_that_is_killed_takes_no_answer_with_it_that_it_had_written(runs: Runs) -> None:
+    assert runs.killed_after(6, worker=True) == 0
+
+    twice = len(answered(runs.folder)) - ROWS
+    assert set(answered(runs.folder)) == set(QUESTIONS)
+    assert twice <= 1, "at most the row that it had noted and not written yet"
+    again = runs.whole()
+    assert (again.code, len(answered(runs.folder)) - ROWS) == (0, twice)
+
+
+def test_what_a_killed_process_had_no_time_to_look_at_is_looked_at_by_the_next(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, prefix="<think>hm</think>")
+    died = runs.killed_inside("adopt", 1)
+    last = runs.whole()
+
+    assert (died, last.code) == (-signal.SIGKILL, 0), last.err
+    assert f"{ROWS}/{ROWS}" in last.out
+    assert "|1.0000|" in last.out.replace(" ", ""), "an answer with its reasoning in it would be wrong"
+    assert len(answered(tmp_path)) == ROWS
+    spent = json.loads(max(tmp_path.rglob("results_*.json")).read_text())["mmeval"]["spent"]
+    assert spent["calls"] == ROWS
+
+
+def test_workers_whose_parent_is_gone_end_by_themselves_whatever_they_are_at(runs: Runs) -> None:
+    with started(*runs.command(delay=60), env=runs.env) as running:
+        wait_for(lambda: len(notes(runs.folder, "begin")) == 2, "two batches under way")
+        running.process.kill()
+        running.process.wait(DEADLINE)
+    pids = {note.pid for note in notes(runs.folder)}
+    assert not gone(pids)
+    wait_for(lambda: gone(pids), "the end of both")
+
+
+@pytest.mark.parametrize("copies", [0, 2], ids=["in this process", "two workers"])
+def test_ctrl_c_while_a_model_is_loaded_ends_the_run_at_once(runs: Runs, copies: int) -> None:
+    with started(*runs.command(copies=copies, broken="hang"), env=runs.env) as running:
+        wait_for(lambda: len(notes(runs.folder, "start")) == max(1, copies), "the start")
+        began = time.monotonic()
+        running.signal(signal.SIGINT)
+        ended = running.ended()
+
+    assert (ended.code, time.monotonic() - began < 5) == (130, True), ended.err
+    assert ended.lines[-1] == "stopped; everything that was answered is saved. The same command continues"
+    assert "Traceback" not in ended.err
+    wait_for(lambda: gone({note.pid for note in notes(runs.folder)}), "the end of all processes")
+
+
+@pytest.mark.parametrize("copies", [0, 2], ids=["in this process", "two workers"])
+def test_a_second_ctrl_c_leaves_a_model_that_is_at_work(runs: Runs, copies: int) -> None:
+    with started(*runs.command(copies=copies, delay=60), env=runs.env) as running:
+        wait_for(lambda: len(notes(runs.folder, "begin")) == max(1, copies), "the first batches")
+        for _ in range(2):
+            running.signal(signal.SIGINT)
+            time.sleep(0.5)
+        ended = running.ended()
+
+    assert ended.code == 130, ended.err
+    wait_for(lambda: gone({note.pid for note in notes(runs.folder)}), "the end of all processes")
+
+
+def test_what_copies_answer_in_flight_is_kept_when_the_run_is_stopped(runs: Runs) -> None:
+    with started(*runs.command(), env=runs.env) as running:
+        wait_for(lambda: len(answered(runs.folder)) >= 4, "some answers")
+        running.signal(signal.SIGINT)
+        stopped = running.ended()
+    kept = len(answered(runs.folder))
+    last = runs.whole()
+
+    assert (stopped.code, last.code) == (130, 0), last.err
+    assert last.lines[0].startswith(f"kept {kept} answers from ")
+    assert answered(runs.folder) == QUESTIONS
+
+
+def test_a_start_that_fails_is_one_line_and_an_exit_code(runs: Runs) -> None:
+    ended = runs.whole(broken="missing")
+
+    assert (ended.code, ended.error) == (4, "the weights are not here; fetch them")
+    assert "failed" not in ended.err
+
+
+def test_a_dry_run_loads_nothing(runs: Runs) -> None:
+    assert mmeval(*runs.command(), "--dry_run", env=runs.env).code == 0
+    assert notes(runs.folder, "start") == []
