@@ -1,0 +1,150 @@
+"""Converters of input: what a model cannot read, given to it in a form that it can, by name and never in silence.
+
+A user names them (``convert=video->frames``); each answer that they touched carries a warning that says what was done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mmeval.backend import ANY, Capabilities
+from mmeval.content import Part, PartKind, media_part, text_part
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, Frame, document_text, pages, video, video_info
+from mmeval.encode import png
+from mmeval.errors import CorruptMediaError, UnknownNameError, UsageError
+from mmeval.media import Media
+from mmeval.records import Message, Request
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FRAMES = 8
+"""Taken evenly over a video."""
+PAGE_DPI = 96.0
+MAX_PAGES = 64
+"""More pictures than this are no fallback for a document: its text is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One way to give a kind of part as another. ``convert`` gives the parts and what they are, in a few words."""
+
+    takes: PartKind
+    gives: PartKind
+    convert: Callable[[Media, DecodeLimits], tuple[list[Part], str]]
+
+
+def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, once each. Raises UnknownNameError for one that there is not, UsageError for two that take a kind."""
+    taken: dict[PartKind, str] = {}
+    for name in names:
+        if name in LATER:
+            raise UsageError(f"the converter {name!r} is not in this version; there are {', '.join(ROUTES)}")
+        if name not in ROUTES:
+            raise UnknownNameError("converter", name, ROUTES, f"Known: {', '.join(ROUTES)}.")
+        other = taken.setdefault(ROUTES[name].takes, name)
+        if other != name:
+            raise UsageError(f"the converters {other!r} and {name!r} both take {ROUTES[name].takes}; name one of them")
+    return tuple(dict.fromkeys(names))
+
+
+def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
+    """The capabilities with the kinds that can be given in a form that is taken.
+
+    Raises UsageError for a converter that makes what is not taken either.
+    """
+    inputs = dict(capabilities.inputs)
+    for name in names:
+        route = ROUTES[name]
+        if route.gives not in capabilities.inputs:
+            raise UsageError(f"the converter {name!r} makes {route.gives}, which this model does not take either")
+        inputs[route.takes] = ANY
+    return replace(capabilities, inputs=inputs)
+
+
+def convert(
+    request: Request, names: Sequence[str], limits: DecodeLimits = DEFAULT_LIMITS
+) -> tuple[Request, tuple[str, ...]]:
+    """The request with every medium that a named converter takes in its other form, and what was done, as warnings.
+
+    A named converter is used whether or not the model could read the medium itself: what a machine has installed must
+    not decide what a model is shown. Raises the errors of ``mmeval.decode``.
+    """
+    routes = {ROUTES[name].takes: name for name in names}
+    if not routes or routes.keys().isdisjoint(request.kinds()):
+        return request, ()
+    done: list[str] = []
+    messages = tuple(_converted(message, routes, limits, done) for message in request.messages)
+    return Request(messages, request.params, request.wants, request.seed), tuple(done)
+
+
+def even_frames(media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMITS) -> list[Frame]:
+    """At most ``count`` different frames, in order: each from the middle of an equal share of the video.
+
+    Raises the errors of ``mmeval.decode``.
+    """
+    length = video_info(media, limits=limits).seconds or _measured(media, limits)
+    times = [(number + 0.5) * length / count for number in range(count)]
+    frames = {frame.time: frame for frame in video(media, times=times, limits=limits)}
+    if not frames:
+        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+    return [frames[moment] for moment in sorted(frames)]
+
+
+def _measured(media: Media, limits: DecodeLimits) -> float:
+    """Seconds of a video that does not say how long it is: the time of its last frame."""
+    last = 0.0
+    for frame in video(media, limits=limits):
+        last = frame.time
+    return last
+
+
+def _converted(message: Message, routes: Mapping[PartKind, str], limits: DecodeLimits, done: list[str]) -> Message:
+    parts: list[Part] = []
+    for part in message.content.parts:
+        if part.media is None or part.kind not in routes:
+            parts.append(part)
+            continue
+        name = routes[part.kind]
+        made, about = ROUTES[name].convert(part.media, limits)
+        parts += made
+        done.append(f"{name}: {about} instead of the {part.kind}")
+    return replace(message, content=replace(message.content, parts=tuple(parts)))
+
+
+def _frames(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+    from PIL import Image
+
+    frames = even_frames(media, FRAMES, limits=limits)
+    shown = "1 frame" if len(frames) == 1 else f"{len(frames)} frames"
+    return [media_part(png(Image.fromarray(frame.rgb))) for frame in frames], f"{shown}, without sound,"
+
+
+def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+    words = str(document_text(media, limits=limits))
+    if not words.strip():
+        raise CorruptMediaError(
+            f"{media.label}: it holds no text that could be read out; show its pages with document->page_images"
+        )
+    return [text_part(f"\n{words}\n")], f"{len(words)} characters of text"
+
+
+def _page_images(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+    few = replace(limits, max_pages=min(limits.max_pages, MAX_PAGES))
+    shown = [media_part(png(page)) for page in _rendered(media, few)]
+    return shown, "1 picture of its page" if len(shown) == 1 else f"{len(shown)} pictures of its pages"
+
+
+def _rendered(media: Media, limits: DecodeLimits) -> Iterator[Image]:
+    return pages(media, dpi=PAGE_DPI, limits=limits)
+
+
+ROUTES: Mapping[str, Route] = {
+    "video->frames": Route("video", "image", _frames),
+    "document->text": Route("document", "text", _text),
+    "document->page_images": Route("document", "image", _page_images),
+}
+LATER = ("audio->transcript", "3d->renders")
+"""Known by name only."""
