@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmeval import plugins
 from mmeval.backend import Capabilities
+from mmeval.converters import checked_routes, convert, widened
 from mmeval.digest import digest
-from mmeval.errors import MissingDataError, UnknownNameError
+from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError
 from mmeval.model_backends.hf.adapter import Adapter
+from mmeval.model_backends.hf.capabilities import overruled
+from mmeval.model_backends.hf.devices import check_device, placed_copies, release_memory
+from mmeval.model_backends.hf.failures import in_a_line, out_of_memory
 from mmeval.model_backends.hf.files import ModelFiles, find_model
-from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings, checked_count, checked_dtype
-from mmeval.records import Request, Response
+from mmeval.model_backends.hf.settings import (
+    DEFAULT_MODEL,
+    Settings,
+    accelerated,
+    checked_count,
+    checked_dtype,
+    versions,
+)
+from mmeval.records import ErrorKind, Request, Response
 
 GENERIC = "chat"
 """The adapter of every model type that has none of its own: a chat template in, text out."""
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 64, 8
 """Rows of a batch where the user names no size. Memory that does not suffice for it halves it (see ``batching``)."""
+MOST_ROWS = 4096
 
 
 class HFBackend:
@@ -76,8 +87,8 @@ class HFBackend:
             max_length=checked_count("max_length", max_length, least=0),
             inputs=inputs,
             outputs=outputs,
-            convert=tuple(name for name in convert.split("+") if name),
-            chat_template=_template_file(chat_template),
+            convert=checked_routes([name for name in convert.split("+") if name]),
+            chat_template=_template_in(chat_template),
             chat_template_args=dict(chat_template_args or {}),
         )
         self._copies = checked_count("data_parallel_size", data_parallel_size, least=1)
@@ -85,7 +96,8 @@ class HFBackend:
         self.adapter_name = adapter_name(self.files, adapter)
         made: Adapter = plugins.load("mmeval.hf_adapters", self.adapter_name)(self.files, self.settings)
         self.adapter = made
-        self._capabilities = made.capabilities
+        self._capabilities = widened(overruled(made.capabilities, self.settings), self.settings.convert)
+        self._workers = placed_copies(self.settings, self._copies, self.files.commit)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -103,39 +115,66 @@ class HFBackend:
             "dtype": settings.dtype,
             "outputs": sorted(self._capabilities.outputs),
         }
-        template = Path(settings.chat_template).read_text("utf-8") if settings.chat_template else ""
         told = {
             "convert": sorted(settings.convert),
             "max_length": settings.max_length,
-            "chat_template": digest(template) if template else "",
+            "chat_template": digest(settings.chat_template) if settings.chat_template else "",
             "chat_template_args": dict(settings.chat_template_args),
         }
         return identity | {name: value for name, value in told.items() if value}
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        packages = ("torch", "transformers", "tokenizers", "accelerate")
         settings = self.settings
         placed = {"device": settings.device} if settings.device else {"device_map": settings.device_map}
         return {
-            **{name: version for name in packages if (version := _version(name))},
+            **versions("torch", "transformers", "tokenizers", "accelerate"),
             **placed,
             "attn_implementation": settings.attn_implementation or "auto",
+            "deterministic": settings.deterministic,
             "adapter_verified": type(self.adapter).verified,
             "data_parallel_size": self._copies,
         }
 
     @property
+    def workers(self) -> Sequence[Mapping[str, Any]]:
+        return self._workers
+
+    @property
     def max_batch_size(self) -> int:
-        return BATCH_ON_ACCELERATOR if _accelerated(self.settings.device) else BATCH_ON_CPU
+        return MOST_ROWS
+
+    @property
+    def usual_batch_size(self) -> int:
+        return BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
 
     def start(self) -> None:
         """Fetch what is missing of the model, and load it. Raises MissingError or UsageError with the way out."""
+        check_device(self.settings.device)
         self.files.fetch_weights()
         self.adapter.load()
 
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        yield from self.adapter.answer(requests)
+        ready: list[tuple[int, Request, tuple[str, ...]]] = []
+        for position, request in enumerate(requests):
+            try:
+                ready.append((position, *convert(request, self.settings.convert)))
+            except MmevalError as error:  # a medium that cannot be given in another form
+                kind: ErrorKind = "internal" if isinstance(error, MissingError) else "bad_request"
+                yield position, Response.failed(kind, f"the prompt cannot be converted: {error}")
+        for row, response in self._answers([request for _, request, _ in ready]):
+            position, _, done = ready[row]
+            yield position, replace(response, warnings=(*done, *response.warnings)) if done else response
+
+    def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        if not requests:
+            return
+        try:
+            yield from self.adapter.answer(requests)
+        except Exception as error:
+            if out_of_memory(error):
+                release_memory(error)
+            raise
 
     async def close(self) -> None:
         self.adapter.close()
@@ -151,24 +190,18 @@ def adapter_name(files: ModelFiles, given: str) -> str:
     return files.model_type if files.model_type in known else GENERIC
 
 
-def _template_file(given: str) -> str:
-    if given and not Path(given).expanduser().is_file():
+def _template_in(given: str) -> str:
+    """The text of a file, if one is given."""
+    if not given:
+        return ""
+    try:
+        text = Path(given).expanduser().read_text("utf-8")
+    except FileNotFoundError:
         raise MissingDataError(
             f"chat_template={given}: there is no such file; give one with a chat template (Jinja) in it"
-        )
-    return str(Path(given).expanduser()) if given else ""
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
-
-
-def _accelerated(device: str) -> bool:
-    """Whether the model will probably not run on the CPU; asked before torch is there to tell."""
-    if device:
-        return not device.startswith("cpu")
-    drivers = ("/proc/driver/nvidia", "/dev/kfd")
-    return sys.platform == "darwin" or any(Path(driver).exists() for driver in drivers)
+        ) from None
+    except (OSError, ValueError, RuntimeError) as error:  # no text, no name that a file can have, no such user
+        raise UsageError(f"chat_template={given}: it cannot be read as a text ({in_a_line(error)})") from None
+    if not text.strip():
+        raise UsageError(f"chat_template={given}: the file is empty; give one with a chat template (Jinja) in it")
+    return text

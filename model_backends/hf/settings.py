@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mmeval.errors import UnknownNameError, UsageError
@@ -18,7 +22,8 @@ _SHORT = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "flo
 @dataclass(frozen=True)
 class Settings:
     """How a model is loaded and asked. ``device`` is empty where ``device_map`` places the model; ``max_length`` (in
-    tokens, of prompt and answer together) is 0 where the model's own context decides."""
+    tokens, of prompt and answer together) is 0 where the model's own context decides. ``chat_template`` is the text of
+    one that takes the place of the model's own."""
 
     pretrained: str = DEFAULT_MODEL
     revision: str = "main"
@@ -50,3 +55,20 @@ def checked_count(argument: str, value: int, *, least: int) -> int:
     if value < least:
         raise UsageError(f"{argument}={value}: must be a whole number of at least {least}")
     return value
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The versions of those packages that are installed. Imports none of them."""
+    found: dict[str, str] = {}
+    for package in packages:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
+
+
+def accelerated(device: str) -> bool:
+    """Whether the model will probably not run on the CPU; asked before torch is there to tell."""
+    if device:
+        return not device.startswith("cpu")
+    drivers = ("/proc/driver/nvidia", "/dev/kfd")
+    return sys.platform == "darwin" or any(Path(driver).exists() for driver in drivers)

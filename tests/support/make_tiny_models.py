@@ -7,7 +7,7 @@ saved with ``save_pretrained`` next to its tokenizer / processor, so that the or
 loading calls work on the result::
 
     python make_tiny_models.py --out tiny/                 # everything
-    python make_tiny_models.py --out tiny/ --only janus clip
+    python make_tiny_models.py --out tiny/ --only janus emu3
     python make_tiny_models.py --list
 
 The outputs are noise by design (one exception: ``emu3`` is fitted for a few seconds to
@@ -16,8 +16,7 @@ without constrained decoding; ``--no-fit`` leaves it random).  Use these models 
 plumbing: prompt building, batching, decoding, media files, scorers' input and output
 shapes.  Never report a number obtained with them.
 
-Needs: torch, transformers>=5, tokenizers, pillow, numpy; ``sd``, ``wan`` and ``shap_e`` also
-need diffusers.
+Needs: torch, transformers, tokenizers, pillow, numpy; ``sd`` also needs diffusers.
 No torchvision is required; the PIL image processors are used throughout.
 """
 
@@ -175,6 +174,20 @@ def spread(m) -> None:
                 p.mul_(6.0)
 
 
+def amplify(m, factor: float) -> None:
+    """Larger weights: freshly initialised ones leave next to nothing of a signal."""
+    with torch.no_grad():
+        for p in m.parameters():
+            if p.ndim >= 2:
+                p.mul_(factor)
+
+
+def talk_on(m, tok) -> None:
+    """Make the end of an answer unlikely: without words there is nothing to speak."""
+    with torch.no_grad():
+        m.lm_head.weight[tok.eos_token_id] = 0.0
+
+
 def save(folder: Path, *parts) -> None:
     for p in parts:
         p.save_pretrained(folder)
@@ -302,6 +315,30 @@ def build_qwen2_5_vl(out: Path, args) -> None:
         video_processor={"video_processor_type": "Qwen2VLVideoProcessor", "patch_size": 4, "merge_size": 2,
                          "temporal_patch_size": 2, "size": size},
     )
+
+
+@model("qwen2_audio", "text audio", "text", "Qwen2-Audio: Whisper encoder + Qwen2; any number of sounds per prompt")
+def build_qwen2_audio(out: Path, args) -> None:
+    marks = ["<|audio_bos|>", "<|audio_eos|>"]
+    tok = byte_tokenizer(
+        extra_tokens=marks,
+        named={"audio_token": "<|AUDIO|>"},
+        template=chat_template(audio="<|audio_bos|><|AUDIO|><|audio_eos|>"),
+    )
+    text = {k: v for k, v in llama_text(tok).items() if k not in ("model_type", "head_dim")}
+    cfg = tf.Qwen2AudioConfig(
+        audio_config=dict(
+            num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
+            max_source_positions=1500,
+        ),
+        text_config=dict(model_type="qwen2", **text),
+        audio_token_index=tok.audio_token_id,
+    )
+    m = tf.Qwen2AudioForConditionalGeneration(cfg)
+    m.generation_config = generation_config(tok)
+    spread(m)
+    ears = tf.WhisperFeatureExtractor(feature_size=16, sampling_rate=16000, chunk_length=30)
+    save(out, m, tf.Qwen2AudioProcessor(feature_extractor=ears, tokenizer=tok, chat_template=tok.chat_template))
 
 
 def write_processor_config(out: Path, cls: str, **parts) -> None:
@@ -533,6 +570,12 @@ def build_omni(out: Path, args) -> None:
         enable_audio_output=True,
     )
     m = tf.Qwen2_5OmniForConditionalGeneration(cfg)
+    spread(m.thinker.model)
+    talk_on(m.thinker, tok)
+    spread(m.talker)
+    amplify(m.token2wav.code2wav_dit_model, 10.0)  # otherwise every answer is the same silence
+    amplify(m.token2wav.code2wav_bigvgan_model, 4.0)
+    amplify(m.token2wav.code2wav_bigvgan_model.conv_post, 100.0)
     m.thinker.generation_config = generation_config(tok)
     m.save_pretrained(out)
     g = torch.Generator().manual_seed(args.seed)
@@ -546,6 +589,92 @@ def build_omni(out: Path, args) -> None:
     size = {"shortest_edge": 32 * 32, "longest_edge": 64 * 64}
     write_processor_config(
         out, "Qwen2_5OmniProcessor",
+        image_processor=tf.Qwen2VLImageProcessorPil(patch_size=4, merge_size=2, temporal_patch_size=2, size=size),
+        feature_extractor=tf.WhisperFeatureExtractor(feature_size=16, sampling_rate=16000, chunk_length=30),
+        video_processor={"video_processor_type": "Qwen2VLVideoProcessor", "patch_size": 4, "merge_size": 2,
+                         "temporal_patch_size": 2, "size": size},
+    )
+
+
+@model("qwen3_omni", "text image audio", "text audio", "Qwen3-Omni: experts in thinker and talker, codes in several books")
+def build_qwen3_omni(out: Path, args) -> None:
+    named = {
+        "image_token": "<|image_pad|>", "audio_token": "<|audio_pad|>", "video_token": "<|video_pad|>",
+        "vision_bos_token": "<|vision_start|>", "vision_eos_token": "<|vision_end|>",
+        "audio_bos_token": "<|audio_start|>", "audio_eos_token": "<|audio_end|>",
+    }
+    # The talker finds its turns by single tokens for the roles.
+    template = (
+        "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% for p in m['content'] %}"
+        "{% if p['type'] == 'text' %}{{ p['text'] }}"
+        "{% elif p['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>"
+        "{% elif p['type'] == 'audio' %}<|audio_start|><|audio_pad|><|audio_end|>"
+        "{% elif p['type'] == 'video' %}<|vision_start|><|video_pad|><|vision_end|>"
+        "{% endif %}{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    roles = ["system", "user", "assistant"]
+    tts = ["<tts_pad>", "<tts_bos>", "<tts_eos>"]
+    tok = byte_tokenizer(extra_tokens=["<|im_start|>", *tts, *roles], named=named, eos="<|im_end|>", template=template)
+    tid = tok.convert_tokens_to_ids
+    hidden, groups, codes = 32, 4, 64
+    lm = dict(
+        hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        max_position_embeddings=4096, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, head_dim=8,
+        rope_parameters={
+            "rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2], "mrope_interleaved": True
+        },
+    )
+    media = dict(
+        audio_token_id=tid("<|audio_pad|>"), image_token_id=tid("<|image_pad|>"), video_token_id=tid("<|video_pad|>"),
+        audio_start_token_id=tid("<|audio_start|>"), vision_start_token_id=tid("<|vision_start|>"),
+    )
+    cfg = tf.Qwen3OmniMoeConfig(
+        thinker_config=dict(
+            text_config=dict(vocab_size=len(tok), **lm, **ids(tok)),
+            vision_config=dict(
+                depth=2, hidden_size=32, intermediate_size=64, num_heads=4, patch_size=4, spatial_merge_size=2,
+                temporal_patch_size=2, out_hidden_size=hidden, num_position_embeddings=64, deepstack_visual_indexes=[0],
+            ),
+            audio_config=dict(
+                num_mel_bins=16, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, d_model=32,
+                output_dim=hidden, downsample_hidden_size=16,
+            ),
+            user_token_id=tid("user"), vision_end_token_id=tid("<|vision_end|>"), **media,
+        ),
+        # The last 1024 codes of the talker are marks, of which it may say the end alone.
+        talker_config=dict(
+            text_config=dict(vocab_size=1024 + codes, shared_expert_intermediate_size=32, **lm),
+            code_predictor_config=dict(
+                vocab_size=codes, hidden_size=hidden, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+                num_key_value_heads=2, head_dim=8, num_code_groups=groups, max_position_embeddings=4096,
+            ),
+            num_code_groups=groups, thinker_hidden_size=hidden, accept_hidden_layer=1, spatial_merge_size=2,
+            codec_eos_token_id=1070, codec_nothink_id=1071, codec_think_bos_id=1072, codec_think_eos_id=1073,
+            codec_pad_id=1074, codec_bos_id=1075, speaker_id={"chelsie": 1080, "ethan": 1081}, **media,
+        ),
+        code2wav_config=dict(
+            codebook_size=codes, hidden_size=hidden, num_attention_heads=4, num_key_value_heads=4, intermediate_size=64,
+            num_hidden_layers=2, num_quantizers=groups, upsample_rates=[4, 4], upsampling_ratios=[2, 2], decoder_dim=32,
+        ),
+        enable_audio_output=True, im_start_token_id=tid("<|im_start|>"), im_end_token_id=tid("<|im_end|>"),
+        tts_pad_token_id=tid("<tts_pad>"), tts_bos_token_id=tid("<tts_bos>"), tts_eos_token_id=tid("<tts_eos>"),
+        system_token_id=tid("system"), user_token_id=tid("user"), assistant_token_id=tid("assistant"),
+    )
+    m = tf.Qwen3OmniMoeForConditionalGeneration(cfg)
+    with torch.no_grad():
+        for name, p in m.talker.named_parameters():
+            if ".experts." in name:  # the library leaves these as the memory was
+                p.normal_(0.0, 0.02)
+    spread(m.thinker.model)
+    talk_on(m.thinker, tok)
+    amplify(m.talker.model, 3.0)
+    amplify(m.code2wav, 3.0)
+    amplify(m.code2wav.decoder[-1], 10.0)
+    m.thinker.generation_config = generation_config(tok)
+    save(out, m, tok)
+    size = {"shortest_edge": 32 * 32, "longest_edge": 64 * 64}
+    write_processor_config(
+        out, "Qwen3OmniMoeProcessor",
         image_processor=tf.Qwen2VLImageProcessorPil(patch_size=4, merge_size=2, temporal_patch_size=2, size=size),
         feature_extractor=tf.WhisperFeatureExtractor(feature_size=16, sampling_rate=16000, chunk_length=30),
         video_processor={"video_processor_type": "Qwen2VLVideoProcessor", "patch_size": 4, "merge_size": 2,

@@ -2,8 +2,9 @@
 
     tiny_model("llava")  ->  the folder that save_pretrained has written
 
-Names: ``llm``, ``llava``, ``idefics3``, ``qwen2_5_vl`` (text out), ``janus``, ``chameleon``, ``emu3`` (recites one
-answer: text, picture, text), ``qwen2_5_omni`` (text and speech), ``vits`` (speech), ``sd`` (a pipeline of diffusers).
+Names: ``llm``, ``llava``, ``idefics3``, ``qwen2_5_vl``, ``qwen2_audio``, ``chameleon`` (text out), ``janus`` (text or a
+picture), ``emu3`` (recites one answer: text, picture, text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech),
+``vits`` (speech), ``sd`` (a pipeline of diffusers).
 """
 
 from __future__ import annotations

@@ -1,0 +1,267 @@
+"""Chat models: a chat template in, text out. What the adapters of families build on."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache, partial
+from typing import Any, TypeAlias
+
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved
+from mmeval.errors import UsageError
+from mmeval.model_backends.hf.adapter import Adapter
+from mmeval.model_backends.hf.capabilities import doubt, overruled, read_kinds
+from mmeval.model_backends.hf.encoding import encode_rows, placed, prompt_lengths
+from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.generating import StopWords, cut, settle, words_that_end
+from mmeval.model_backends.hf.literals import Literals, literals_of
+from mmeval.model_backends.hf.loading import load_processor, load_weights, tokenizer_of, without_torchvision
+from mmeval.model_backends.hf.messages import Intake, to_chat
+from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
+from mmeval.model_backends.hf.sampling import BROKEN, IGNORED, RowSampler, Sampling
+from mmeval.model_backends.hf.templates import template_of
+from mmeval.records import Request, Response, Usage
+
+_log = logging.getLogger(__name__)
+
+Answer: TypeAlias = tuple[int, Response]
+
+
+class ChatAdapter(Adapter):
+    """Any chat model that the library loads: text, pictures, sounds and frames in, text out.
+
+    A subclass speaks another protocol by overriding steps, in the order in which a batch goes through them:
+    ``load_processor``, ``load_model``, ``literals`` (once); ``row`` (a request as a prompt), ``encode`` (prompts as
+    tensors), ``generate`` (tensors as streams of tokens; with ``sampling``, ``usual_length``, ``logits_processors`` and
+    ``generation_arguments``), ``split`` (a stream as parts). ``row``, ``encode`` and ``split`` may raise RowError for
+    one row; the others go on without it.
+
+    After ``load``: ``processor``, ``tokenizer``, ``template``, ``intake``, ``model`` and ``own`` (what the checkpoint
+    says of generation). They are ``Any`` where each model has a class of its own.
+    """
+
+    processor: Any
+    tokenizer: Any
+    model: Any = None
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        kinds = list(read_kinds(self.files))
+        if "video" in kinds and without_torchvision():
+            kinds.remove("video")
+            _log.warning(
+                "%s reads videos with torchvision, which is not installed: it is run without them (pip install "
+                "torchvision, or give videos as pictures with convert=video->frames)",
+                self.files.name,
+            )
+        return replace(Capabilities.of(["text", *kinds], ["text"], "single"), options=frozenset())
+
+    def load(self) -> None:
+        self.processor = self.load_processor()
+        self.tokenizer = tokenizer_of(self.processor)
+        self.template = template_of(self.processor, self.files, self.settings.chat_template_args)
+        taken = overruled(self.capabilities, self.settings).inputs
+        self.intake = Intake.of(self.processor, frozenset(taken), self.literals())
+        self.model = self.load_model()
+        if getattr(self.model.config, "is_encoder_decoder", False):
+            raise UsageError(f"{self.files.name}: it reads prompts with an encoder of their own, which no adapter does")
+        self.own = settle(self.model, self.tokenizer)
+        if self.own.left_out:
+            _log.warning(
+                "%s: its generation_config.json asks for %s, which is left out here: tokens are chosen one by one, for "
+                "each row as if it were alone",
+                self.files.name,
+                ", ".join(self.own.left_out),
+            )
+        self._words_that_end = lru_cache(maxsize=8)(partial(words_that_end, self.tokenizer))
+        doubts = "" if self.settings.inputs else doubt(read_kinds(self.files), self.model)
+        if doubts:
+            _log.warning("%s: %s", self.files.name, doubts)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
+        rows: list[Row] = []
+        for position, request in enumerate(requests):
+            try:
+                self._check(request)
+                rows.append(self.row(position, request))
+            except RowError as error:
+                yield position, error.response
+        rows, encoded = yield from self._encoded(rows)
+        if rows:
+            yield from self._answered(rows, encoded)
+
+    def close(self) -> None:
+        self.model = None
+        gc.collect()
+
+    # Steps that a family may do in its own way.
+
+    def load_processor(self) -> Any:
+        """The processor, or for a text model its tokenizer; it brings the chat template."""
+        return load_processor(self.files, self.settings)
+
+    def load_model(self) -> Any:
+        """The weights, by the class that the library names for them."""
+        return load_weights(self.files, self.settings)
+
+    def literals(self) -> Literals:
+        """The control tokens that stay words when somebody's text holds them."""
+        return literals_of(self.processor)
+
+    def row(self, position: int, request: Request) -> Row:
+        """A request as its prompt. Raises RowError for one that cannot be asked."""
+        chat = to_chat(request, self.intake)
+        text, warnings = self.template.text(chat)
+        return Row(position, request, chat, text, (*chat.warnings, *warnings))
+
+    def encode(self, rows: Sequence[Row]) -> Encoded:
+        """The prompts as tensors, padded on the left. What it raises for one row alone fails that row."""
+        return encode_rows(self.processor, rows)
+
+    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  for those that override it
+        """What works on the scores before a token is chosen, such as a grammar: ``(input_ids, scores) -> scores``."""
+        return []
+
+    def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
+        """How tokens are drawn where the request does not say: as the checkpoint does."""
+        return self.own.sampling
+
+    def usual_length(self, request: Request) -> int:  # noqa: ARG002  for those that override it
+        """Tokens that an answer may have where the request does not say."""
+        return self.own.max_tokens
+
+    def generation_arguments(self, request: Request) -> dict[str, Any]:
+        """Further arguments of ``generate`` for rows with these ``wants`` and ``params``."""
+        stop = self.stops(request)
+        words = self._words_that_end(stop) if stop else None
+        return {"stopping_criteria": [StopWords(words)]} if words else {}
+
+    def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
+        """What the model says to each row, or why it says nothing; in the order of the rows."""
+        import torch
+
+        request = rows[0].request
+        sampler = self.sampler(rows)
+        with torch.inference_mode():
+            given = placed(encoded, self.model)
+            whole = self.model.generate(
+                **given,
+                max_new_tokens=max_new_tokens,
+                logits_processor=[*self.logits_processors(rows), sampler],
+                **self.generation_arguments(request),
+            )
+        if sampler.ignored:
+            return [RowError("internal", IGNORED) for _ in rows]
+        said = whole[:, given["input_ids"].shape[1] :].tolist()
+        streams: list[Stream | RowError] = [cut(ids, self.own, max_new_tokens) for ids in said]
+        bad = RowError("internal", BROKEN.format(dtype=str(self.model.dtype).removeprefix("torch.")))
+        return [bad if broken else stream for stream, broken in zip(streams, sampler.broken, strict=True)]
+
+    def split(self, request: Request, ids: Sequence[int]) -> Made:
+        """The parts that a stream of tokens stands for."""
+        text = self.text_of(ids)
+        until = min((at for word in self.stops(request) if (at := text.find(word)) >= 0), default=-1)
+        shown = text if until < 0 else text[:until]
+        return Made(Interleaved.from_text(shown).parts, finish_reason=None if until < 0 else "stop")
+
+    # What is the same for all.
+
+    def stops(self, request: Request) -> tuple[str, ...]:
+        """The words that end an answer: the request's, and the checkpoint's own."""
+        return (*request.params.stop, *self.own.stop)
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """The words of some tokens as they were written; control tokens say nothing."""
+        text: str = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return text
+
+    def sampler(self, rows: Sequence[Row]) -> RowSampler:
+        """The last logits processor of a call: chooses by the rows' own seeds, and guards against broken scores."""
+        sampling, _ = self.sampling(rows[0].request).under(rows[0].request.params)
+        return RowSampler([row.request.seed for row in rows], sampling, self.own.ends[0] if self.own.ends else 0)
+
+    @property
+    def context(self) -> int:
+        """Tokens of prompt and answer together; a number that nothing reaches where nobody says."""
+        known = [size for size in (self.settings.max_length, self.own.context) if size]
+        return min(known, default=1 << 40)
+
+    def _check(self, request: Request) -> None:
+        """Raises RowError for parameters that mean nothing."""
+        if "" in request.params.stop:
+            raise RowError("bad_request", "stop holds an empty text, which would end every answer before it begins")
+        self.sampling(request).under(request.params)
+        if request.params.max_tokens is not None and request.params.max_tokens < 1:
+            raise RowError("bad_request", f"max_tokens must be at least 1, given: {request.params.max_tokens}")
+
+    def _encoded(self, rows: Sequence[Row]) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
+        """The rows that can be encoded and fit into the context, as tensors; the others are answered with why not."""
+        if not rows:
+            return [], {}
+        try:
+            encoded = self.encode(rows)
+        except Exception as error:
+            if out_of_memory(error):
+                raise
+            if len(rows) == 1:
+                yield rows[0].position, _refused(error)
+                return [], {}
+            return (yield from self._one_by_one(rows))
+        fitting = []
+        for row, length in zip(rows, prompt_lengths(encoded), strict=True):
+            if length < self.context:
+                fitting.append(row)
+            else:
+                text = f"the prompt has {length} tokens, and {self.context} fit with the answer"
+                yield row.position, Response.failed("too_long", text)
+        if len(fitting) == len(rows) or not fitting:
+            return fitting, encoded
+        return fitting, self.encode(fitting)
+
+    def _one_by_one(self, rows: Sequence[Row]) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
+        """After a batch that cannot be encoded: without the rows that cannot be encoded alone."""
+        good: list[Row] = []
+        for row in rows:
+            kept, _ = yield from self._encoded([row])
+            good += kept
+        return good, self.encode(good) if good else {}
+
+    def _answered(self, rows: Sequence[Row], encoded: Encoded) -> Iterator[Answer]:
+        """The answers of rows that fit. Those that need more room than their longest neighbour leaves in the context
+        are asked again without it, so that each says what it would have said alone."""
+        lengths = prompt_lengths(encoded)
+        request = rows[0].request
+        wanted = request.params.max_tokens or self.usual_length(request)
+        limit = min(wanted, self.context - max(lengths))
+        again: list[Row] = []
+        for row, length, stream in zip(rows, lengths, self.generate(rows, encoded, limit), strict=True):
+            if isinstance(stream, RowError):
+                yield row.position, stream.response
+            elif stream.finish_reason == "length" and limit < min(wanted, self.context - length):
+                again.append(row)
+            else:
+                yield row.position, self._response(row, stream, length)
+        if again:
+            yield from self._answered(again, self.encode(again))
+
+    def _response(self, row: Row, stream: Stream, length: int) -> Response:
+        try:
+            made = self.split(row.request, stream.ids)
+        except RowError as error:
+            return error.response
+        _, idle = self.sampling(row.request).under(row.request.params)
+        return Response(
+            Interleaved(made.parts),
+            finish_reason=made.finish_reason or stream.finish_reason,
+            usage=Usage(length, stream.used),
+            warnings=tuple(dict.fromkeys((*row.warnings, *idle, *made.warnings))),
+        )
+
+
+def _refused(error: Exception) -> Response:
+    if isinstance(error, RowError):
+        return error.response
+    return Response.failed("bad_request", f"the model's processor cannot encode this prompt ({in_a_line(error)})")

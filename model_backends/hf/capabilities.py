@@ -1,0 +1,93 @@
+"""What a model takes and gives: read off its small files, overruled by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from mmeval.backend import Capabilities
+from mmeval.content import PART_KINDS, PartKind
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.model_backends.hf.files import ModelFiles
+from mmeval.model_backends.hf.settings import Settings
+
+_MEDIA: tuple[PartKind, ...] = ("image", "audio", "video")
+_IN_CONFIG: Mapping[PartKind, tuple[str, ...]] = {
+    "image": ("vision_config", "image_token_id", "image_token_index"),
+    "audio": ("audio_config", "audio_token_id", "audio_token_index"),
+    "video": ("vision_config", "video_token_id", "video_token_index"),
+}
+"""Keys of ``config.json``, at its top or in the part of an omni model that reads."""
+_VIDEO_TOKENS = ("video_token_id", "video_token_index")
+_IN_PROCESSOR: Mapping[PartKind, tuple[str, ...]] = {
+    "image": ("image_processor", "image_processor_type", "image_mean", "do_rescale"),
+    "audio": ("feature_extractor", "feature_extractor_type", "audio_processor"),
+    "video": ("video_processor", "video_processor_type"),
+}
+"""Keys of the processor's files; some that are old describe an image processor without naming its type."""
+_PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json")
+_READING_PARTS = ("", "thinker_config")
+
+
+def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
+    """The kinds of media that a model reads: its configuration and its processor's both know them."""
+    configs = [files.config.get(name, {}) if name else files.config for name in _READING_PARTS]
+    processors = [files.json(name) for name in _PROCESSOR_FILES]
+    found = [kind for kind in _MEDIA if _names(configs, _IN_CONFIG[kind]) and _names(processors, _IN_PROCESSOR[kind])]
+    parts_named = _names(processors[:1], [name for names in _IN_PROCESSOR.values() for name in names])
+    if "image" in found and "video" not in found and not parts_named and _names(configs, _VIDEO_TOKENS):
+        found.append("video")  # older checkpoints have one file for pictures and videos
+    return tuple(found)
+
+
+def _names(found: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> bool:
+    """Whether one of the mappings has one of the keys with something in it."""
+    return any(row.get(key) is not None for row in found for key in keys)
+
+
+def modalities(declared: object) -> tuple[str, ...]:
+    """What a class of the library declares as ``input_modalities``: a name, several, or nothing."""
+    if declared is None:
+        return ()
+    return (declared,) if isinstance(declared, str) else tuple(map(str, cast("Iterable[object]", declared)))
+
+
+def doubt(kinds: Iterable[str], model: object) -> str:
+    """What the class of a loaded model says of its inputs, where it is not what its files said (``kinds``); else empty.
+
+    Asked so late because the class cannot be looked at without torch: the files decide, and this is logged.
+    """
+    said = set(modalities(getattr(model, "input_modalities", None))) & {*_MEDIA}
+    if not said or said == {*kinds}:
+        return ""
+    declared = "+".join(sorted(kinds)) or "text only"
+    return f"its class reads {'+'.join(sorted(said))}, its files say {declared} and decide; inputs=... overrules them"
+
+
+def overruled(own: Capabilities, settings: Settings) -> Capabilities:
+    """The capabilities with the user's ``inputs`` and ``outputs`` in the place of the adapter's.
+
+    Inputs may be any kinds. Outputs may be fewer than the adapter's, or kinds that it calls declarable: it can give no
+    others, whatever one says. Raises UnknownNameError and UsageError.
+    """
+    found = own
+    if settings.inputs:
+        found = replace(found, inputs=Capabilities.of(list(_kinds("inputs", settings.inputs)), ["text"]).inputs)
+    if settings.outputs:
+        named = Capabilities.of(["text"], list(_kinds("outputs", settings.outputs))).outputs
+        beyond = [kind for kind in named if kind not in own.outputs and kind not in own.declarable]
+        if beyond:
+            raise UsageError(
+                f"outputs={settings.outputs}: this model's adapter gives {'+'.join(own.outputs)}, never "
+                f"{'+'.join(beyond)}; leave it out, or name another adapter"
+            )
+        found = replace(found, outputs=named)
+    return found
+
+
+def _kinds(argument: str, given: str) -> Iterator[str]:
+    for name in given.split("+"):
+        if name not in PART_KINDS:
+            raise UnknownNameError(f"kind in {argument}", name, PART_KINDS, f"Known: {', '.join(PART_KINDS)}.")
+        yield name

@@ -1,0 +1,77 @@
+"""Devices: where copies of a model run, and memory that is given back."""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.errors import UsageError
+from mmeval.extras import need
+from mmeval.model_backends.hf.settings import Settings, accelerated
+
+_NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
+"""A device as torch writes it, where there may be several of its kind."""
+
+
+def placed_copies(settings: Settings, count: int, commit: str = "") -> tuple[Mapping[str, Any], ...]:
+    """The arguments in which ``count`` copies of a model differ, each on a device of its own; of a model of the hub all
+    run the same ``commit``. None for one copy, which runs in this process.
+
+    Raises UsageError where the arguments leave no device to each.
+    """
+    if count == 1:
+        return ()
+    many = f"data_parallel_size={count}"
+    if not settings.device and settings.device_map != "auto":
+        raise UsageError(
+            f"device_map={settings.device_map} places one copy, {many} runs several; leave one of them out"
+        )
+    kind = settings.device or _usual_device()
+    if _NUMBERED.fullmatch(kind):
+        one = kind.partition(":")[0]
+        raise UsageError(f"device={kind} is one device, and {many} needs as many; write device={one}, or leave one out")
+    if kind == "mps":
+        raise UsageError(f"{many}: this machine has one accelerator; leave it out, or give device=cpu")
+    same = {"data_parallel_size": 1, **({"revision": commit} if commit else {})}
+    return tuple({"device": kind if kind == "cpu" else f"{kind}:{number}", **same} for number in range(count))
+
+
+def _usual_device() -> str:
+    if not accelerated(""):
+        return "cpu"
+    return "mps" if sys.platform == "darwin" else "cuda"
+
+
+def check_device(device: str) -> None:
+    """Raises UsageError for a device whose number is larger than the machine has of its kind."""
+    named = _NUMBERED.fullmatch(device)
+    if named is None:
+        return
+    kind, number = named[1], int(named[2])
+    library = getattr(need("torch", "hf"), kind, None)
+    there = library.device_count() if library is not None else 0
+    if number < there:
+        return
+    if not there:
+        raise UsageError(f"device={device}: torch finds no device of the kind {kind} on this machine; give device=cpu")
+    last = f"{kind}:{there - 1}"
+    raise UsageError(
+        f"device={device}: this machine has {there} of this kind, the last is {last}; name one of them, or give "
+        f"data_parallel_size={there} at most"
+    )
+
+
+def release_memory(error: BaseException) -> None:
+    """Give back what an operation held that ran out of memory: the frames that it was raised through hold tensors, and
+    the library keeps what was freed for later."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+    traceback.clear_frames(error.__traceback__)
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

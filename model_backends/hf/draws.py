@@ -1,0 +1,31 @@
+"""Draws from the library's one generator: what a model draws without being asked how, seeded for a single row.
+
+Some models (speech above all) draw from the global generator of torch, so that a row's draws would depend on every row
+before it. They are asked row by row, each in a :func:`seeded` block.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_ONE_AT_A_TIME = threading.RLock()
+"""The generator belongs to the process, and other backends are at work in other threads."""
+_SEED_BITS = (1 << 63) - 1
+
+
+@contextmanager
+def seeded(seed: int, device: Any) -> Iterator[None]:
+    """What is drawn within depends on the seed alone; afterwards the generators are as they were before.
+
+    ``device`` is the torch device that the model draws on (``Any``: torch has no types here). What else draws from the
+    global generator in another thread meanwhile, and knows nothing of this block, would still disturb it.
+    """
+    import torch
+
+    accelerators = range(torch.cuda.device_count()) if device.type == "cuda" else range(0)  # a model may lie on several
+    with _ONE_AT_A_TIME, torch.random.fork_rng(devices=accelerators):
+        torch.manual_seed(seed & _SEED_BITS)
+        yield

@@ -1,0 +1,33 @@
+"""Failures of one row: typed, and no business of its neighbours."""
+
+from __future__ import annotations
+
+from mmeval.errors import MmevalError
+from mmeval.records import ErrorKind, Response
+
+
+class RowError(MmevalError):
+    """Why one row cannot be asked or read. It becomes that row's response; its neighbours go on."""
+
+    def __init__(self, kind: ErrorKind, text: str) -> None:
+        self.kind, self.text = kind, text
+        super().__init__(f"{kind}: {text}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return RowError, (self.kind, self.text)
+
+    @property
+    def response(self) -> Response:
+        return Response.failed(self.kind, self.text)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out, as Python, torch and its devices say it."""
+    return isinstance(error, MemoryError) or "out of memory" in str(error).lower()
+
+
+def in_a_line(error: BaseException, most: int = 300) -> str:
+    """What a library says, as one line of a message: its kind and its first words."""
+    words = " ".join(str(error).split())
+    shown = f"{words[:most]} ..." if len(words) > most else words
+    return f"{type(error).__name__}: {shown}" if shown else type(error).__name__

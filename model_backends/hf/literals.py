@@ -1,0 +1,79 @@
+"""Control tokens that are written out in somebody's text: they stay words, and never become what they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+BREAKS = ("\u200b", " ")
+"""What is put behind the first character of a written token: a space that has no width; a real one for tokenizers that
+throw the other away."""
+_TRIED = 64
+
+
+class Literals:
+    """The control tokens of a tokenizer.
+
+    ``survives`` says whether a text is still read as the control token; it decides which break is used.
+    """
+
+    def __init__(
+        self, tokens: Iterable[str], survives: Callable[[str, str], bool] = lambda _text, _token: False
+    ) -> None:
+        self._tokens = frozenset(token for token in tokens if _is_control(token))
+        self._lengths: dict[str, set[int]] = {}
+        for token in self._tokens:
+            self._lengths.setdefault(token[0], set()).add(len(token))
+        self._first = re.compile("[" + re.escape("".join(self._lengths)) + "]") if self._lengths else re.compile("(?!)")
+        tried = sorted(self._tokens)[:_TRIED]
+        self._break = next((b for b in BREAKS if not any(survives(_broken(t, b), t) for t in tried)), BREAKS[-1])
+
+    def neutral(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """The text in which no control token is left, and those that were found, once each."""
+        pieces: list[str] = []
+        found: dict[str, None] = {}
+        at = 0
+        for hit in self._first.finditer(text):
+            here = hit.start()
+            token = self._at(text, here) if here >= at else None
+            if token is not None:
+                found[token] = None
+                pieces += (text[at:here], _broken(token, self._break))
+                at = here + len(token)
+        return "".join((*pieces, text[at:])), tuple(found)
+
+    def _at(self, text: str, here: int) -> str | None:
+        """The longest control token that is written at a place."""
+        lengths = self._lengths.get(text[here], ())
+        written = (text[here : here + length] for length in sorted(lengths, reverse=True))
+        return next((token for token in written if token in self._tokens), None)
+
+
+def _broken(token: str, by: str) -> str:
+    return f"{token[0]}{by}{token[1:]}"
+
+
+def _is_control(token: str) -> bool:
+    """Some vocabularies list a plain word or a blank among their special tokens; breaking those would change texts."""
+    return len(token) >= 3 and not token.isspace() and not token.strip("▁Ġ ").isalnum()
+
+
+def listed(tokens: Sequence[str], most: int = 3) -> str:
+    """``<image>, </s>``, for a warning."""
+    shown = ", ".join(tokens[:most])
+    return f"{shown} and {len(tokens) - most} more" if len(tokens) > most else shown
+
+
+def literals_of(processor: Any) -> Literals:
+    """The control tokens of a processor: those that its tokenizer calls special, and its placeholders of media."""
+    tokenizer = getattr(processor, "tokenizer", processor)
+    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+    names = {*tokenizer.all_special_tokens, *(token.content for token in added if token.special)}
+    names |= {getattr(processor, f"{kind}_token", None) or "" for kind in ("image", "audio", "video")}
+
+    def survives(text: str, token: str) -> bool:
+        read: list[int] = tokenizer.encode(text, add_special_tokens=False)
+        return tokenizer.convert_tokens_to_ids(token) in read
+
+    return Literals(names, survives)

@@ -1,0 +1,25 @@
+"""Options of one modality (``image.guidance_scale``): their values, checked row by row."""
+
+from __future__ import annotations
+
+import math
+
+from mmeval.model_backends.hf.failures import RowError
+from mmeval.records import GenerationParams
+
+
+def number_option(params: GenerationParams, name: str, usual: float, *, least: float = -math.inf) -> float:
+    """The number that a request gives under a name. Raises RowError ``bad_request`` for what is none, or too small."""
+    value = params.options.get(name, usual)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < least:
+        above = f" of at least {least:g}" if math.isfinite(least) else ""
+        raise RowError("bad_request", f"{name} must be a number{above}, given: {value!r}")
+    return float(value)
+
+
+def count_option(params: GenerationParams, name: str, usual: int, *, least: int = 1) -> int:
+    """The whole number that a request gives under a name. Raises RowError ``bad_request`` for what is none."""
+    number = number_option(params, name, usual, least=least)
+    if number != int(number):
+        raise RowError("bad_request", f"{name} must be a whole number, given: {params.options[name]!r}")
+    return int(number)

@@ -1,0 +1,179 @@
+"""How the next token is chosen: the checkpoint's own settings under the request's, one random stream a row.
+
+The library draws for a whole batch from one generator, so that a row's draws depend on its neighbours. Here each row
+has a generator of its own, seeded by its request; ``generate`` runs greedily on scores in which the choice is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mmeval.model_backends.hf.failures import RowError
+from mmeval.records import GenerationParams
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_SEED_BITS = (1 << 63) - 1
+_DRAWS = 256
+"""Random numbers drawn at a time for a row: one copy to the device for so many steps."""
+
+IGNORED = (
+    "this model's own way to generate takes no processors of scores, so that nothing can be drawn by the row's seed; "
+    "ask it with temperature=0"
+)
+BROKEN = (
+    "the model's scores hold numbers that are none (NaN or infinite), so that no token could be chosen; it was run in "
+    "{dtype}: try dtype=float32 or dtype=bfloat16, or another attn_implementation"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn. ``temperature`` 0 is greedy; every other value is the one that changes nothing."""
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    top_h: float = 0.0
+    typical_p: float = 1.0
+    epsilon_cutoff: float = 0.0
+    eta_cutoff: float = 0.0
+
+    @property
+    def greedy(self) -> bool:
+        return self.temperature == 0.0
+
+    @classmethod
+    def of(cls, config: Any) -> Sampling:
+        """What a checkpoint's ``GenerationConfig`` says: greedy unless it asks for sampling. Values that it does not
+        name cut nothing (the library itself would keep the fifty best tokens)."""
+        said = {name: getattr(config, name, None) for name in ("temperature", *CUTS)}
+        given: dict[str, Any] = {name: float(value) for name, value in said.items() if value is not None}
+        own = replace(cls(temperature=1.0), **given | {"top_k": int(given.get("top_k", 0))})
+        return own if getattr(config, "do_sample", None) else replace(own, temperature=0.0)
+
+    def under(self, params: GenerationParams) -> tuple[Sampling, tuple[str, ...]]:
+        """With what a request says in its stead, and warnings for what has no effect.
+
+        Raises RowError ``bad_request`` for values that mean nothing.
+        """
+        asked = {name: getattr(params, name) for name in ("temperature", "top_k", "top_p")}
+        given = {name: value for name, value in asked.items() if value is not None}
+        chosen = replace(self, **given)
+        if not 0 <= chosen.temperature < math.inf or not 0 <= chosen.top_p <= 1 or chosen.top_k < 0:
+            raise RowError(
+                "bad_request", f"temperature and top_k must be at least 0 and top_p within 0..1, given: {given}"
+            )
+        idle = [name for name in ("top_k", "top_p") if name in given]
+        if not chosen.greedy or "temperature" in given or not idle:
+            return chosen, ()
+        return chosen, (f"{', '.join(idle)} had no effect: this model answers greedily unless temperature is given",)
+
+    def warpers(self, device: Any) -> list[Callable[[Any, Any], Any]]:
+        """The library's own processors for these values, in its order."""
+        from transformers.generation import logits_process as cuts
+
+        made: list[Callable[[Any, Any], Any]] = []
+        if self.temperature not in (0.0, 1.0):
+            made.append(cuts.TemperatureLogitsWarper(self.temperature))
+        if self.top_h > 0.0:
+            made.append(cuts.TopHLogitsWarper(self.top_h))
+        if self.top_k > 0:
+            made.append(cuts.TopKLogitsWarper(self.top_k))
+        if self.top_p < 1.0:
+            made.append(cuts.TopPLogitsWarper(self.top_p))
+        if self.min_p > 0.0:
+            made.append(cuts.MinPLogitsWarper(self.min_p))
+        if self.typical_p < 1.0:
+            made.append(cuts.TypicalLogitsWarper(self.typical_p))
+        if 0.0 < self.epsilon_cutoff < 1.0:
+            made.append(cuts.EpsilonLogitsWarper(self.epsilon_cutoff))
+        if 0.0 < self.eta_cutoff < 1.0:
+            made.append(cuts.EtaLogitsWarper(self.eta_cutoff, device=device))
+        return made
+
+
+CUTS = ("top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff", "eta_cutoff")
+"""What takes tokens away before one is drawn, by the library's names."""
+
+
+class RowSampler:
+    """A logits processor, the last of a call: leaves each row one token to choose, and ends rows that have gone bad.
+
+    ``seeds`` are those of the rows, ``end`` is the token that ends an answer. One number is drawn a row and step, and
+    the token taken at which the summed probabilities pass it: a row draws the same alone as in any batch. A row whose
+    scores hold NaN ends at once; ``broken`` tells afterwards which did.
+    """
+
+    def __init__(self, seeds: Sequence[int], sampling: Sampling, end: int) -> None:
+        self._seeds, self._sampling, self._end = seeds, sampling, end
+        self._warpers: list[Callable[[Any, Any], Any]] | None = None
+        self._generators: list[Any] = []
+        self._block: Any = None
+        self._bad: Any = None
+        self._step = 0
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        import torch
+
+        bad = ~torch.isfinite(scores.amax(dim=-1))
+        self._bad = bad if self._bad is None else self._bad | bad
+        if not self._sampling.greedy:
+            scores = self._drawn(*_summable(input_ids, scores)).to(scores.device)
+        self._step += 1
+        scores = scores.masked_fill(bad[:, None], -torch.inf)
+        scores[:, self._end].masked_fill_(bad, 0.0)
+        return scores
+
+    @property
+    def ignored(self) -> bool:
+        """Whether a model that should have drawn its tokens never asked for them: some classes throw away what they are
+        given, and what they say then is no draw."""
+        return self._bad is None and not self._sampling.greedy
+
+    @property
+    def broken(self) -> list[bool]:
+        """For each row, whether its scores ever held something that is no number. Asked once, when all is generated: it
+        waits for the device."""
+        return [False] * len(self._seeds) if self._bad is None else self._bad.tolist()
+
+    def _drawn(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores that leave each row the token that was drawn for it."""
+        import torch
+
+        if self._warpers is None:
+            self._warpers = self._sampling.warpers(scores.device)
+        for warp in self._warpers:
+            scores = warp(input_ids, scores)
+        exact = torch.float32 if scores.device.type == "mps" else torch.float64  # the one device without the other
+        summed = scores.to(torch.float32).softmax(dim=-1).to(exact).cumsum(dim=-1)
+        point = self._uniform(scores.device, exact)[:, None] * summed[:, -1:]
+        drawn = torch.searchsorted(summed, point, right=True).clamp_(max=scores.shape[-1] - 1)
+        return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0.0)
+
+    def _uniform(self, device: Any, dtype: Any) -> Tensor:
+        """A number in 0..1 for each row. Drawn on the CPU, so that they are the same for every device."""
+        import torch
+
+        if not self._generators:
+            self._generators = [torch.Generator().manual_seed(seed & _SEED_BITS) for seed in self._seeds]
+        at = self._step % _DRAWS
+        if at == 0:
+            drawn = [torch.rand(_DRAWS, generator=g, dtype=torch.float64) for g in self._generators]
+            self._block = torch.stack(drawn).to(device=device, dtype=dtype)
+        block: Tensor = self._block
+        return block[:, at]
+
+
+def _summable(input_ids: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores where they can be summed up: where the same digits are asked for, CUDA has no such sum."""
+    import torch
+
+    if scores.device.type == "cuda" and torch.are_deterministic_algorithms_enabled():
+        return input_ids.cpu(), scores.cpu()
+    return input_ids, scores

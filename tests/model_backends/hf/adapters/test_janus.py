@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval import decode
+from mmeval.api import evaluate
+from mmeval.media import Media
+from mmeval.model_backends.hf import HFBackend
+from mmeval.model_backends.hf.adapters.janus import JanusAdapter
+from mmeval.records import Message, Request, Response, message
+from tests.support.local_models import answers, asked, copied, drawn, loaded, rewritten, says, started
+from tests.support.task_folder import write_rows
+from tests.support.tiny_models import tiny_model
+
+LEFT_OUT = "pictures in the prompt were left out: this model draws from words alone"
+
+
+def janus() -> HFBackend:
+    return loaded("janus", "auto")
+
+
+def adapter() -> JanusAdapter:
+    found = janus().adapter
+    assert isinstance(found, JanusAdapter)
+    return found
+
+
+def drawing(*parts: Any, **more: Any) -> Request:
+    """A request for a picture."""
+    request = asked(*parts, **more)
+    return Request(request.messages, request.params, ("image",), request.seed)
+
+
+def picture(response: Response) -> Media:
+    assert response.output is not None, response.error
+    [part] = response.output.parts
+    assert part.media is not None and part.kind == "image"
+    return part.media
+
+
+def test_a_call_that_wants_a_picture_gives_one_and_a_call_that_wants_words_gives_words() -> None:
+    made, said = says(janus(), drawing("a hare")), says(janus(), asked("a hare"))
+
+    assert decode.image(picture(made)).size == (32, 32)
+    assert (made.usage.output_tokens, made.finish_reason) == (16, "stop")
+    assert said.text and not said.output.media()  # type: ignore[union-attr]  # it has just been shown to be there
+
+
+def test_pictures_of_a_batch_are_those_of_single_rows_to_the_last_bit() -> None:
+    for temperature in (None, 0.0, 0.7):
+        requests = [
+            drawing(text, seed=seed, temperature=temperature)
+            for seed, text in enumerate(("a hare", "what the two of them did before the race began", "one"))
+        ]
+        together = [picture(response) for response in answers(janus(), requests)]
+        assert together == [picture(says(janus(), request)) for request in requests]
+        assert len(set(together)) == 3
+
+
+def test_a_picture_is_drawn_by_the_seed_of_its_row_unless_it_is_to_be_greedy() -> None:
+    one, again, other = (picture(r) for r in answers(janus(), [drawing("a hare", seed=s) for s in (1, 1, 2)]))
+    assert one == again != other
+    greedy = [picture(says(janus(), drawing("a hare", seed=s, temperature=0.0))) for s in (1, 2)]
+    assert greedy[0] == greedy[1] != one
+
+
+def test_words_are_drawn_by_the_seed_of_their_row_too() -> None:
+    # The class's own `generate` throws logits processors away, and with them whatever chooses by seed.
+    texts = [says(janus(), asked("a hare", seed=seed, temperature=1.0)).text for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_what_the_model_does_not_see_is_left_out_of_the_prompt_and_said() -> None:
+    seen, bare = says(janus(), drawing("a hare ", drawn(), "running")), says(janus(), drawing("a hare ", "running"))
+
+    assert picture(seen) == picture(bare)
+    assert (seen.warnings, bare.warnings) == ((LEFT_OUT,), ())
+    assert says(janus(), asked("a hare ", drawn(), "running")).text != says(janus(), asked("a hare running")).text
+
+
+def test_a_picture_in_an_earlier_answer_is_left_out_as_well() -> None:
+    turns: list[Message] = [message("user", "a hare"), message("assistant", "here ", drawn())]
+    assert says(janus(), drawing("again", before=turns)).warnings == (LEFT_OUT,)
+
+
+def test_a_prompt_without_words_gives_no_picture() -> None:
+    error = says(janus(), drawing(drawn())).error
+    assert error is not None
+    assert (error.kind, "draws from words alone" in error.message) == ("unsupported", True)
+
+
+def test_guidance_changes_a_picture_and_its_checkpoint_may_say_how_much(tmp_path: Path) -> None:
+    weak, usual, strong = (
+        picture(says(janus(), drawing("a hare", options={"image.guidance_scale": scale}))) for scale in (1, 5.0, 50)
+    )
+    assert len({weak, usual, strong}) == 3
+    assert usual == picture(says(janus(), drawing("a hare")))
+
+    folder = copied("janus", tmp_path)
+    rewritten(folder / "generation_config.json", guidance_scale=50)
+    own = started(folder)
+    assert picture(says(own, drawing("a hare"))) == strong
+    assert says(own, asked("a hare")).text == says(janus(), asked("a hare")).text
+
+
+def test_pictures_are_those_of_the_library_s_own_way() -> None:
+    import torch
+
+    inner = adapter()
+    row = inner.row(0, drawing("a hare", temperature=0.0))
+    with torch.inference_mode():
+        codes = type(inner.model).generate(
+            inner.model, **inner.encode([row]), generation_mode="image", guidance_scale=5, max_length=200
+        )
+    [ours] = inner.generate([row], inner.encode([row]), 99)
+    assert codes[0].tolist() == ours.ids  # type: ignore[union-attr]  # a stream: the prompt is sound
+
+
+@pytest.mark.parametrize("scale", [-1, "strong", None, float("nan")], ids=repr)
+def test_a_guidance_that_means_nothing_is_refused(scale: Any) -> None:
+    error = says(janus(), drawing("a hare", options={"image.guidance_scale": scale})).error
+    assert error is not None
+    assert error.kind == "bad_request"
+
+
+def test_black_and_white_are_those_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    look = adapter().processor.image_processor
+
+    def decoded(_codes: Any) -> Any:
+        grey = torch.tensor([-9.0, 0.0, 0.5, 1.0]).reshape(1, 1, 4, 1).expand(1, 8, 4, 3)
+        return (grey - torch.tensor(look.image_mean)) / torch.tensor(look.image_std)
+
+    monkeypatch.setattr(adapter().model, "decode_image_tokens", decoded)
+
+    shown = decode.image(picture(says(janus(), drawing("a hare"))))
+
+    assert [shown.getpixel((x, 0)) for x in range(4)] == [(0,) * 3, (0,) * 3, (128,) * 3, (255,) * 3]
+
+
+def test_a_prompt_that_leaves_no_room_for_a_picture_is_too_long_and_harms_no_neighbour() -> None:
+    backend = started(tiny_model("janus"), max_length=60)
+
+    short, long = answers(backend, [drawing("a hare"), drawing("a hare " * 6)])
+
+    assert picture(short) == picture(says(janus(), drawing("a hare")))
+    assert long.error is not None
+    assert (long.error.kind, "44 fit with the picture" in long.error.message) == ("too_long", True), long.error
+
+
+@contextmanager
+def broken_head(backend: HFBackend) -> Iterator[None]:
+    """The head that chooses codes gives no numbers."""
+    import torch
+
+    weight = backend.adapter.model.model.generation_head.vision_head.weight  # type: ignore[attr-defined]  # a Janus
+    kept = weight.detach().clone()
+    with torch.no_grad():
+        weight.fill_(float("nan"))
+        yield
+        weight.copy_(kept)
+
+
+def test_scores_that_are_no_numbers_give_an_error_and_no_picture() -> None:
+    with broken_head(janus()):
+        error = says(janus(), drawing("a hare")).error
+        assert says(janus(), asked("a hare")).error is None
+    assert error is not None
+    assert (error.kind, "NaN" in error.message) == ("internal", True)
+
+
+def test_an_interleaved_answer_comes_of_a_protocol_and_the_results_say_so(tmp_path: Path) -> None:
+    write_rows(tmp_path, {"input": "a hare", "reference": "a hare"})
+    task = {
+        "task": "shown",
+        "dataset_path": str(tmp_path),
+        "output_modalities": ["text", "image"],
+        "generation_kwargs": {"max_tokens": 8},
+        "metric_list": [{"metric": "exact_match"}],
+        "metadata": {"version": 1},
+    }
+    run: dict[str, Any] = {"model_args": {"pretrained": str(tiny_model("janus"))}, "output_path": tmp_path / "runs"}
+
+    refused = evaluate(model="hf", tasks=[task], run_id="single", **run)
+    answered = evaluate(model="hf", tasks=[task], run_id="passes", protocol="text_then_media", log_samples=True, **run)
+
+    assert (refused.results[0].unsupported, answered.results[0].unsupported) == (1, 0)
+    assert answered.results[0].scored == 1
+    assert answered.document["mmeval"]["protocols"] == {"shown": "text_then_media"}
+    assert "protocol: text_then_media" in answered.table
