@@ -1,0 +1,90 @@
+"""Chameleon: reads words and pictures as one stream of tokens, and writes words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.errors import UsageError
+from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.blocks import Block, BlockTokens, Piece, Words, split_runs
+from mmeval.model_backends.hf.grammar import BlockGrammar, BlockMasks, PictureRule, RunState
+from mmeval.model_backends.hf.pixels import to_picture
+from mmeval.model_backends.hf.rows import Made, Row
+from mmeval.model_backends.hf.weaving import Said, woven
+from mmeval.records import Request
+
+TEMPLATE = (
+    "{{% for m in messages %}}{{% for p in m['content'] %}}"
+    "{{% if p['type'] == 'text' %}}{{{{ p['text'] }}}}{{% elif p['type'] == 'image' %}}<image>{{% endif %}}"
+    "{{% endfor %}}{{% if not loop.last %}}{separator}{{% endif %}}{{% endfor %}}"
+)
+"""Turns stand between separators, without names; the processor itself writes the one that ends the last turn."""
+
+
+class ChameleonAdapter(ChatAdapter):
+    """Text about text and pictures. The model can draw as well, but the library has no decoder for its picture codes,
+    and keeps it from writing them.
+
+    Whoever has the original decoder subclasses this and overrides ``decode_codes``: then pictures come in the answers,
+    in the order of the stream.
+    """
+
+    def decode_codes(self, codes: Sequence[int]) -> Any:
+        """The picture of ``codes`` (entries of the code book, row by row): whatever ``to_picture`` takes, in 0..255."""
+        raise NotImplementedError
+
+    @property
+    def draws(self) -> bool:
+        return type(self).decode_codes is not ChameleonAdapter.decode_codes
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        if "image" in self.settings.outputs.split("+") and not self.draws:
+            raise UsageError(
+                f"outputs={self.settings.outputs}: pictures of this model need its original decoder, which the library "
+                "does not have; leave it out, or register an adapter of yours that has decode_codes (adapter=NAME)"
+            )
+        kinds, mode = (["text", "image"], "interleaved") if self.draws else (["text"], "single")
+        return replace(Capabilities.of(["text", "image"], kinds, mode), options=frozenset())  # type: ignore[arg-type]
+
+    def load(self) -> None:
+        super().load()
+        mapping = self.model.model.vocabulary_mapping
+        self._codes: dict[int, int] = dict(mapping.bpe2img)
+        self._masks = BlockMasks(self._block_tokens(), self.own.ends or (self.own.pad,))
+        if self.draws:
+            _ = mapping.img2bpe_mapping_tensor  # made of what is taken away now
+            mapping.image_tokens = []  # which the library forbids in every step
+
+    def load_processor(self) -> Any:
+        processor = super().load_processor()
+        if not getattr(processor, "chat_template", None):
+            processor.chat_template = TEMPLATE.format(separator=processor.tokenizer.sep_token)
+        return processor
+
+    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
+        wants = rows[0].request.wants
+        rule = PictureRule(text=any(kind != "image" for kind in wants), pictures="image" in wants)
+        state = partial(RunState, length=self.processor.image_seq_length)
+        return [BlockGrammar(self._masks, rule, len(rows), state)]
+
+    def split(self, request: Request, ids: Sequence[int]) -> Made:
+        pieces = split_runs(ids, self._masks.tokens, self.processor.image_seq_length)
+        return woven([self._said(piece) for piece in pieces], self.stops(request))
+
+    def _said(self, piece: Piece) -> Said:
+        if isinstance(piece, Words):
+            return self.text_of(piece.ids)
+        if isinstance(piece, Block):
+            return to_picture(self.decode_codes([self._codes[token] for token in piece.codes]))
+        return piece
+
+    def _block_tokens(self) -> BlockTokens:
+        """Without size, lines and frame: those places are taken by the end token."""
+        end = self.processor.image_end_token_id
+        begin, placeholder = self.processor.image_start_token_id, self.processor.image_token_id
+        return BlockTokens(begin, end, end, end, end, frozenset(self._codes), {}, placeholder)

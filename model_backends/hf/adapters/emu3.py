@@ -1,0 +1,171 @@
+"""Emu3: one stream of tokens that holds words and the codes of pictures, in the order in which they are to be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.media import Media
+from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.blocks import Block, BlockTokens, Piece, Words, split
+from mmeval.model_backends.hf.failures import RowError
+from mmeval.model_backends.hf.grammar import BlockGrammar, BlockMasks, PictureRule
+from mmeval.model_backends.hf.options import count_option
+from mmeval.model_backends.hf.pixels import to_picture
+from mmeval.model_backends.hf.rows import Encoded, Made, Row
+from mmeval.model_backends.hf.weaving import Said, woven
+from mmeval.records import GenerationParams, Request
+
+RATIO, AREA = "image.ratio", "image.area"
+USUAL_RATIO, USUAL_AREA = "1:1", 720 * 720
+"""Of a picture alone, where the processor does not say."""
+_RATIO = re.compile(r"([1-9]\d{0,2}):([1-9]\d{0,2})")
+_SIZE_PIECE = re.compile(r"[0-9*]+")
+
+PLAIN_TEMPLATE = (
+    "{% for m in messages %}{% for p in m['content'] %}"
+    "{% if p['type'] == 'text' %}{{ p['text'] }}{% elif p['type'] == 'image' %}<image>{% endif %}"
+    "{% endfor %}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
+)
+"""For checkpoints without a template, such as those that were made to draw: the words as they are."""
+
+
+class Emu3Adapter(ChatAdapter):
+    """Text and pictures in one answer, in free order and number. A grammar sees to it that every picture that is begun
+    can be drawn.
+
+    Where pictures alone are wanted, the answer is one picture. ``image.ratio`` (``4:3``, width first) and
+    ``image.area`` (in pixels) fix the size of every picture; without them it is the model's choice, and for a picture
+    alone that of the processor.
+    """
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        return replace(Capabilities.of(["text", "image"], ["text", "image"]), options=frozenset({RATIO, AREA}))
+
+    def load(self) -> None:
+        super().load()
+        self._masks = BlockMasks(self._block_tokens(), self.own.ends or (self.own.pad,))
+
+    def load_processor(self) -> Any:
+        processor = super().load_processor()
+        if not (getattr(processor, "chat_template", None) or processor.tokenizer.chat_template):
+            processor.chat_template = PLAIN_TEMPLATE
+        return processor
+
+    def row(self, position: int, request: Request) -> Row:
+        self._rule(request)
+        return super().row(position, request)
+
+    def encode(self, rows: Sequence[Row]) -> Encoded:
+        """The prompts as tokens alone: each picture is turned into its codes by itself. In a batch the library pads
+        pictures to one size before it does so, and the codes of the smaller ones would depend on their neighbours."""
+        encoded = dict(super().encode(rows))
+        pixels, sizes = encoded.pop("pixel_values", None), encoded.pop("image_sizes", None)
+        if pixels is not None:
+            ids = encoded["input_ids"]
+            codes = self._codes_of(pixels, sizes.tolist())
+            encoded["input_ids"] = ids.masked_scatter(ids == self._masks.tokens.placeholder, codes)
+        return encoded
+
+    def usual_length(self, request: Request) -> int:
+        """A picture of the size that these models were made for takes eight thousand tokens."""
+        return self.context if "image" in request.wants else super().usual_length(request)
+
+    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
+        return [BlockGrammar(self._masks, self._rule(rows[0].request), len(rows))]
+
+    def split(self, request: Request, ids: Sequence[int]) -> Made:
+        return woven([self._said(piece) for piece in split(ids, self._masks.tokens)], self.stops(request))
+
+    def _said(self, piece: Piece) -> Said:
+        if isinstance(piece, Words):  # control tokens are left out only now: before, they part words from pictures
+            return self.text_of(piece.ids)
+        return self._picture(piece) if isinstance(piece, Block) else piece
+
+    def _block_tokens(self) -> BlockTokens:
+        names: Mapping[str, int] = self.tokenizer.get_vocab()
+        special = {*self.tokenizer.all_special_tokens}
+        picture = self.model.vocabulary_mapping
+        return BlockTokens(
+            begin=names[self.processor.image_start_token],
+            wrapper=names[self.processor.fake_token_around_image],
+            line_end=picture.eol_token_id,
+            frame_end=names[self.processor.eof_token],
+            end=names[self.processor.image_end_token],
+            codes=frozenset(picture.image_tokens),
+            size_pieces={at: name for name, at in names.items() if _SIZE_PIECE.fullmatch(name) and name not in special},
+            placeholder=names[self.processor.image_token],
+        )
+
+    def _rule(self, request: Request) -> PictureRule:
+        """What pictures an answer to this request may have. Raises RowError for options that mean nothing."""
+        text = any(kind in request.wants for kind in ("text", "code"))
+        pictures = "image" in request.wants
+        given = {RATIO, AREA} & request.params.options.keys()
+        rule = PictureRule(text, pictures, self._most_codes)
+        if not pictures or (text and not given):
+            return rule
+        height, width = self._size(request.params)
+        ids: list[int] = self.tokenizer.encode(f"{height}*{width}", add_special_tokens=False)
+        return replace(rule, fixed=tuple(ids))
+
+    def _size(self, params: GenerationParams) -> tuple[int, int]:
+        """Rows and codes a row of every picture, where that is not left to the model."""
+        most, code = self._most_codes, self._side**2
+        ratio = str(params.options.get(RATIO, getattr(self.processor, "ratio", USUAL_RATIO)))
+        if not _RATIO.fullmatch(ratio):
+            raise RowError("bad_request", f"{RATIO} must be such as 4:3 (width first), given: {ratio!r}")
+        usual = min(int(getattr(self.processor, "image_area", USUAL_AREA)), most * code)
+        area = count_option(params, AREA, usual, least=code)
+        for smaller in [area] if AREA in params.options else [area * part // 20 for part in range(20, 0, -1)]:
+            height, width = self.processor.calculate_generate_size(ratio, smaller, self._side)
+            if min(height, width) >= 1 and height * width <= most:
+                return int(height), int(width)
+        raise RowError(
+            "bad_request",
+            f"no picture of the ratio {ratio} and {area} pixels has 1 to {most} codes of {self._side} pixels",
+        )
+
+    @property
+    def _side(self) -> int:
+        """Pixels that a code stands for, in each direction."""
+        return int(self.model.model.vqmodel.vision_spatial_factor)
+
+    @property
+    def _most_codes(self) -> int:
+        """Codes of the largest picture: what the processor lets in, as far as the context holds it."""
+        return min(int(self.processor.image_processor.max_pixels) // self._side**2, self.context)
+
+    def _codes_of(self, pixels: Any, sizes: Sequence[Sequence[int]]) -> Any:
+        """The codes of the prompts' pictures, each with its line ends, one after the other: a tensor of token ids."""
+        import torch
+
+        with torch.inference_mode():
+            found = [
+                self.model.model.get_image_tokens(
+                    picture[None, :, :height, :width].to(self.model.device, self.model.dtype),
+                    torch.tensor([[height, width]]),
+                )
+                for picture, (height, width) in zip(pixels, sizes, strict=True)
+            ]
+        return torch.cat(found).to("cpu", torch.long)
+
+    def _picture(self, block: Block) -> Media:
+        """A picture of its own codes: decoded alone, so that no bit of it depends on its neighbours."""
+        import torch
+
+        trailing = (0, 0, 0)  # the library takes off what ends a picture
+        codes = torch.tensor([[*block.codes, *trailing]], device=self.model.device)
+        with torch.inference_mode():
+            pixels = self.model.decode_image_tokens(image_tokens=codes, height=block.height, width=block.width)[0]
+        look = self.processor.image_processor
+        mean, std = (torch.tensor(values).view(-1, 1, 1) for values in (look.image_mean, look.image_std))
+        try:
+            return to_picture(pixels.float().cpu() * std + mean, "0..1")
+        except ValueError as error:
+            raise RowError("internal", f"a picture cannot be kept: {error}; try dtype=float32") from None

@@ -1,0 +1,158 @@
+"""Pictures inside a stream of tokens, as Emu3 writes them: how a stream is cut into words and picture blocks.
+
+A block of two rows of three codes is: begin, the size ``2*3``, wrapper, three codes, line end, three codes, line end,
+frame end, end. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+_SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
+
+
+@dataclass(frozen=True)
+class BlockTokens:
+    """The ids that make up picture blocks. ``size_pieces`` are the tokens of digits and asterisks, with what they say;
+    ``placeholder`` stands for a picture of the prompt and never belongs into an answer."""
+
+    begin: int
+    wrapper: int
+    line_end: int
+    frame_end: int
+    end: int
+    codes: frozenset[int]
+    size_pieces: Mapping[int, str]
+    placeholder: int
+
+    @property
+    def never_in_text(self) -> frozenset[int]:
+        """What has a meaning inside of blocks only."""
+        return self.codes | {self.wrapper, self.line_end, self.frame_end, self.end, self.placeholder}
+
+
+@dataclass(frozen=True)
+class Words:
+    """A run of text tokens."""
+
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A whole picture: ``codes`` row by row, each row with its line end, so ``height * (width + 1)`` ids."""
+
+    height: int
+    width: int
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BrokenBlock:
+    """A picture that cannot be drawn. ``cut`` when the stream ended before it did, else it is malformed."""
+
+    reason: str
+    cut: bool = False
+
+
+Piece: TypeAlias = Words | Block | BrokenBlock
+_Part: TypeAlias = Literal["size", "body"]
+
+
+def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
+    """The pieces of a stream in order. ``ids`` end before the end of the answer.
+
+    A block that is none, as from a model that was asked without a grammar, ends where something stands that no block
+    holds: what follows is text again. Codes outside of any block are a broken block as well, each run of them one.
+    """
+    at = 0
+    while at < len(ids):
+        start = at
+        if ids[at] == tokens.begin:
+            at = _block_end(ids, at + 1, tokens)
+            yield _block(ids[start + 1 : at], tokens, ended=at < len(ids))
+        elif ids[at] in tokens.never_in_text:
+            while at < len(ids) and ids[at] in tokens.never_in_text:
+                at += 1
+            yield BrokenBlock("picture codes stand outside of a picture")
+        else:
+            while at < len(ids) and ids[at] != tokens.begin and ids[at] not in tokens.never_in_text:
+                at += 1
+            yield Words(tuple(ids[start:at]))
+
+
+def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator[Piece]:
+    """The pieces of a stream whose pictures are a run of ``length`` codes between begin and end, without size and
+    lines; each is a block of one row, without a line end."""
+    text: list[int] = []
+    at = 0
+    while at < len(ids):
+        if ids[at] != tokens.begin:
+            text.append(ids[at])
+            at += 1
+            continue
+        if text:
+            yield Words(tuple(text))
+            text = []
+        start = at = at + 1
+        while at < len(ids) and ids[at] in tokens.codes:
+            at += 1
+        codes = tuple(ids[start:at])
+        if at < len(ids) and ids[at] == tokens.end and len(codes) == length:
+            yield Block(1, length, codes)
+        else:
+            yield _broken(f"{len(codes)} of its {length} codes are there", cut=at == len(ids))
+        at += at < len(ids) and ids[at] == tokens.end
+    if text:
+        yield Words(tuple(text))
+
+
+def _block_end(ids: Sequence[int], at: int, tokens: BlockTokens) -> int:
+    """Where the block is over that begins before ``at``: after its end token, or where something foreign stands."""
+    part: _Part = "size"
+    body = tokens.never_in_text - {tokens.end}
+    while at < len(ids):
+        token = ids[at]
+        if token == tokens.end:
+            return at + 1
+        if token == tokens.wrapper:
+            part = "body"
+        elif token not in body and (part == "body" or token not in tokens.size_pieces):
+            return at
+        at += 1
+    return at
+
+
+def _block(inside: Sequence[int], tokens: BlockTokens, *, ended: bool) -> Block | BrokenBlock:
+    """The picture between a begin token and the end of its block. ``ended`` says that the stream goes on after it."""
+    cut = not ended and tokens.end not in inside
+    if tokens.wrapper not in inside:
+        return _broken("it has no size", cut=cut)
+    head = inside.index(tokens.wrapper)
+    written = "".join(tokens.size_pieces.get(token, "?") for token in inside[:head])
+    size = _SIZE.fullmatch(written)
+    if size is None:
+        return _broken(f"its size reads {written[:20]!r}", cut=cut)
+    height, width = int(size[1]), int(size[2])
+    body = inside[head + 1 :]
+    codes, tail = body[: height * (width + 1)], tuple(body[height * (width + 1) :])
+    if cut:
+        drawn = sum(token in tokens.codes for token in codes)
+        return _broken(f"{drawn} of its {height * width} codes are there", cut=True)
+    if tail != (tokens.frame_end, tokens.end) or not _in_rows(codes, width, tokens):
+        return _broken(f"its codes are not {height} rows of {width}", cut=False)
+    return Block(height, width, tuple(codes))
+
+
+def _in_rows(codes: Sequence[int], width: int, tokens: BlockTokens) -> bool:
+    return all(
+        token == tokens.line_end if at % (width + 1) == width else token in tokens.codes
+        for at, token in enumerate(codes)
+    )
+
+
+def _broken(what: str, *, cut: bool) -> BrokenBlock:
+    return BrokenBlock(f"a picture is {'cut off' if cut else 'malformed'}: {what}", cut)

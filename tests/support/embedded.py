@@ -1,0 +1,27 @@
+"""The embedded model ``tiny``, made once for a machine and kept until its builder changes."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from mmeval.model_backends.hf import tinybuild
+from mmeval.model_backends.hf.tiny import tiny_model
+
+
+@cache
+def embedded_cache() -> Path:
+    """A folder for ``MMEVAL_CACHE_DIR`` in which the model lies."""
+    made_by = hashlib.sha256(inspect.getsource(tinybuild).encode()).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir()) / f"mmeval-embedded-{os.getuid()}-{made_by}"
+    tiny_model(folder)
+    return folder
+
+
+def embedded_tiny() -> Path:
+    """The model's folder."""
+    return tiny_model(embedded_cache())
