@@ -1,0 +1,156 @@
+"""Janus: one model that writes, or draws one picture, as each call wants. It reads pictures only when it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from types import MethodType
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, media_part
+from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.encoding import placed, prompt_lengths
+from mmeval.model_backends.hf.failures import RowError
+from mmeval.model_backends.hf.options import number_option
+from mmeval.model_backends.hf.pixels import to_picture
+from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
+from mmeval.model_backends.hf.sampling import BROKEN, RowSampler, Sampling
+from mmeval.records import Message, Request
+
+GUIDANCE = "image.guidance_scale"
+USUAL_GUIDANCE = 5.0
+"""Where neither the request nor the checkpoint says: what the model's authors draw with."""
+DRAWN = Sampling(temperature=1.0)
+"""How pictures are drawn unless the request says otherwise; greedy pictures are flat."""
+UNSEEN = "pictures in the prompt were left out: this model draws from words alone"
+
+
+class JanusAdapter(ChatAdapter):
+    """Text as a chat model does, or one picture of a fixed size. ``image.guidance_scale`` says how closely a picture
+    follows the prompt (1: as the words alone suggest). A picture has its fixed number of tokens, whatever
+    ``max_tokens`` says."""
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        own = Capabilities.of(["text", "image"], ["text", "image"], "exclusive")
+        return replace(own, options=frozenset({GUIDANCE}))
+
+    def load(self) -> None:
+        super().load()
+        said = dict(getattr(self.model.generation_config, "generation_kwargs", None) or {})
+        self.model.generation_config.generation_kwargs = {"boi_token_id": self.tokenizer.boi_token_id} | said
+
+    def load_model(self) -> Any:
+        model = super().load_model()
+        config = model.generation_config
+        self._guidance = float(config.guidance_scale or USUAL_GUIDANCE)
+        config.guidance_scale = None  # or the text would be guided as well, by a processor that knows no batches
+        # The class's own way to write throws logits processors away, and so the rows' seeds; its parent's does not.
+        model.generate = MethodType(_parents_generate(), model)
+        return model
+
+    def row(self, position: int, request: Request) -> Row:
+        if "image" not in request.wants:
+            return super().row(position, request)
+        number_option(request.params, GUIDANCE, self._guidance, least=0.0)
+        bare = replace(request, messages=tuple(map(_words_only, request.messages)))
+        if not any(message.content.text.strip() for message in bare.messages):
+            raise RowError("unsupported", "this model draws from words alone, and the prompt holds none")
+        row = super().row(position, bare)
+        unseen = any(part.kind == "image" and part.media for m in request.messages for part in m.content.parts)
+        return replace(row, request=request, warnings=(*row.warnings, *([UNSEEN] if unseen else [])))
+
+    def encode(self, rows: Sequence[Row]) -> Encoded:
+        if "image" not in rows[0].request.wants:
+            return super().encode(rows)
+        texts = [row.text for row in rows]
+        given: dict[str, Any] = {"padding": True, "padding_side": "left", "return_tensors": "pt"}
+        if all(text.startswith(self.tokenizer.bos_token or "\0") for text in texts):
+            given["add_special_tokens"] = False
+        encoded = dict(self.processor(text=texts, generation_mode="image", **given))
+        room = self.context - self._codes
+        for length in prompt_lengths(encoded):
+            if length > room:
+                raise RowError("too_long", f"the prompt has {length} tokens, and {room} fit with the picture")
+        return encoded
+
+    def sampling(self, request: Request) -> Sampling:
+        return DRAWN if "image" in request.wants else super().sampling(request)
+
+    def sampler(self, rows: Sequence[Row]) -> RowSampler:
+        request = rows[0].request
+        if "image" not in request.wants:
+            return super().sampler(rows)
+        sampling, _ = self.sampling(request).under(request.params)
+        return RowSampler([row.request.seed for row in rows], sampling, 0)  # any code: nothing ends a picture
+
+    def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
+        request = rows[0].request
+        if "image" not in request.wants:
+            return super().generate(rows, encoded, max_new_tokens)
+        import torch
+
+        sampler = self.sampler(rows)
+        with torch.inference_mode():
+            given = placed(encoded, self.model)
+            drawn = type(self.model).generate(
+                self.model,
+                **given,
+                generation_mode="image",
+                guidance_scale=1.0,  # none of the library's: ours guides before the sampler chooses
+                max_length=given["input_ids"].shape[1] + self._codes,
+                logits_processor=[
+                    _Guidance(number_option(request.params, GUIDANCE, self._guidance, least=0.0)),
+                    sampler,
+                ],
+            )
+        bad = RowError("internal", BROKEN.format(dtype=str(self.model.dtype).removeprefix("torch.")))
+        rows_of_codes = zip(drawn.tolist(), sampler.broken, strict=True)
+        return [bad if broken else Stream(codes, used=len(codes)) for codes, broken in rows_of_codes]
+
+    def split(self, request: Request, ids: Sequence[int]) -> Made:
+        return Made((media_part(self._picture(ids)),)) if "image" in request.wants else super().split(request, ids)
+
+    def _picture(self, codes: Sequence[int]) -> Any:
+        """The picture of one row: decoded alone, so that no bit of it depends on its neighbours."""
+        import torch
+
+        with torch.inference_mode():
+            pixels = self.model.decode_image_tokens(torch.tensor([codes], device=self.model.device))[0].float().cpu()
+        look = self.processor.image_processor
+        try:
+            shown = pixels * torch.tensor(look.image_std) + torch.tensor(look.image_mean)
+            return to_picture(shown.numpy(), "0..1")
+        except ValueError as error:
+            raise RowError("internal", f"the picture cannot be kept: {error}; try dtype=float32") from None
+
+    @property
+    def _codes(self) -> int:
+        """Tokens of a picture."""
+        return int(self.model.model.vision_model.config.num_image_tokens)
+
+
+class _Guidance:
+    """A logits processor. Scores come with the prompt (the first half of the rows) and without; what the prompt changes
+    counts ``scale`` times."""
+
+    def __init__(self, scale: float) -> None:
+        self._scale = scale
+
+    def __call__(self, _input_ids: Any, scores: Any) -> Any:
+        told, untold = scores.chunk(2)
+        return untold + (told - untold) * self._scale
+
+
+def _words_only(message: Message) -> Message:
+    """The message without its pictures."""
+    parts = message.content.parts
+    return Message(message.role, Interleaved(tuple(p for p in parts if p.kind != "image" or p.media is None)))
+
+
+def _parents_generate() -> Any:
+    from transformers.generation import GenerationMixin
+
+    return GenerationMixin.generate

@@ -1,0 +1,272 @@
+"""Qwen-Omni: a thinker that writes, and a talker that speaks what was written, in one call."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, media_part
+from mmeval.errors import MissingDataError, did_you_mean
+from mmeval.media import Media
+from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.draws import seeded
+from mmeval.model_backends.hf.encoding import placed
+from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.generating import cut
+from mmeval.model_backends.hf.loading import load_weights, loading
+from mmeval.model_backends.hf.options import count_option, number_option
+from mmeval.model_backends.hf.rows import Encoded, Row, Stream
+from mmeval.model_backends.hf.sampling import BROKEN
+from mmeval.model_backends.hf.sound import to_sound
+from mmeval.records import GenerationParams, Request, Response, message
+
+RATE = 24_000
+"""Hz, of all speech of this family."""
+VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
+TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
+USUAL_CODES = 4096
+"""Codes of speech, fifty a second, where the request says nothing: the library's own number."""
+_FOR_THE_THINKER = ("pixel_values", "pixel_values_videos")
+"""The library hands these to the talker as well, which refuses them, unless they are named for the thinker."""
+
+
+@dataclass(frozen=True)
+class Spoken(Stream):
+    """A stream with its speech; without it, ``notes`` say why there is none."""
+
+    speech: Media | None = None
+    notes: tuple[str, ...] = ()
+
+
+class QwenOmniAdapter(ChatAdapter):
+    """Text as a chat model does and, where sound is wanted, the speech of that text after it.
+
+    Texts are asked in batches. Speech is asked row by row: talker and vocoder draw from the library's one generator.
+    ``temperature``, ``top_p`` and ``top_k`` steer the words; ``audio.temperature``, ``audio.top_p`` and ``audio.top_k``
+    the voice, which has the model's own unless they are given. ``audio.voice`` names a speaker; ``audio.max_tokens``
+    bounds the speech in codes.
+
+    ``model`` is the thinker, a chat model of its own; ``whole`` is all of it.
+    """
+
+    usual_voice: ClassVar[str]
+    speech_system: ClassVar[str] = ""
+    """The system message with which alone the model learnt to speak; empty where any does."""
+    whole: Any = None
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        own = super().capabilities
+        if not self._speaks:
+            return own
+        spoken = Capabilities.of(list(own.inputs), ["text", "audio"], "parallel")
+        return replace(spoken, options=frozenset({VOICE, MAX_CODES, TEMPERATURE, TOP_P, TOP_K}))
+
+    def load_model(self) -> Any:
+        self.whole = load_weights(self.files, self.settings, self.model_class())
+        return self.whole.thinker
+
+    def close(self) -> None:
+        self.whole = None
+        super().close()
+
+    def model_class(self) -> Any:
+        """What of the library loads all of the model; None for the class that it names."""
+        return None
+
+    def voices(self) -> Sequence[str]:
+        """The speakers of the loaded model."""
+        raise NotImplementedError
+
+    def row(self, position: int, request: Request) -> Row:
+        if "audio" not in request.wants:
+            return super().row(position, request)
+        self._voice(request.params)
+        _talker_arguments(request.params)
+        systems = [one.content.text for one in request.messages if one.role == "system"]
+        asked, notes = request, []
+        if self.speech_system and not systems:
+            asked = replace(request, messages=(message("system", self.speech_system), *request.messages))
+        elif self.speech_system and systems != [self.speech_system]:
+            notes.append("this model was taught to speak under one system message, and the prompt has another")
+        row = super().row(position, asked)
+        return replace(row, request=request, warnings=(*row.warnings, *notes))
+
+    def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
+        if "audio" not in rows[0].request.wants:
+            return super().generate(rows, encoded, max_new_tokens)
+        alone = [encoded] if len(rows) == 1 else [self.encode([row]) for row in rows]
+        return [self._spoken(row, given, max_new_tokens) for row, given in zip(rows, alone, strict=True)]
+
+    def _spoken(self, row: Row, encoded: Encoded, max_new_tokens: int) -> Stream | RowError:
+        """What the model writes and says to one row."""
+        try:
+            return self._speak(row, encoded, max_new_tokens)
+        except RowError as error:
+            return error
+        except Exception as error:
+            if out_of_memory(error):
+                raise
+            [written] = super().generate([row], encoded, max_new_tokens)
+            if isinstance(written, Stream) and not written.ids:  # the library cannot speak an empty text
+                return Spoken(written.ids, written.finish_reason, written.used, notes=("no words, so no speech",))
+            return RowError("internal", f"the text could not be spoken ({in_a_line(error)})")
+
+    def _speak(self, row: Row, encoded: Encoded, max_new_tokens: int) -> Stream:
+        import torch
+
+        request = row.request
+        broken = BROKEN.format(dtype=str(self.model.dtype).removeprefix("torch."))
+        sampler, watch = self.sampler([row]), _Watch(broken)
+        codes = count_option(request.params, MAX_CODES, USUAL_CODES)
+        thinker = {
+            "max_new_tokens": max_new_tokens,
+            "do_sample": False,
+            "eos_token_id": list(self.own.ends),
+            "logits_processor": [*self.logits_processors([row]), sampler],
+            **self.generation_arguments(request),
+        }
+        with torch.inference_mode(), seeded(request.seed, self.model.device), _unpunished():
+            given = placed(encoded, self.model)
+            whole, speech = self.whole.generate(
+                **{f"thinker_{name}" if name in _FOR_THE_THINKER else name: value for name, value in given.items()},
+                **{f"thinker_{name}": value for name, value in thinker.items()},
+                **_talker_arguments(request.params),
+                talker_max_new_tokens=codes,
+                talker_logits_processor=[watch],
+                speaker=self._voice(request.params),
+                generation_mode="audio",
+            )
+        if sampler.broken[0]:
+            raise RowError("internal", broken)
+        said = cut(whole[0, given["input_ids"].shape[1] :].tolist(), self.own, max_new_tokens)
+        notes = (f"the speech was cut after {codes} codes; {MAX_CODES} allows more",) if watch.steps >= codes else ()
+        return Spoken(said.ids, said.finish_reason, said.used, _sound(speech), notes)
+
+    def _response(self, row: Row, stream: Stream, length: int) -> Response:
+        response = super()._response(row, stream, length)
+        if not isinstance(stream, Spoken) or response.output is None:
+            return response
+        wants = row.request.wants
+        words = response.output.parts if "text" in wants or "code" in wants else ()
+        if stream.speech is None and not words and not ("text" in wants or "code" in wants):
+            return Response.failed("internal", f"no speech came: {'; '.join(stream.notes)}")
+        speech = () if stream.speech is None else (media_part(stream.speech),)
+        notes = stream.notes
+        if row.request.params.stop and response.finish_reason == "stop":
+            notes = (*notes, "the speech may end with the stop sequence, which the text leaves out")
+        return replace(response, output=Interleaved((*words, *speech)), warnings=(*response.warnings, *notes))
+
+    def _voice(self, params: GenerationParams) -> str:
+        known = list(self.voices())
+        usual = self.usual_voice if self.usual_voice in known or not known else known[0]
+        asked = str(params.options.get(VOICE, usual))
+        voice = next((name for name in known if name.lower() == asked.lower()), None)
+        if voice is None:
+            hint = did_you_mean(asked, known) or f"; known: {', '.join(known)}"
+            raise RowError("bad_request", f"{VOICE}={asked!r} is no voice of this model{hint}")
+        return voice
+
+    @property
+    def _speaks(self) -> bool:
+        """Whether the checkpoint has its talker: some are published without."""
+        return bool(self.files.config.get("enable_audio_output", True))
+
+
+class Qwen25OmniAdapter(QwenOmniAdapter):
+    """Qwen2.5-Omni. Its voices lie in a file of their own, ``spk_dict.pt``, which is read as tensors and no code."""
+
+    usual_voice = "Chelsie"
+    # Not ours to word: the model's card asks for exactly this message, and its speech is unreliable under others.
+    speech_system = (
+        "You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, capable of perceiving auditory and "
+        "visual inputs, as well as generating text and speech."
+    )
+
+    def load_model(self) -> Any:
+        voices = self.files.folder / "spk_dict.pt"
+        if self._speaks and not voices.is_file():
+            raise MissingDataError(
+                f"{voices}: there is no such file; it holds the model's voices, fetch the model again"
+            )
+        thinker = super().load_model()
+        if self._speaks:
+            with loading(self.files, "its voices", self.settings):
+                self.whole.load_speakers(voices)
+        return thinker
+
+    def model_class(self) -> Any:
+        return _WithoutVoices
+
+    def voices(self) -> Sequence[str]:
+        return list(self.whole.speaker_map)
+
+
+class _WithoutVoices:
+    """Loads Qwen2.5-Omni as its parent class does: its own way insists on a file of voices, which a checkpoint without
+    a talker lacks, and cannot tell which weights are missing."""
+
+    @staticmethod
+    def from_pretrained(folder: Any, **given: Any) -> Any:
+        from transformers import PreTrainedModel, Qwen2_5OmniForConditionalGeneration
+
+        return PreTrainedModel.from_pretrained.__func__(Qwen2_5OmniForConditionalGeneration, folder, **given)
+
+
+class Qwen3OmniAdapter(QwenOmniAdapter):
+    """Qwen3-Omni. It speaks under any system message, and its configuration names its voices."""
+
+    usual_voice = "ethan"
+
+    def voices(self) -> Sequence[str]:
+        known: Mapping[str, int] = self.whole.config.talker_config.speaker_id or {}
+        return list(known)
+
+
+class _Watch:
+    """A logits processor that changes nothing: counts the codes of a speech, and raises RowError ``broken`` for scores
+    that have gone bad, before something is drawn from them."""
+
+    def __init__(self, broken: str) -> None:
+        self.steps = 0
+        self._broken = broken
+
+    def __call__(self, _input_ids: Any, scores: Any) -> Any:
+        self.steps += 1
+        if not scores.amax(dim=-1).isfinite().all():
+            raise RowError("internal", self._broken)
+        return scores
+
+
+@contextmanager
+def _unpunished() -> Iterator[None]:
+    """Without the library's remark that Qwen3-Omni's talker punishes repetitions of its own codes alone: it should."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Passing `repetition_penalty` with `inputs_embeds`")
+        yield
+
+
+def _talker_arguments(params: GenerationParams) -> dict[str, Any]:
+    """What a request says of the voice, as the library names it. Raises RowError for values that mean nothing."""
+    options = params.options
+    given: dict[str, Any] = {}
+    if TEMPERATURE in options:
+        temperature = number_option(params, TEMPERATURE, 1.0, least=0.0)
+        given = {"talker_temperature": temperature} if temperature else {"talker_do_sample": False}
+    if TOP_P in options:
+        given["talker_top_p"] = min(1.0, number_option(params, TOP_P, 1.0, least=0.0))
+    if TOP_K in options:
+        given["talker_top_k"] = count_option(params, TOP_K, 1, least=0)
+    return given
+
+
+def _sound(speech: Any) -> Media:
+    try:
+        return to_sound(speech, RATE)
+    except ValueError as error:
+        raise RowError("internal", f"the speech cannot be kept: {error}") from None

@@ -1,0 +1,168 @@
+"""Text to speech in one pass of the model: VITS, and others of the library whose pass ends in a waveform."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, Part, media_part
+from mmeval.errors import MissingExtraError, UsageError
+from mmeval.model_backends.hf.adapter import Adapter
+from mmeval.model_backends.hf.draws import seeded
+from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.loading import load_processor, load_weights, tokenizer_of
+from mmeval.model_backends.hf.options import count_option
+from mmeval.model_backends.hf.sound import to_sound
+from mmeval.records import Request, Response, Usage
+
+VOICE = "audio.voice"
+SHOWN = 10
+"""Characters that a warning names."""
+
+
+class Script(NamedTuple):
+    """What is spoken: the tokens, and what of the text nobody will hear."""
+
+    ids: Any
+    warnings: tuple[str, ...]
+
+
+class VitsAdapter(Adapter):
+    """Reads the words of the prompt aloud, those of system messages left out: it follows no instructions.
+
+    Every request is asked alone, as the model draws from the library's one generator. ``audio.voice`` is the number of
+    a speaker where the model has several. Temperatures and lengths mean nothing here: the model has its own.
+    """
+
+    model: Any = None
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        options = frozenset({VOICE}) if self._voices > 1 else frozenset[str]()
+        return replace(Capabilities.of(["text"], ["audio"], "single"), options=options)
+
+    def load(self) -> None:
+        import transformers
+
+        self._rate = sampling_rate(self.files.config)
+        if not self._rate:
+            raise UsageError(
+                f"{self.files.name}: its config.json names no sampling_rate, so nobody could play its speech"
+            )
+        self._tokenizer = tokenizer_of(load_processor(self.files, self.settings))
+        _check_phonemes(self._tokenizer)
+        self.model = load_weights(self.files, self.settings, transformers.AutoModelForTextToWaveform)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        for position, request in enumerate(requests):
+            try:
+                yield position, self._speech(request)
+            except RowError as error:
+                yield position, error.response
+
+    def close(self) -> None:
+        self.model = None
+        gc.collect()
+
+    @property
+    def _voices(self) -> int:
+        return int(self.files.config.get("num_speakers") or 1)
+
+    def _speech(self, request: Request) -> Response:
+        voice = count_option(request.params, VOICE, 0, least=0)
+        if voice >= self._voices:
+            raise RowError("bad_request", f"{VOICE} must be a number from 0 to {self._voices - 1}, given: {voice}")
+        script = self._script(request)
+        waveform = self._spoken(script, request.seed, {"speaker_id": voice} if self._voices > 1 else {})
+        try:
+            sound = to_sound(waveform, self._rate)
+        except ValueError as error:
+            raise RowError("internal", f"the speech cannot be kept: {error}; try dtype=float32") from None
+        said = Interleaved((media_part(sound),))
+        return Response(said, usage=Usage(script.ids.shape[1], 0), warnings=script.warnings)
+
+    def _spoken(self, script: Script, seed: int, given: Mapping[str, Any]) -> Any:
+        """The waveform of a script: floats of shape (1, n)."""
+        import torch
+
+        try:
+            with torch.inference_mode(), seeded(seed, self.model.device):
+                output = self.model(input_ids=script.ids.to(self.model.device), **given)
+        except Exception as error:
+            if out_of_memory(error):
+                raise
+            raise RowError("internal", f"the text could not be spoken ({in_a_line(error)})") from None
+        waveform = getattr(output, "waveform", None)
+        if waveform is None:
+            kind = type(self.model).__name__
+            raise RowError("unsupported", f"a pass of {kind} ends in no waveform; this adapter cannot speak with it")
+        return waveform
+
+    def _script(self, request: Request) -> Script:
+        """The words of a request as tokens. Raises RowError where nothing of them could be heard."""
+        text, warnings = _text(request)
+        if not text:
+            raise RowError("bad_request", "the prompt holds no words that could be spoken")
+        tokens = [token for token in self._tokenizer.tokenize(text) if token != self._tokenizer.pad_token]
+        lost = _lost(text, tokens, self._tokenizer)
+        told = ", ".join(map(repr, lost[:SHOWN])) + (f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else "")
+        if not any(token.strip() and token != self._tokenizer.unk_token for token in tokens):
+            raise RowError("bad_request", f"no character of the prompt is in the model's vocabulary: {told}")
+        if lost:
+            warnings = (*warnings, f"not spoken, as the model's vocabulary lacks them: {told}")
+        ids = self._tokenizer(text, return_tensors="pt")["input_ids"]
+        if self.settings.max_length and ids.shape[1] > self.settings.max_length:
+            raise RowError(
+                "too_long", f"the text has {ids.shape[1]} tokens, max_length allows {self.settings.max_length}"
+            )
+        return Script(ids, warnings)
+
+
+def sampling_rate(config: Mapping[str, Any]) -> int:
+    """Hz, by a model's configuration or that of the vocoder inside; 0 where neither says."""
+    rate = config.get("sampling_rate")
+    if isinstance(rate, int) and rate > 0:
+        return rate
+    inner = [value for name, value in config.items() if name.endswith("_config") and isinstance(value, Mapping)]
+    return next((found for part in inner if (found := sampling_rate(part))), 0)
+
+
+def _text(request: Request) -> tuple[str, tuple[str, ...]]:
+    """All words but those of system messages, single blanks between them (a vocabulary may lack the line end, and would
+    glue words together), and warnings for what was left out."""
+    for part in (part for message in request.messages for part in message.content.parts):
+        if part.media is not None:
+            raise RowError("unsupported", f"this model takes text, no {part.kind}")
+    spoken = ["".join(map(_words, m.content.parts)) for m in request.messages if m.role != "system"]
+    told = any(m.role == "system" and m.content.text.strip() for m in request.messages)
+    note = "the system message was left out: this model speaks its prompt and follows no instructions"
+    return " ".join(" ".join(spoken).split()), (note,) if told else ()
+
+
+def _words(part: Part) -> str:
+    if part.kind == "reasoning":
+        return ""
+    return part.raw if part.text is None else part.text
+
+
+def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
+    """Characters that a tokenizer which reads letter by letter throws away, or does not know; of another one, the
+    pieces that it does not know."""
+    if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
+        known = tokenizer.get_vocab()
+        return sorted({token for token in tokens if token not in known and token.strip()})
+    kept = {letter for token in tokens if token != tokenizer.unk_token for letter in token}
+    return sorted({one for one in text if not one.isspace() and not {one, one.lower()} & kept})
+
+
+def _check_phonemes(tokenizer: Any) -> None:
+    """Raises MissingExtraError for a package without which the tokenizer cannot read, or drops what it cannot."""
+    from importlib.util import find_spec
+
+    for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):
+        if getattr(tokenizer, need, False) and find_spec(package) is None:
+            raise MissingExtraError(package)

@@ -1,0 +1,13 @@
+"""Tools that models of the library play."""
+
+from __future__ import annotations
+
+from mmeval.tool import Tool
+
+text_to_speech = Tool(
+    name="text_to_speech",
+    makes="audio",
+    about="Reads a text aloud: give the very words that are to be heard, and nothing else.",
+    backend="hf",
+)
+"""Played by ``--role text_to_speech=hf,pretrained=FOLDER``, with a model that turns text into speech, such as VITS."""
