@@ -1,0 +1,33 @@
+"""Adapters of model families that do not exist, for tests of how adapters are found and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mmeval.backend import Capabilities
+from mmeval.model_backends.hf import Adapter
+from mmeval.records import Request, Response
+from tests.support.toy import asked_text, reply
+
+
+class Run(Adapter):
+    """Speaks with toys,
+    which answer in words. This is said to nobody who lists.
+    """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities.of(("text",), ("text",), "single")
+
+    def load(self) -> None:
+        """Toys need nothing."""
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        for position, request in enumerate(requests):
+            yield position, reply(asked_text(request).replace("question", "answer"))
+
+
+class Unrun(Run):
+    """Speaks with what nobody has."""
+
+    verified = False

@@ -1,0 +1,75 @@
+"""Every adapter under the conformance kit, on a tiny model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+import pytest
+
+from mmeval.backend import BatchBackend
+from mmeval.content import PartKind
+from mmeval.model_backends.diffusers import DiffusersBackend
+from mmeval.records import GenerationParams, Request
+from mmeval.testing import CHECKS, Check, combinations, requests, start, usual_prompts
+from tests.support.local_models import loaded
+from tests.support.tiny_models import tiny_model
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A tiny model asked for some kinds."""
+
+    model: str
+    wants: tuple[PartKind, ...] = ("text",)
+    params: GenerationParams = field(default_factory=lambda: GenerationParams(max_tokens=12))
+    prompts: int = 5
+
+    def __str__(self) -> str:
+        return f"{self.model}-{'+'.join(self.wants)}"
+
+
+LONG_ENOUGH_FOR_A_PICTURE = GenerationParams(max_tokens=100)
+A_FEW_CODES = GenerationParams(max_tokens=6, options={"audio.max_tokens": 4})
+PLAIN = GenerationParams()
+
+CASES = (
+    *map(Case, ("llm", "llava", "idefics3", "qwen2_5_vl", "qwen2_audio")),
+    *map(Case, ("emu3", "janus", "chameleon", "qwen2_5_omni", "qwen3_omni")),
+    Case("emu3", ("image",), LONG_ENOUGH_FOR_A_PICTURE),
+    Case("emu3", ("text", "image"), LONG_ENOUGH_FOR_A_PICTURE),
+    Case("janus", ("image",)),
+    Case("qwen2_5_omni", ("audio",), A_FEW_CODES, prompts=3),
+    Case("qwen2_5_omni", ("text", "audio"), A_FEW_CODES, prompts=3),
+    Case("qwen3_omni", ("audio",), A_FEW_CODES, prompts=3),
+    Case("qwen3_omni", ("text", "audio"), A_FEW_CODES, prompts=3),
+    Case("vits", ("audio",), PLAIN),
+    Case("sd", ("image",), GenerationParams(options={"image.steps": 2})),
+)
+
+
+@cache
+def backend(model: str) -> BatchBackend:
+    if model != "sd":
+        return loaded(model, "auto")
+    made = DiffusersBackend(pretrained=str(tiny_model(model)))
+    start(made)
+    return made
+
+
+@cache
+def asked(case: Case) -> list[Request]:
+    prompts = usual_prompts(backend(case.model).capabilities)[: case.prompts]
+    return requests(prompts, wants=case.wants, params=case.params)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_an_adapter_keeps_the_contract(case: Case, check: Check) -> None:
+    check(backend(case.model), asked(case))
+
+
+@pytest.mark.parametrize("model", sorted({case.model for case in CASES}))
+def test_nothing_that_a_model_says_it_gives_is_left_untried(model: str) -> None:
+    tried = {case.wants for case in CASES if case.model == model}
+    assert tried == set(combinations(backend(model).capabilities))
