@@ -78,6 +78,11 @@ def any_of_script() -> bool:
     return any(_of_script.values())
 
 
+def is_of_script(group: Group, name: str) -> bool:
+    """Whether this process has registered a plugin itself."""
+    return name in _of_script[group]
+
+
 def _claims(group: Group) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Every claim to a name, those of this process last."""
     claims, own = _registered()[group], _of_script[group]
@@ -149,7 +154,8 @@ def _find(group: Group, name: str) -> EntryPoint:
         found = tuple(entry for entry in found if distribution_of(entry) == re.sub(r"[-_.]+", "-", owner).lower())
     if not found:
         what = group.removeprefix("mmeval.").removesuffix("s").replace("_", " ")
-        listed = "backends" if group == "mmeval.model_backends" else group.removeprefix("mmeval.")
+        listed = {"mmeval.model_backends": "backends", "mmeval.hf_adapters": "adapters"}.get(group)
+        listed = listed or group.removeprefix("mmeval.")
         hint = f"'mmeval ls {listed}' lists them"
         if not registered:
             hint = "No plugin of this kind is installed: run pip install -e . in the checkout"

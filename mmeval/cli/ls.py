@@ -1,4 +1,4 @@
-"""List tasks, groups, tags, metrics, backends and other plugins; what is broken is listed with its error."""
+"""List tasks, groups, tags, metrics, backends, adapters, tools, others; what is broken is listed with its error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mmeval import plugins
 from mmeval.cli.flags import BY_NAME
@@ -23,10 +23,13 @@ from mmeval.report.markdown import cell, table_lines
 if TYPE_CHECKING:
     from mmeval.metric import Metric
     from mmeval.taskindex import TaskIndex
+    from mmeval.tool import Tool
 
 KINDS: dict[str, plugins.Group] = {
     "metrics": "mmeval.metrics",
     "backends": "mmeval.model_backends",
+    "adapters": "mmeval.hf_adapters",
+    "tools": "mmeval.tools",
     "loaders": "mmeval.loaders",
     "prompts": "mmeval.prompts",
     "protocols": "mmeval.protocols",
@@ -51,9 +54,8 @@ def run(args: argparse.Namespace) -> int:
     _check_kind(args.what)
     if args.what in FROM_FILES:
         return print_tasks((args.what,), settings["include_path"].value, args.pattern)
-    rows = _metric_rows if args.what == "metrics" else _plugin_rows
-    headers = _METRIC_HEADERS if args.what == "metrics" else _PLUGIN_HEADERS
-    _print(headers, rows(KINDS[args.what], args.pattern))
+    headers, row = _TABLES.get(args.what, _PLUGIN_TABLE)
+    _print(headers, _rows(args.what, args.pattern, row))
     return 0
 
 
@@ -84,8 +86,6 @@ _ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
     "groups": ("Tags", "From"),
     "tags": ("Tasks and groups",),
 }
-_METRIC_HEADERS = ("Metric", "Version", "Range", "↑/↓", "Needs", "From")
-_PLUGIN_HEADERS = ("Name", "From", "What")
 
 
 class _Broken(NamedTuple):
@@ -97,6 +97,8 @@ class _Broken(NamedTuple):
 
 
 Rows: TypeAlias = Iterator[list[str] | _Broken]
+_Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
+"""Headers, and what makes a row of a plugin's name, owner and self."""
 
 
 def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:
@@ -115,19 +117,34 @@ def _tag_rows(index: TaskIndex, pattern: str) -> Rows:
             yield [cell(tag), cell(", ".join(entry.name for entry in entries), limit=200)]
 
 
-def _metric_rows(group: plugins.Group, pattern: str) -> Rows:
-    from mmeval.metric import load_metric
-
-    for name, owner in _names(group, pattern):
+def _rows(kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]) -> Rows:
+    """``Any``: each kind of plugin is of a type of its own, which its row knows."""
+    for name, owner in _names(KINDS[kind], pattern):
         try:
-            metric = load_metric(name)
+            line = row(name, owner, _load(kind, name))
         except MmevalError as error:
             yield _Broken(name, owner, error)
-            continue
-        low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
-        arrow = "↑" if metric.higher_is_better else "↓"
-        needs = ", ".join([*_needs(metric), *(f"role {role}" for role in metric.roles)])
-        yield [cell(name), cell(metric.version), f"{low}..{high}", arrow, cell(needs), cell(owner)]
+        else:
+            yield line
+
+
+def _load(kind: str, name: str) -> object:
+    if kind == "metrics":
+        from mmeval.metric import load_metric
+
+        return load_metric(name)
+    if kind == "tools":
+        from mmeval.tool import load_tool
+
+        return load_tool(name)
+    return plugins.load(KINDS[kind], name)
+
+
+def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
+    low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
+    arrow = "↑" if metric.higher_is_better else "↓"
+    needs = ", ".join([*_needs(metric), *(f"role {role}" for role in metric.roles)])
+    return [cell(name), cell(metric.version), f"{low}..{high}", arrow, cell(needs), cell(owner)]
 
 
 def _needs(metric: Metric) -> Iterator[str]:
@@ -139,15 +156,32 @@ def _needs(metric: Metric) -> Iterator[str]:
         yield module if error is None else f"{module} ({error.command})"
 
 
-def _plugin_rows(group: plugins.Group, pattern: str) -> Rows:
-    for name, owner in _names(group, pattern):
-        try:
-            plugin = plugins.load(group, name)
-        except MmevalError as error:
-            yield _Broken(name, owner, error)
-            continue
-        doc = (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ")
-        yield [cell(name), cell(owner), cell(doc, limit=120)]
+def _tool_row(name: str, owner: str, tool: Tool) -> list[str]:
+    takes, about = cell(", ".join(tool.takes)), cell(tool.about, limit=120)
+    return [cell(name), takes, cell(tool.makes), cell(tool.backend), cell(owner), about]
+
+
+def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
+    verified = getattr(adapter, "verified", True)  # it may be anybody's class
+    sentence, stop, _ = _purpose(adapter).partition(". ")
+    return [cell(name), cell(owner), cell(sentence + stop.strip(), limit=120), "" if verified else "not run yet"]
+
+
+def _plugin_row(name: str, owner: str, plugin: object) -> list[str]:
+    return [cell(name), cell(owner), cell(_purpose(plugin), limit=120)]
+
+
+_PLUGIN_TABLE: _Table = (("Name", "From", "What"), _plugin_row)
+_TABLES: dict[str, _Table] = {
+    "metrics": (("Metric", "Version", "Range", "↑/↓", "Needs", "From"), _metric_row),
+    "adapters": (("Model type", "From", "What", "Note"), _adapter_row),
+    "tools": (("Tool", "Takes", "Makes", "Played by", "From", "What"), _tool_row),
+}
+
+
+def _purpose(plugin: object) -> str:
+    """What the first paragraph of its docstring says."""
+    return (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def _names(group: plugins.Group, pattern: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,10 @@
+"""The backend ``diffusers``: text-to-image pipelines, as models or as the tool of an agent.
+
+Nothing here imports torch before the first request that is really sent.
+"""
+
+from mmeval.model_backends.diffusers.backend import DiffusersBackend
+from mmeval.model_backends.diffusers.settings import Settings
+from mmeval.model_backends.diffusers.tools import text_to_image
+
+__all__ = ["DiffusersBackend", "Settings", "text_to_image"]

@@ -1,0 +1,203 @@
+"""The backend: text-to-image requests, answered with one picture each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, media_part
+from mmeval.errors import UsageError
+from mmeval.model_backends.diffusers.kinds import own_code, pipeline_class
+from mmeval.model_backends.diffusers.pipeline import Drawn, Pipeline, Prompt
+from mmeval.model_backends.diffusers.settings import OPTIONS, Settings, drawing
+from mmeval.model_backends.hf.devices import check_device, release_memory
+from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.files import PIPELINE_INDEX, find_files
+from mmeval.model_backends.hf.pixels import to_picture
+from mmeval.model_backends.hf.settings import accelerated, checked_dtype, versions
+from mmeval.records import Request, Response
+
+BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 8, 4
+"""Pictures of a batch where the user names no size. Memory that does not suffice for it halves it."""
+MOST_PICTURES = 256
+_OF_WORDS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
+
+
+class DiffusersBackend:
+    """A text-to-image pipeline of diffusers, run on this machine: one picture for the words of each request.
+
+    ``pretrained`` is a folder with a ``model_index.json`` or a name of the Hugging Face hub, ``revision`` a commit, tag
+    or branch there. ``dtype`` is that of the weights (``auto``: as they were saved), ``device`` where they run (else
+    the best of the machine). ``trust_remote_code`` runs code that comes with the pipeline. ``steps``, ``size``
+    (``1024x768``), ``guidance_scale`` and ``negative_prompt`` hold unless a request says otherwise, and are the
+    pipeline's own where they are not given.
+
+    Raises MissingDataError for a pipeline that is not there, UsageError for one that does something else and for
+    arguments that mean nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        pretrained: str,
+        revision: str = "main",
+        dtype: str = "auto",
+        device: str = "",
+        trust_remote_code: bool = False,
+        steps: int | None = None,
+        size: str = "",
+        guidance_scale: float | None = None,
+        negative_prompt: str = "",
+    ) -> None:
+        self.settings = Settings(
+            pretrained=pretrained,
+            revision=revision or "main",
+            dtype=checked_dtype(dtype),
+            device=device,
+            trust_remote_code=trust_remote_code,
+            drawing=_drawing_arguments(
+                steps=steps,
+                size=size or None,
+                guidance_scale=guidance_scale,
+                negative_prompt=negative_prompt or None,
+            ),
+        )
+        self.files = find_files(pretrained, self.settings.revision, index=PIPELINE_INDEX)
+        index = self.files.json(PIPELINE_INDEX)
+        self._class_name, self._own_code = pipeline_class(index, pretrained), own_code(index)
+        if self._own_code and not trust_remote_code:
+            raise UsageError(
+                f"pretrained={pretrained}: the pipeline comes with code of its own; read it, then allow it to run with "
+                "trust_remote_code=true"
+            )
+        self._pipeline: Pipeline | None = None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return replace(Capabilities.of(("text",), ("image",), "single"), options=frozenset(OPTIONS))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        identity: dict[str, Any] = {
+            "backend": "diffusers",
+            "model": self.files.name,
+            "weights": self.files.fingerprint,
+            "pipeline": self._class_name,
+            "dtype": self.settings.dtype,
+        }
+        return identity | ({"drawing": dict(self.settings.drawing)} if self.settings.drawing else {})
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        device = self._pipeline.device if self._pipeline is not None else self.settings.device
+        return {**versions("torch", "diffusers", "transformers"), "device": device or "auto"}
+
+    @property
+    def max_batch_size(self) -> int:
+        return MOST_PICTURES
+
+    @property
+    def usual_batch_size(self) -> int:
+        return BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
+
+    def start(self) -> None:
+        """Fetch what is missing of the pipeline, and load it. Raises MissingError or UsageError with the way out."""
+        check_device(self.settings.device)
+        self.files.fetch_weights()
+        self._pipeline = Pipeline(self.files.folder, self.settings, self._class_name, own_code=self._own_code)
+
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        """One picture a request; the requests are equal in ``params``. Memory that runs out is raised as it is."""
+        assert self._pipeline is not None, "the core calls start() first"
+        asked: list[int] = []
+        prompts: list[Prompt] = []
+        for position, request in enumerate(requests):
+            try:
+                prompts.append(self._prompt(request))
+                asked.append(position)
+            except RowError as error:
+                yield position, error.response
+        if not asked:
+            return
+        how = {**self.settings.drawing, **drawing(requests[0].params.options)}
+        try:
+            made = self._drawn(prompts, [requests[position].seed for position in asked], how)
+        except RowError as error:
+            yield asked[0], error.response
+            return
+        for position, prompt, drawn in zip(asked, prompts, made, strict=True):
+            yield position, _response(drawn, (*unused(requests[position]), *prompt.warnings, *resized(drawn, how)))
+
+    async def close(self) -> None:
+        self._pipeline = None
+
+    def _drawn(self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]) -> Iterator[Drawn]:
+        """The pictures. Raises RowError where the pipeline refuses a single row; a batch is asked again row by row."""
+        assert self._pipeline is not None
+        try:
+            return self._pipeline.draw(prompts, seeds, how)
+        except Exception as error:
+            if out_of_memory(error):
+                release_memory(error)
+            elif isinstance(error, ValueError) and len(prompts) == 1:
+                raise RowError("bad_request", f"the pipeline refuses the request ({in_a_line(error)})") from error
+            raise
+
+    def _prompt(self, request: Request) -> Prompt:
+        """The prompt of a request. Raises RowError for one that the pipeline cannot be asked."""
+        assert self._pipeline is not None
+        try:
+            how = drawing(request.params.options)
+        except ValueError as error:
+            raise RowError("bad_request", str(error)) from None
+        if unknown := self._pipeline.unknown(how):
+            raise RowError("unsupported", f"a {self._class_name} takes no {', '.join(unknown)}")
+        if gaps := self.capabilities.missing(request):
+            raise RowError("unsupported", f"a text-to-image pipeline {'; '.join(gaps)}")
+        words = prompt_of(request)
+        if not words:
+            raise RowError("bad_request", "there are no words in the request to draw a picture from")
+        return self._pipeline.read(words)
+
+
+def prompt_of(request: Request) -> str:
+    """The words of all messages in their order, without what no tokenizer can read (lone surrogates)."""
+    texts = (message.content.text.strip() for message in request.messages)
+    return "\n\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
+
+
+def unused(request: Request) -> list[str]:
+    """What a request asks for and no pipeline has a use for, as warnings."""
+    params = request.params
+    names = [name for name in _OF_WORDS if getattr(params, name) not in (None, ())]
+    return [f"a text-to-image pipeline has no use for {', '.join(names)}"] if names else []
+
+
+def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
+    """That the picture has another size than was asked, as a warning: some pipelines round it without a word."""
+    height, width = drawn.pixels.shape[:2]
+    asked = (how.get("width", width), how.get("height", height))
+    return [f"the pipeline drew {width}x{height} pixels, not {asked[0]}x{asked[1]}"] if asked != (width, height) else []
+
+
+def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
+    if drawn.blanked:
+        said = "the pipeline's safety checker found the picture unfit and blanked it; it is left out"
+        return Response(Interleaved(()), finish_reason="content_filter", warnings=(*warnings, said))
+    try:
+        picture = to_picture(drawn.pixels, span="0..1")
+    except ValueError as error:
+        return Response.failed(
+            "internal", f"the pipeline drew no picture: {error}; try dtype=bfloat16 or dtype=float32"
+        )
+    return Response(Interleaved((media_part(picture),)), warnings=tuple(warnings))
+
+
+def _drawing_arguments(**given: int | float | str | None) -> dict[str, Any]:
+    """The arguments that were given (those that are not None), as those of the pipeline's call."""
+    try:
+        return drawing({f"image.{name}": value for name, value in given.items() if value is not None})
+    except ValueError as error:
+        raise UsageError(str(error).removeprefix("image.")) from None

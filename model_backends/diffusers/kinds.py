@@ -1,0 +1,68 @@
+"""What a pipeline is for: only those that make a picture of words alone can be asked."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.errors import UsageError
+from mmeval.model_backends.hf.files import PIPELINE_INDEX
+
+_OTHER_PURPOSE = re.compile(
+    "Img2Img|Image2Image|ImageToImage|I2I|ImageToVideo|I2V|T2V|TI2V|Video|Inpaint|Fill|Edit|Upscale|Upsample"
+    "|SuperResolution|Refiner|Control|Adapter|Variation|Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
+)
+"""Words in the names of classes that need more than words, or make something else than a picture."""
+
+_SIGN_OF = {
+    "num_frames": "videos",
+    "video_length": "videos",
+    "audio_length_in_s": "sounds",
+    "audio_end_in_s": "sounds",
+    "audio_duration": "sounds",
+}
+"""Parameters of a call that tell what it makes."""
+
+
+def pipeline_class(index: Mapping[str, Any], where: str) -> str:
+    """The class that ``model_index.json`` names. Raises UsageError for one that says by its name that it is no
+    text-to-image pipeline."""
+    named = index.get("_class_name")
+    name = named[-1] if isinstance(named, list) and named else named
+    if not name or not isinstance(name, str):
+        raise UsageError(f"{where}: {PIPELINE_INDEX} names no pipeline (_class_name); fetch the model again")
+    if word := _OTHER_PURPOSE.search(name):
+        raise UsageError(_refused(where, name, f"its name says {word[0]}"))
+    return name
+
+
+def own_code(index: Mapping[str, Any]) -> bool:
+    """Whether the pipeline comes with code of its own, which loading it would run."""
+    return isinstance(index.get("_class_name"), list)
+
+
+def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
+    """The parameters of a pipeline's call, by name; ``pipeline`` is one, or its class.
+
+    Raises UsageError where they show that it is not asked with words, or makes no picture.
+    """
+    name = pipeline.__name__ if inspect.isclass(pipeline) else type(pipeline).__name__
+    found = dict(inspect.signature(pipeline.__call__).parameters)
+    if "prompt" not in found or "generator" not in found:
+        raise UsageError(_refused(where, name, "it takes no prompt and seed"))
+    for parameter, made in _SIGN_OF.items():
+        if parameter in found:
+            raise UsageError(_refused(where, name, f"it makes {made}"))
+    needed = [p.name for p in found.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    if left := sorted(set(needed) - {"self", "prompt"}):
+        raise UsageError(_refused(where, name, f"it needs {', '.join(left)}"))
+    return found
+
+
+def _refused(where: str, name: str, reason: str) -> str:
+    return (
+        f"pretrained={where}: this is a {name}, which is no text-to-image pipeline ({reason}); give one that draws a "
+        "picture from words alone, such as a StableDiffusionXLPipeline or a FluxPipeline"
+    )

@@ -1,0 +1,207 @@
+"""A loaded pipeline: prompts and seeds in, pixels out."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import struct
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.extras import need
+from mmeval.model_backends.diffusers.kinds import call_parameters
+from mmeval.model_backends.diffusers.settings import Settings
+from mmeval.model_backends.hf.failures import in_a_line, out_of_memory
+from mmeval.model_backends.hf.literals import Literals, listed
+from mmeval.model_backends.hf.loading import quietly
+
+_SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
+_MAX_HEADER_BYTES = 100_000_000
+_SMALLER = "memory does not suffice: give dtype=bfloat16, or a smaller pipeline"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One picture: an array (height, width, channels) of numbers from 0 to 1. ``blanked`` says that the pipeline's
+    safety checker has painted it over."""
+
+    pixels: Any  # a numpy array, which carries no type here
+    blanked: bool = False
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a pipeline is told, and what has to be said of it."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+class Pipeline:
+    """A pipeline on its device."""
+
+    def __init__(self, folder: Path, settings: Settings, class_name: str, *, own_code: bool) -> None:
+        """Load it. Raises MissingExtraError without diffusers, UsageError for a pipeline that cannot be asked with
+        words, takes none of an argument that was given, or cannot be put on the device, MissingDataError for files that
+        cannot be loaded."""
+        with _calmly():
+            diffusers = _library()
+            if not own_code:
+                kind = _known_class(diffusers, class_name, settings)
+                self._refuse_unknown(call_parameters(kind, settings.pretrained), settings, class_name)
+            self._pipe = _placed(_loaded(diffusers, folder, settings), settings)
+        self._parameters = call_parameters(self._pipe, settings.pretrained)
+        self._refuse_unknown(self._parameters, settings, class_name)
+        self._tokenizers = {
+            name: part for name, part in self._pipe.components.items() if name.startswith("tokenizer") and part
+        }
+        self._literals = Literals(
+            (token for tokenizer in self._tokenizers.values() for token in tokenizer.all_special_tokens),
+            survives=self._survives,
+        )
+
+    @property
+    def device(self) -> str:
+        return str(self._pipe.device)
+
+    def unknown(self, how: Mapping[str, Any]) -> list[str]:
+        """Arguments that the pipeline's call does not take."""
+        return [name for name in how if name not in self._parameters]
+
+    def read(self, words: str) -> Prompt:
+        """Words as they are given to the pipeline, and what it will not read of them: the library cuts a prompt that is
+        too long without a word."""
+        text, found = self._literals.neutral(words)
+        warnings = [f"control tokens in the text were made plain words: {listed(found)}"] if found else []
+        bound = getattr(self._parameters.get("max_sequence_length"), "default", None)
+        for name, tokenizer in self._tokenizers.items():
+            limit = min(tokenizer.model_max_length, bound if isinstance(bound, int) else tokenizer.model_max_length)
+            count = len(tokenizer(text, verbose=False).input_ids)
+            if count > limit:
+                warnings.append(f"the prompt has {count} tokens and the pipeline's {name} reads the first {limit}")
+        return Prompt(text, tuple(warnings))
+
+    def draw(self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]) -> Iterator[Drawn]:
+        """A picture for each prompt, from its own seed alone: the neighbours change nothing but the last digits of the
+        arithmetic. Draws are made on the CPU, so that they are the same on every device."""
+        torch = need("torch", "diffusers")
+        generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
+        told = dict(how)
+        if "negative_prompt" in told:
+            told["negative_prompt"] = [told["negative_prompt"]] * len(prompts)
+        scheduler: Any = getattr(self._pipe, "scheduler", None)
+        if hasattr(scheduler, "noise_sampler_seed"):  # it draws by itself and not from the generators
+            scheduler.noise_sampler_seed = list(seeds)
+        with _calmly(), torch.inference_mode():
+            made = self._pipe(
+                prompt=[prompt.text for prompt in prompts], generator=generators, output_type="np", **told
+            )
+        if not hasattr(made, "images"):
+            raise TypeError(f"a {type(self._pipe).__name__} gives {', '.join(made)} and no images")
+        blanked = getattr(made, "nsfw_content_detected", None) or [False] * len(prompts)
+        return (Drawn(pixels, bool(blank)) for pixels, blank in zip(made.images, blanked, strict=True))
+
+    def _survives(self, text: str, token: str) -> bool:
+        """Whether one of the tokenizers still reads the control token in a text."""
+        parts = self._tokenizers.values()
+        return any(
+            part.convert_tokens_to_ids(token) in part(text, add_special_tokens=False).input_ids for part in parts
+        )
+
+    @staticmethod
+    def _refuse_unknown(parameters: Mapping[str, Any], settings: Settings, class_name: str) -> None:
+        if left := sorted(settings.drawing.keys() - parameters.keys()):
+            raise UsageError(
+                f"pretrained={settings.pretrained}: a {class_name} takes no {', '.join(left)}; leave it out of the "
+                "arguments"
+            )
+
+
+def _library() -> Any:
+    """diffusers, without its advice: what concerns a prompt is said in its response. Untyped, so ``Any``."""
+    diffusers = need("diffusers", "diffusers")
+    diffusers.utils.logging.set_verbosity_error()
+    diffusers.utils.logging.disable_progress_bar()
+    return diffusers
+
+
+@contextlib.contextmanager
+def _calmly() -> Iterator[None]:
+    """Without progress bars, and without the library's advice: on packages that a pipeline does without, and on
+    prompts, whose warnings are in their responses."""
+    need("torch", "diffusers")
+    library = need("transformers", "diffusers").utils.logging
+    level = library.get_verbosity()
+    library.set_verbosity_error()
+    try:
+        with quietly():
+            yield
+    finally:
+        library.set_verbosity(level)
+
+
+def _known_class(diffusers: Any, class_name: str, settings: Settings) -> Any:
+    """Raises UsageError for a class that this diffusers does not have."""
+    found = getattr(diffusers, class_name, None)
+    if not inspect.isclass(found):
+        raise UsageError(
+            f"pretrained={settings.pretrained}: diffusers {diffusers.__version__} knows no {class_name}; a newer one "
+            "may: pip install -U diffusers"
+        )
+    return found
+
+
+def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
+    import torch
+
+    try:
+        dtype = saved_dtype(folder) if settings.dtype == "auto" else settings.dtype
+        pipe = diffusers.DiffusionPipeline.from_pretrained(
+            folder,
+            dtype=getattr(torch, dtype),
+            local_files_only=True,
+            trust_remote_code=settings.trust_remote_code,
+        )
+        pipe.set_progress_bar_config(disable=True)
+        return pipe
+    except Exception as error:  # whatever the library says of files becomes one message
+        said = f"pretrained={settings.pretrained}: the pipeline cannot be loaded ({in_a_line(error)})"
+        if out_of_memory(error):
+            raise UsageError(f"{said}; {_SMALLER}") from error
+        raise MissingDataError(f"{said}; fetch it again, or check the arguments") from error
+
+
+def _placed(pipe: Any, settings: Settings) -> Any:
+    device = settings.device or _best_device()
+    try:
+        return pipe.to(device)
+    except Exception as error:  # and so does what it says of devices
+        advice = _SMALLER if out_of_memory(error) else "name another device, such as cpu"
+        raise UsageError(
+            f"pretrained={settings.pretrained}: the pipeline cannot be put on device={device} ({in_a_line(error)}); {advice}"
+        ) from error
+
+
+def _best_device() -> str:
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def saved_dtype(folder: Path) -> str:
+    """The dtype in which the largest of the safe weights are saved; ``float32`` where there are none."""
+    files = sorted(folder.glob("*/*.safetensors"), key=lambda path: path.stat().st_size)
+    if not files:
+        return "float32"
+    with files[-1].open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(min(length, _MAX_HEADER_BYTES)))
+    kinds = Counter(tensor["dtype"] for name, tensor in header.items() if name != "__metadata__")
+    return _SAFE_DTYPES.get(kinds.most_common(1)[0][0], "float32") if kinds else "float32"

@@ -1,0 +1,13 @@
+"""The tool that a pipeline plays."""
+
+from __future__ import annotations
+
+from mmeval.tool import Tool
+
+text_to_image = Tool(
+    name="text_to_image",
+    makes="image",
+    about="Draws one picture from a description in plain words; it sees the description and nothing else.",
+    backend="diffusers",
+)
+"""Played by ``--role text_to_image=diffusers,pretrained=PATH``."""

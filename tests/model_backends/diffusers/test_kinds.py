@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mmeval.errors import UsageError
+from mmeval.model_backends.diffusers.kinds import call_parameters, own_code, pipeline_class
+
+
+@pytest.mark.parametrize("name", ["StableDiffusionXLPipeline", "FluxPipeline", "QwenImagePipeline", "SanaPipeline"])
+def test_a_pipeline_that_draws_from_words_is_known_by_its_index(name: str) -> None:
+    assert pipeline_class({"_class_name": name}, "here") == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "StableDiffusionInpaintPipeline",
+        "FluxImg2ImgPipeline",
+        "StableVideoDiffusionPipeline",
+        "AudioLDM2Pipeline",
+        "ShapEPipeline",
+        "StableCascadePriorPipeline",
+        "QwenImageEditPipeline",
+    ],
+)
+def test_a_pipeline_for_something_else_is_refused_by_name_before_anything_is_loaded(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"pretrained=here: this is a {name}, which is no text-to-image pipeline"):
+        pipeline_class({"_class_name": name}, "here")
+
+
+@pytest.mark.parametrize("index", [{}, {"_class_name": []}, {"_class_name": ["mine", None]}], ids=str)
+def test_an_index_without_a_pipeline_is_refused(index: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="names no pipeline"):
+        pipeline_class(index, "here")
+
+
+def test_code_of_its_own_is_seen_in_the_index() -> None:
+    mine = {"_class_name": ["pipeline_mine", "MyPipeline"]}
+
+    assert (pipeline_class(mine, "here"), own_code(mine)) == ("MyPipeline", True)
+    assert not own_code({"_class_name": "FluxPipeline"})
+
+
+class Painter:
+    def __call__(self, prompt: Any = None, height: Any = None, generator: Any = None) -> None: ...
+
+
+class Filmer:
+    def __call__(self, prompt: Any = None, num_frames: int = 16, generator: Any = None) -> None: ...
+
+
+class Retoucher:
+    def __call__(self, prompt: Any, photo: Any, generator: Any = None) -> None: ...
+
+
+class Dreamer:
+    def __call__(self, batch_size: int = 1, generator: Any = None) -> None: ...
+
+
+def test_what_a_call_takes_is_known_of_a_class_and_of_an_instance() -> None:
+    assert "height" in call_parameters(Painter, "here")
+    assert "height" in call_parameters(Painter(), "here")
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [(Filmer, "it makes videos"), (Retoucher, "it needs photo"), (Dreamer, "it takes no prompt and seed")],
+)
+def test_a_call_that_shows_another_purpose_is_refused(kind: type, reason: str) -> None:
+    with pytest.raises(UsageError, match=rf"this is a {kind.__name__}.*{reason}"):
+        call_parameters(kind, "here")

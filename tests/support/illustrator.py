@@ -1,0 +1,111 @@
+"""A scripted agent that shows and says what it is asked, and tools that note every batch; plugins for a process of its
+own.
+
+    illustrated(folder)  ->  the environment in which ``illustrator``, ``noted_diffusers`` and ``noted_hf`` are known
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmeval.backend import Capabilities
+from mmeval.content import text_part
+from mmeval.model_backends.diffusers import DiffusersBackend
+from mmeval.model_backends.hf import HFBackend
+from mmeval.program import Program, Role, ask_one
+from mmeval.records import Request, Response, answered
+from mmeval.tool import load_tool
+from tests.support.cli import ROOT, environment
+from tests.support.task_folder import write_files
+from tests.support.toy import asked_text
+
+PLUGINS = """
+[mmeval.model_backends]
+illustrator = tests.support.illustrator:Illustrator
+noted_diffusers = tests.support.illustrator:NotedDiffusers
+noted_hf = tests.support.illustrator:NotedHF
+"""
+TASK = """\
+task: shown
+dataset_path: data
+output_modalities: [text, image, audio]
+metric_list:
+  - metric: strict_structure
+metadata: {version: 1.0}
+"""
+
+
+class Illustrator:
+    """Words of its own, then a picture of what is asked, then more words, then what is asked as speech."""
+
+    capabilities = Capabilities.of(("text",), ("text", "image", "audio"))
+    identity: Mapping[str, Any] = {"backend": "illustrator"}
+    provenance: Mapping[str, Any] = {}
+
+    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]:
+        asked = asked_text(request)
+        drawn = yield from ask_one(load_tool("text_to_image").call(asked, size="32x32", steps=1))
+        spoken = yield from ask_one(load_tool("text_to_speech").call(asked))
+        return answered(
+            (
+                text_part("Look: "),
+                *drawn.require().parts,
+                text_part(" And listen: "),
+                *spoken.require().parts,
+            )
+        )
+
+    async def close(self) -> None:
+        pass
+
+
+class _Notes:
+    """A file that gets a line for each batch: what its rows were asked."""
+
+    def __init__(self, file: str) -> None:
+        self._file = Path(file)
+
+    def note(self, requests: Sequence[Request]) -> None:
+        with self._file.open("a") as notes:
+            notes.write(json.dumps([asked_text(request) for request in requests]) + "\n")
+
+
+class NotedDiffusers(DiffusersBackend):
+    def __init__(self, *, log: str, **given: Any) -> None:
+        super().__init__(**given)
+        self._notes = _Notes(log)
+
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        self._notes.note(requests)
+        yield from super().generate_batch(requests)
+
+
+class NotedHF(HFBackend):
+    def __init__(self, *, log: str, **given: Any) -> None:
+        super().__init__(**given)
+        self._notes = _Notes(log)
+
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+        self._notes.note(requests)
+        yield from super().generate_batch(requests)
+
+
+def illustrated(folder: Path) -> dict[str, str]:
+    """The environment of a process that knows the plugins; their distribution is written to the folder."""
+    meta = "Metadata-Version: 2.1\nName: dist-illustrator\nVersion: 1\n"
+    write_files(folder / "dist_illustrator-1.dist-info", {"METADATA": meta, "entry_points.txt": PLUGINS})
+    return environment(PYTHONPATH=f"{folder}:{ROOT}")
+
+
+def write_shown(folder: Path, questions: Sequence[str]) -> Path:
+    """The task ``shown`` of some questions. Returns its folder."""
+    rows = ({"id": str(i), "input": text, "reference": "<<image1>><<audio1>>"} for i, text in enumerate(questions))
+    return write_files(folder, {"shown.yaml": TASK, "data/test.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
+
+
+def batches(log: Path) -> list[list[str]]:
+    """What each batch was asked, in order."""
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
