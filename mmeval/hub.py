@@ -19,11 +19,10 @@ from mmeval.extras import need
 
 _TRUE = ("1", "ON", "YES", "TRUE")
 
-
 RepoKind = Literal["dataset", "model"]
 _NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
 _OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model": "TRANSFORMERS_OFFLINE"}
-"""What forbids the network for one kind alone; the hub's library does not know it."""
+"""What forbids the network for one kind alone, whatever HF_HUB_OFFLINE says."""
 
 
 def snapshot(
@@ -51,6 +50,20 @@ def snapshot(
     except Exception as error:  # whatever the library, its transport or the disk says becomes one message
         raise _explained(error, f"{repo} at {revision}", kind) from error
     return Path(folder)
+
+
+def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[str]:
+    """The files of a repository; an empty list where the hub cannot be asked now: then the cache is all there is.
+
+    Raises MissingExtraError without huggingface_hub.
+    """
+    hub = need("huggingface_hub", "hub")
+    if _offline(kind):
+        return []
+    try:
+        return [str(name) for name in hub.HfApi().list_repo_files(repo, revision=revision, repo_type=kind)]
+    except Exception:  # no network, no access: whoever then lacks a file is told by ``snapshot``
+        return []
 
 
 def _quiet_when_piped() -> None:
@@ -93,9 +106,10 @@ def _unreachable(error: Exception, errors: Any, kind: RepoKind) -> str:
 
 
 def _offline(kind: RepoKind) -> str:
-    """The variable that forbids the network, or nothing."""
+    """The variable that forbids the network, or nothing. Where HF_HUB_OFFLINE is not set, the library asks
+    TRANSFORMERS_OFFLINE in its place, for data sets too."""
     if need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE:
-        return "HF_HUB_OFFLINE"
+        return "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
     own = _OWN_OFFLINE[kind]
     return own if os.environ.get(own, "").upper() in _TRUE else ""
 

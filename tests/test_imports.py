@@ -14,10 +14,15 @@ from typing import NamedTuple
 import pytest
 
 from mmeval.statistics import MANY_CLUSTERS
+from tests.support.mock_openai_server import MockServer
 from tests.support.task_folder import task, write_rows
+from tests.support.tiny_benchmark import write_benchmark
+from tests.support.tiny_models import tiny_model
 
 ROOT = Path(__file__).parents[1]
-HEAVY = {"numpy", "PIL", "torch", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"}
+LOCAL = {"torch", "transformers", "diffusers", "accelerate", "safetensors", "tokenizers"}
+"""What local models need, and takes seconds to import."""
+HEAVY = {"numpy", "PIL", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"} | LOCAL
 RUN = ("--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--limit", "2", "--output_path", "runs")
 BENCHMARK = re.compile(r"(?<![a-z0-9])(unim|unima|mmmg|isg|mme[-_ ]?unify|ueval)(?![a-z0-9])", re.IGNORECASE)
 
@@ -126,6 +131,28 @@ def test_a_run_loads_the_plugins_that_it_names_and_no_other(tmp_path: Path) -> N
     assert "mmeval.metrics.structure.strict_structure" in modules
     assert of_ours(modules, "mmeval.metrics.text") == set()
     assert of_ours(modules, "mmeval.tasks.mmmg") == set()
+
+
+@pytest.mark.parametrize("kind", ["backends", "adapters", "tools"])
+def test_listing_what_runs_local_models_imports_no_heavy_package(kind: str, tmp_path: Path) -> None:
+    assert third_party(imported(["-m", "mmeval", "ls", kind], tmp_path).itself) & HEAVY == set()
+
+
+def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path) -> None:
+    write_benchmark(tmp_path)
+    with MockServer() as server:
+        served = ("--model", "openai", "--model_args", f"base_url={server.url},model=m")
+        itself, workers = imported(["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path)
+
+    assert third_party(itself | workers) & LOCAL == set()
+
+
+@pytest.mark.parametrize(("model", "folder"), [("hf", "llm"), ("diffusers", "sd")])
+def test_a_local_model_is_described_without_what_runs_it(model: str, folder: str, tmp_path: Path) -> None:
+    named = ("--model", model, "--model_args", f"pretrained={tiny_model(folder)}")
+    itself, _ = imported(["-m", "mmeval", *RUN[:2], *named, *RUN[4:], "--dry_run"], tmp_path)
+
+    assert third_party(itself) & LOCAL == set()
 
 
 def mentions() -> Iterator[str]:

@@ -97,7 +97,14 @@ def test_the_installed_entry_points_are_those_of_setup_cfg() -> None:
     assert all(claims == table for claims in seen), "the installation is older than setup.cfg; run: pip install -e ."
 
 
-@pytest.mark.parametrize("heavy", ["torch", "torchvision", "torchaudio", "torchcodec", "ray", "gradio"])
+def test_torch_comes_with_local_models_and_with_nothing_else() -> None:
+    extras = metadata("mmeval").get_all("Provides-Extra") or []
+    bring = {extra for extra in extras if "torch" in closure(requires("mmeval") or [], [extra], installed_only=True)}
+
+    assert bring == {"hf", "diffusers", "all", "dev"}
+
+
+@pytest.mark.parametrize("heavy", ["torchvision", "torchaudio", "torchcodec", "ray", "gradio"])
 def test_no_extra_brings_a_heavy_package(heavy: str) -> None:
     extras = metadata("mmeval").get_all("Provides-Extra") or []
 

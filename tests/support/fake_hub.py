@@ -1,9 +1,10 @@
-"""A stand-in for the Hugging Face Hub on a local port: data sets in memory, the few routes that a download asks.
+"""A stand-in for the Hugging Face Hub on a local port: data sets and models in memory, the few routes that a download
+asks.
 
     with FakeHub({"me/tiny": {COMMIT: {"test.jsonl": b"..."}}}) as hub:
         ... HF_ENDPOINT=hub.url ...; hub.paths lists what was asked
 
-Revisions are commits; ``main`` is the last one. A data set in ``gated`` answers 403 as the hub does.
+Revisions are commits; ``main`` is the last one. A repository in ``gated`` answers 403 as the hub does.
 """
 
 from __future__ import annotations
@@ -19,11 +20,21 @@ from urllib.parse import unquote, urlsplit
 Files = Mapping[str, bytes]
 
 
-class FakeHub:
-    """``data`` maps data sets to commits (40 hex digits) to files."""
+Repositories = Mapping[str, Mapping[str, Files]]
 
-    def __init__(self, data: Mapping[str, Mapping[str, Files]], *, gated: frozenset[str] = frozenset()) -> None:
-        self.data, self.gated = data, gated
+
+class FakeHub:
+    """``data`` maps data sets to commits (40 hex digits) to files, ``models`` maps models likewise."""
+
+    def __init__(
+        self,
+        data: Repositories | None = None,
+        *,
+        models: Repositories | None = None,
+        gated: frozenset[str] = frozenset(),
+    ) -> None:
+        self.shelves: dict[str, Repositories] = {"datasets": data or {}, "models": models or {}}
+        self.gated = gated
         self.paths: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -41,11 +52,17 @@ class FakeHub:
         self._thread.join()
         self._server.server_close()
 
-    def commit(self, repo: str, revision: str) -> str | None:
-        commits = self.data[repo]
-        if revision == "main":
-            return list(commits)[-1]
-        return revision if revision in commits else None
+    def files(self, shelf: str, repo: str, revision: str) -> tuple[str, Files] | None:
+        """The commit that a revision means, and its files."""
+        commits = self.shelves[shelf][repo]
+        commit = list(commits)[-1] if revision == "main" else revision
+        return (commit, commits[commit]) if commit in commits else None
+
+    @property
+    def fetched(self) -> list[str]:
+        """The names of the files whose content was asked for, once each, in their order."""
+        names = (path.partition("/resolve/")[2].partition("/")[2] for path in self.paths)
+        return list(dict.fromkeys(name for name in names if name))
 
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -80,29 +97,30 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
 
 def _answer(hub: FakeHub, path: str) -> Answer:
     words = path.strip("/").split("/")
-    if words[:2] == ["api", "datasets"]:
+    if words[0] == "api" and words[1] in hub.shelves:
         repo, (route, revision, *_) = "/".join(words[2:4]), (*words[4:], "revision", "main")
-        return _checked(hub, repo, revision) or _listing(hub, repo, route, revision)
-    if words[0] == "datasets" and words[3:4] == ["resolve"]:
-        repo, revision = "/".join(words[1:3]), words[4]
-        return _checked(hub, repo, revision) or _file(hub, repo, revision, "/".join(words[5:]))
+        return _refused(hub, words[1], repo, revision) or _listing(hub, words[1], repo, route, revision)
+    shelf, words = ("datasets", words[1:]) if words[0] == "datasets" else ("models", words)
+    if words[2:3] == ["resolve"]:
+        repo, revision = "/".join(words[:2]), words[3]
+        return _refused(hub, shelf, repo, revision) or _file(hub, shelf, repo, revision, "/".join(words[4:]))
     return 404, {}, b""
 
 
-def _checked(hub: FakeHub, repo: str, revision: str) -> Answer | None:
+def _refused(hub: FakeHub, shelf: str, repo: str, revision: str) -> Answer | None:
     if repo in hub.gated:
         return 403, {"X-Error-Code": "GatedRepo"}, b""
-    if repo not in hub.data:
+    if repo not in hub.shelves[shelf]:
         return 401, {"X-Error-Code": "RepoNotFound"}, b""
-    if hub.commit(repo, revision) is None:
+    if hub.files(shelf, repo, revision) is None:
         return 404, {"X-Error-Code": "RevisionNotFound"}, b""
     return None
 
 
-def _listing(hub: FakeHub, repo: str, route: str, revision: str) -> Answer:
-    commit = hub.commit(repo, revision)
-    assert commit is not None
-    files = hub.data[repo][commit]
+def _listing(hub: FakeHub, shelf: str, repo: str, route: str, revision: str) -> Answer:
+    found = hub.files(shelf, repo, revision)
+    assert found is not None
+    commit, files = found
     rows: Any = {"id": repo, "sha": commit, "siblings": [{"rfilename": name} for name in files]}
     if route == "tree":
         rows = [
@@ -112,10 +130,11 @@ def _listing(hub: FakeHub, repo: str, route: str, revision: str) -> Answer:
     return 200, {"Content-Type": "application/json"}, json.dumps(rows).encode()
 
 
-def _file(hub: FakeHub, repo: str, revision: str, name: str) -> Answer:
-    commit = hub.commit(repo, revision)
-    assert commit is not None
-    content = hub.data[repo][commit].get(name)
+def _file(hub: FakeHub, shelf: str, repo: str, revision: str, name: str) -> Answer:
+    found = hub.files(shelf, repo, revision)
+    assert found is not None
+    commit, files = found
+    content = files.get(name)
     if content is None:
         return 404, {"X-Error-Code": "EntryNotFound"}, b""
     etag = hashlib.sha1(content).hexdigest()

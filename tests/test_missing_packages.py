@@ -1,0 +1,50 @@
+"""Local models where a package that they need is not installed: one message with the command that installs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import ROOT, environment, mmeval
+from tests.support.tiny_benchmark import write_benchmark
+from tests.support.tiny_models import tiny_model
+
+BLOCKER = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "{package}":
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "folder", "package", "command"),
+    [
+        ("hf", "llm", "torch", 'pip install "mmeval[hf]"'),
+        ("hf", "llm", "transformers", 'pip install "mmeval[hf]"'),
+        ("diffusers", "sd", "torch", 'pip install "mmeval[diffusers]"'),
+        ("diffusers", "sd", "diffusers", 'pip install "mmeval[diffusers]"'),
+    ],
+)
+def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
+    model: str, folder: str, package: str, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start" / "sitecustomize.py").write_text(BLOCKER.format(package=package))
+    tasks = write_benchmark(tmp_path / "tasks")
+    task = tasks / "tiny.yaml"
+    task.write_text(task.read_text().replace("[text]", "[image]" if model == "diffusers" else "[text]"))
+
+    done = mmeval(
+        *("--tasks", task, "--model", model, "--model_args", f"pretrained={tiny_model(folder)}"),
+        *("--output_path", tmp_path / "runs"),
+        env=environment(PYTHONPATH=f"{tmp_path / 'start'}:{ROOT}"),
+    )
+
+    assert done.code == 4, done.err
+    assert done.error == f"{package} is not installed; run: {command}"

@@ -1,0 +1,133 @@
+"""Models of the hub on the command line: what is fetched and when, what is pinned, what is said when it cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Ended, environment, mmeval, run_folder
+from tests.support.fake_hub import FakeHub, Files, Repositories
+from tests.support.tiny_benchmark import write_benchmark
+from tests.support.tiny_models import tiny_model
+
+COMMIT, OTHER = "a" * 40, "b" * 40
+DECOYS: Files = {"pytorch_model.bin": b"the same once more", "model.onnx": b"and again", "optimizer.pt": b"left over"}
+
+UNET = "unet/diffusion_pytorch_model"
+EXTRA: Files = {
+    "checkpoint.safetensors": b"once more",
+    f"{UNET}.fp16.safetensors": b"and again",
+    f"{UNET}.bin": b"!",
+    "vae_decoder/model.onnx": b"for another library",
+}
+
+
+def files_of(name: str) -> Files:
+    folder = tiny_model(name)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[FakeHub]:
+    models: Repositories = {
+        "me/tiny": {COMMIT: {**files_of("llm"), **DECOYS}},
+        "me/pipeline": {COMMIT: {**files_of("sd"), **EXTRA, "vae_decoder/config.json": b"{}"}},
+        "me/gated": {COMMIT: {}},
+        "me/empty": {COMMIT: {"README.md": b"# soon"}},
+    }
+    with FakeHub(models=models, gated=frozenset({"me/gated"})) as running:
+        yield running
+
+
+def asked(hub_url: str, folder: Path, model: str, *flags: str, backend: str = "hf", **env: str) -> Ended:
+    """A run of a task that wants words, or of diffusers a picture; its cache of the hub is in the folder."""
+    benchmark = write_benchmark(folder / "tasks")
+    if backend == "diffusers":
+        task = benchmark / "tiny.yaml"
+        task.write_text(task.read_text().replace("[text]", "[image]"))
+    named = ["--model_args", f"pretrained={model}"] if model else []
+    settings = {"HF_ENDPOINT": hub_url, "HF_HOME": str(folder / "home"), "HF_HUB_OFFLINE": "0", "NO_PROXY": "*", **env}
+    return mmeval(
+        *("--tasks", str(benchmark / "tiny.yaml"), "--model", backend, *named),
+        *("--output_path", str(folder / "runs"), "--gen_kwargs", "max_gen_toks=4", *flags),
+        env=environment(**settings),
+    )
+
+
+@pytest.mark.slow
+def test_weights_come_with_the_first_request_and_a_later_run_needs_no_hub(hub: FakeHub, tmp_path: Path) -> None:
+    hub.paths.clear()
+    planned = asked(hub.url, tmp_path, "me/tiny", "--dry_run")
+    described = hub.fetched
+    hub.paths.clear()
+    first = asked(hub.url, tmp_path, "me/tiny", "--limit", "1")
+    later = asked("http://127.0.0.1:9", tmp_path, "me/tiny", "--limit", "2", HF_HUB_OFFLINE="1")
+
+    assert [done.code for done in (planned, first, later)] == [0, 0, 0], planned.err + first.err + later.err
+    assert "config.json" in described
+    assert not [name for name in described if name.endswith(".safetensors")]
+    assert "model.safetensors" in hub.fetched
+    assert not DECOYS.keys() & set(hub.fetched)
+    assert "kept" in later.err
+    (record,) = tmp_path.glob("runs/*/*/run.json")
+    assert json.loads(record.read_text())["identity"]["model"]["weights"] == COMMIT
+
+
+@pytest.mark.parametrize(
+    ("model", "env", "message"),
+    [
+        ("me/absent", {}, "me/absent at main: the hub has no such model; check the name"),
+        ("me/gated", {}, "the model is gated; accept its terms on its page, then set HF_TOKEN"),
+        (f"me/tiny,revision={OTHER}", {}, "the model has no such revision; check it against the model's history"),
+        ("me/tiny", {"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE is set; run once with HF_HUB_OFFLINE=0"),
+        ("me/tiny", {"TRANSFORMERS_OFFLINE": "1"}, "TRANSFORMERS_OFFLINE is set; run once with TRANSFORMERS_OFFLINE=0"),
+        (
+            "me/tiny",
+            {"HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": "1"},
+            "TRANSFORMERS_OFFLINE is set; run once with TRANSFORMERS_OFFLINE=0",
+        ),
+        ("me/empty", {}, "config.json: there is no such file; give the folder"),
+        ("..me", {}, "there is no such folder"),
+        ("", {"HF_HUB_OFFLINE": "1"}, "That is the model of a bare --model hf; another is named with"),
+        (
+            "me/tiny",
+            {"HF_ENDPOINT": "http://127.0.0.1:9"},
+            "the hub cannot be reached and the cache does not hold it; check the network",
+        ),
+    ],
+    ids=[
+        "absent",
+        "gated",
+        "revision",
+        "offline",
+        "models offline",
+        "models offline alone",
+        "no model",
+        "hostile",
+        "bare",
+        "no network",
+    ],
+)
+def test_a_model_that_cannot_be_had_is_one_message_with_the_way_out(
+    hub: FakeHub, tmp_path: Path, model: str, env: dict[str, str], message: str
+) -> None:
+    done = asked(hub.url, tmp_path, model, **env)
+
+    assert done.code == 4
+    assert message in done.error
+    assert "data set" not in done.error
+    assert not run_folder(tmp_path / "runs").exists()
+
+
+@pytest.mark.slow
+def test_of_a_pipeline_its_components_are_fetched_and_nothing_twice(hub: FakeHub, tmp_path: Path) -> None:
+    hub.paths.clear()
+    done = asked(hub.url, tmp_path, "me/pipeline,steps=1", "--limit", "1", backend="diffusers")
+
+    assert done.code == 0, done.err
+    assert "torchvision" not in done.err, "the library's advice is not ours"
+    assert f"{UNET}.safetensors" in hub.fetched
+    assert not EXTRA.keys() & set(hub.fetched)
