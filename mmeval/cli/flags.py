@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mmeval.batchsize import AUTO
 from mmeval.cli import values
 from mmeval.cli.values import Reader
 from mmeval.profiles import PROFILES
@@ -105,6 +106,10 @@ FLAGS: tuple[Flag, ...] = (
         "system message before every prompt", "TEXT",
     ),
     Flag(
+        "protocol", "", _DATA, values.text, "", "overrides.protocol",
+        "how samples are put to the model: text_then_media, independent_passes, single, ... (the task's own)", "NAME",
+    ),
+    Flag(
         "data", "", _DATA, values.text, "", "overrides.data",
         "bundled: use the few samples that ship with the tasks (the result is not comparable)",
         "SOURCE", choices=("", "bundled"),
@@ -132,7 +137,8 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "trust_remote_code", "", _SCORE, values.switch, False, "overrides.trust_remote_code",
-        "let metrics run code that a task file names: a folder, or another owner's on the hub", "BOOL", "?",
+        "let metrics run code that a task file names (a folder, or another owner's on the hub), and a local model the "
+        "code that comes with it", "BOOL", "?",
     ),
     Flag(
         "predict_only", "x", _SCORE, values.switch, False, "options.predict_only",
@@ -244,12 +250,20 @@ FLAGS: tuple[Flag, ...] = (
         "YAML file with prices of models, over those that ship with mmeval", "FILE",
     ),
     Flag(
-        "batch_size", "b", _HOW, values.batch_size, 0, "options.batch_size",
-        "largest batch of a local model (auto)", "auto|N",
+        "batch_size", "b", _HOW, values.batch_size, AUTO, "options.batch_size",
+        "largest batch of a local model; auto:N tries N times again what ran out of memory (auto)", "auto[:N]|N",
+    ),
+    Flag(
+        "device", "", _HOW, values.text, "", "options.model",
+        "where a local model runs, as in cuda:0 or cpu; its argument device", "DEVICE",
     ),
     Flag(
         "dry_run", "", _SHOW, values.switch, False, "command.dry_run",
         "say what the run would ask, send, cost and need, and end; nothing is started, sent or written", "BOOL", "?",
+    ),
+    Flag(
+        "baseline", "", _SHOW, values.path, None, "command.baseline",
+        "show the numbers of another run in a column beside these: its folder, or a results_*.json", "RUN",
     ),
     Flag(
         "write_out", "w", _SHOW, values.switch, False, "command.write_out",
@@ -278,11 +292,9 @@ BY_NAME = {flag.name: flag for flag in FLAGS}
 
 REFUSED: dict[str, str] = {
     "apply_chat_template": "the backend applies its model's own chat template",
-    "baseline": "runs are not compared yet; keep both results files",
     "cache_requests": "prompts are made while requests are in flight, nothing needs a cache; --use_cache keeps answers",
     "check_integrity": "run 'mmeval validate TASK' instead",
     "confirm_run_unsafe_code": "no code of a model is run yet",
-    "device": "no backend runs a model on this machine yet; the server that runs it decides",
     "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored sets what is tolerated",
     "fewshot_as_multiturn": "prompts have no few-shot examples yet",
     "hf_hub_log_args": "results are not uploaded; they lie in --output_path",
@@ -301,5 +313,5 @@ HARMLESS: dict[str, tuple[str, ...]] = {
 }
 """Values of refused flags that ask for what is done anyway."""
 
-OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL",)
+OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL", "MMEVAL_CACHE_DIR")
 """Variables of mmeval that are no flags."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from mmeval.options import RunOutcome
+from mmeval.report.baseline import Baseline, Column
 from mmeval.report.bill import spent_words
 from mmeval.report.context import ReportContext
 from mmeval.report.published import Published
@@ -23,12 +24,18 @@ _logger = logging.getLogger(__name__)
 
 
 def publish(
-    outcome: RunOutcome, context: ReportContext, *, moment: datetime, wanted: Mapping[str, Wanted] | None
+    outcome: RunOutcome,
+    context: ReportContext,
+    *,
+    moment: datetime,
+    wanted: Mapping[str, Wanted] | None,
+    baseline: Baseline | None = None,
 ) -> Published:
     """Write the results file and the samples files, and return what they hold, with the tables.
 
-    ``wanted`` says which trials of each task go into samples files; None writes none. What keeps the exit code from
-    being 0 goes to the log, one warning each.
+    ``wanted`` says which trials of each task go into samples files; None writes none. The numbers of ``baseline`` stand
+    in the tables alone. What keeps the exit code from being 0, and what of a baseline does not compare, goes to the
+    log, one warning each.
     """
     folder = context.folder or outcome.folder
     hashes: dict[str, str] = {}
@@ -39,7 +46,8 @@ def publish(
             samples[task.name] = folder / f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
             hashes[task.name] = write_samples(samples[task.name], rows)
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
-    for complaint in (*outcome.complaints, *version_warnings(outcome.judges)):
+    column, unlike = _column(baseline, outcome)
+    for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *unlike):
         _logger.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         _logger.info("spent in this run folder: %s", spent_words(outcome.bills))
@@ -52,5 +60,10 @@ def publish(
         subsets=outcome.subsets,
         unfinished=outcome.unfinished,
         roles=outcome.roles,
+        baseline=column,
     )
     return Published(tables, written, json.loads(written.read_bytes()), samples)
+
+
+def _column(baseline: Baseline | None, outcome: RunOutcome) -> tuple[Column | None, list[str]]:
+    return (None, []) if baseline is None else baseline.beside(outcome)

@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 from mmeval.options import BackendSpec, Unfinished
 from mmeval.records import Result
+from mmeval.report.baseline import Column
 from mmeval.report.context import ReportContext, as_arguments
 from mmeval.report.markdown import cell, printable, table_lines
 from mmeval.sampling import Subset
 from mmeval.task import Group, Selection
 
 _HEADERS = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "95 % CI", "Scored", "Notes")
+_BASELINE_AT = _HEADERS.index("Scored") + 1
+"""Where the column of a baseline stands among the headers."""
 _RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
 NOT_COMPARABLE = "not comparable"
 
@@ -26,20 +29,25 @@ def render(
     subsets: Mapping[str, Subset] | None = None,
     unfinished: Mapping[str, Unfinished] | None = None,
     roles: Mapping[str, BackendSpec] | None = None,
+    baseline: Column | None = None,
 ) -> str:
     """The line with the settings, the table of tasks, and the table of groups when there are any numbers of groups.
 
     A task of which ``subsets`` says that samples were left out is noted as a subset, and so are its groups; so are
-    tasks that are ``unfinished``. ``roles`` are those that were asked besides the model.
+    tasks that are ``unfinished``. ``roles`` are those that were asked besides the model. ``baseline`` is a column of
+    another run's numbers.
     """
     depths = hierarchy(selection)
     notes = _notes(selection, subsets or {}, unfinished or {})
     lines = [
         _settings_line(context, selection, roles or {}),
-        *_table("Tasks", _task_rows(results, group_results, selection, depths, notes)),
+        *_table("Tasks", _task_rows(results, group_results, selection, depths, notes, baseline=baseline), baseline),
     ]
     if group_results:
-        lines += ["", *_table("Groups", _group_rows(group_results, selection, depths, notes))]
+        lines += [
+            "",
+            *_table("Groups", _group_rows(group_results, selection, depths, notes, baseline=baseline), baseline),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -70,6 +78,7 @@ def _settings_line(context: ReportContext, selection: Selection, roles: Mapping[
         f"limit: {context.limit}, num_fewshot: None, batch_size: {context.shown_batch_size}",
         *(f"{role}: {spec.name} ({as_arguments(spec.args)})" for role, spec in roles.items()),
         *_profiles(selection),
+        *([f"protocol: {protocol}"] if (protocol := context.settings.get("protocol")) else []),
     ]
     return printable(", ".join(words), limit=2000)
 
@@ -88,26 +97,33 @@ def _task_rows(
     selection: Selection,
     depths: Mapping[str, int],
     notes: Mapping[str, Note],
+    *,
+    baseline: Column | None,
 ) -> Iterator[list[str]]:
     tasks = {task.name: task for task in selection.tasks}
     groups = {group.name: group for group in selection.groups}
     for name, depth in depths.items():
         if name in groups:
             own = [result for result in group_results if result.task == name]
-            yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name])
+            yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name], baseline=baseline)
         elif name in tasks:
             own = [result for result in results if result.task == name]
-            yield from _rows(tasks[name].alias, tasks[name].version, depth, own, notes[name])
+            yield from _rows(tasks[name].alias, tasks[name].version, depth, own, notes[name], baseline=baseline)
 
 
 def _group_rows(
-    group_results: Sequence[Result], selection: Selection, depths: Mapping[str, int], notes: Mapping[str, Note]
+    group_results: Sequence[Result],
+    selection: Selection,
+    depths: Mapping[str, int],
+    notes: Mapping[str, Note],
+    *,
+    baseline: Column | None,
 ) -> Iterator[list[str]]:
     groups = {group.name: group for group in selection.groups}
     for name, depth in depths.items():
         own = [result for result in group_results if result.task == name]
         if name in groups and own:
-            yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name])
+            yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name], baseline=baseline)
 
 
 class Note(NamedTuple):
@@ -151,11 +167,14 @@ def _tasks_of(name: str, groups: Mapping[str, Group], seen: set[str]) -> set[str
     return seen
 
 
-def _rows(alias: str, version: str, depth: int, results: Sequence[Result], note: Note) -> Iterator[list[str]]:
+def _rows(
+    alias: str, version: str, depth: int, results: Sequence[Result], note: Note, *, baseline: Column | None
+) -> Iterator[list[str]]:
     """The rows of one task or group: whole first, then its slices; its name stands in the first row only."""
     name = _indented(alias, depth)
     if not results:
-        yield [name, cell(version), "", "", "", "", "", "", "", "", "", note.whole]
+        empty = [""] * (len(_HEADERS) - 2 + (baseline is not None))
+        yield [name, cell(version), *empty, note.whole]
         return
     current: str | None = None
     for result in _slice_by_slice(results):
@@ -163,7 +182,7 @@ def _rows(alias: str, version: str, depth: int, results: Sequence[Result], note:
         if result.slice != current:
             first = _indented(result.slice, depth + 1) if result.slice else name
         said = note.slices if result.slice else note.whole
-        yield [first, cell(version) if first == name else "", *_numbers(result, said)]
+        yield [first, cell(version) if first == name else "", *_numbers(result, said, baseline)]
         current = result.slice
 
 
@@ -176,14 +195,15 @@ def _slice_by_slice(results: Sequence[Result]) -> list[Result]:
     return sorted(results, key=lambda result: -order[result.slice])
 
 
-def _numbers(result: Result, note: str) -> list[str]:
+def _numbers(result: Result, note: str, baseline: Column | None) -> list[str]:
     arrow = "↑" if result.higher_is_better else "↓"
     value = "N/A" if result.value is None else f"{result.value:.4f}"
     stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
     interval = "N/A" if result.ci95 is None else _from_to(result.ci95)
     notes = "; ".join(part for part in (missing(result), _weights(result), note) if part)
     scored = f"{result.scored}/{result.n}"
-    return ["none", "0", cell(result.metric), arrow, value, "±", stderr, interval, scored, notes]
+    beside = [] if baseline is None else [baseline.cell(result)]
+    return ["none", "0", cell(result.metric), arrow, value, "±", stderr, interval, scored, *beside, notes]
 
 
 def _from_to(pair: tuple[float, float]) -> str:
@@ -217,9 +237,10 @@ def _indented(alias: str, depth: int) -> str:
     return " " * depth + ("- " if depth else "") + cell(alias)
 
 
-def _table(first: str, rows: Iterator[list[str]]) -> list[str]:
+def _table(first: str, rows: Iterator[list[str]], baseline: Column | None) -> list[str]:
     body = list(rows)
-    headers = [first, *_HEADERS]
+    beside = [] if baseline is None else [baseline.header]
+    headers = [first, *_HEADERS[:_BASELINE_AT], *beside, *_HEADERS[_BASELINE_AT:]]
     if not any(row[-1] for row in body):
         headers, body = headers[:-1], [row[:-1] for row in body]
-    return table_lines(headers, body, right_aligned=_RIGHT_ALIGNED)
+    return table_lines(headers, body, right_aligned=_RIGHT_ALIGNED | {*beside})

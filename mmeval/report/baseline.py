@@ -1,0 +1,149 @@
+"""The numbers of another run, to stand beside those of this one in its tables; nothing of them enters a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.options import RunOutcome
+from mmeval.records import Result
+from mmeval.report.markdown import cell
+from mmeval.task import Task
+
+
+class Key(NamedTuple):
+    """Names a number: of a task or group as a whole, or of one slice of it."""
+
+    task: str
+    metric: str
+    slice: str = ""
+
+    @classmethod
+    def of(cls, result: Result) -> Key:
+        return cls(result.task, result.metric, result.slice)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers: its header, and what stands in a result's row."""
+
+    header: str
+    values: Mapping[Key, float] = field(default_factory=dict)
+
+    def cell(self, result: Result) -> str:
+        value = self.values.get(Key.of(result))
+        return "N/A" if value is None else f"{value:.4f}"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a results file says. ``document`` is its content: JSON values."""
+
+    file: Path
+    document: Mapping[str, Any]
+
+    @property
+    def numbers(self) -> dict[Key, Result]:
+        found = (Result.from_json(row) for row in self.ours["results"])
+        return {Key.of(result): result for result in found}
+
+    @property
+    def ours(self) -> Mapping[str, Any]:
+        """What the layout of lm-evaluation-harness has no place for."""
+        found: Mapping[str, Any] = self.document["mmeval"]
+        return found
+
+    def beside(self, outcome: RunOutcome) -> tuple[Column, list[str]]:
+        """The column that belongs beside a run's numbers, and what is to be said of it. Numbers that were made in
+        another way (version, data, protocol, definition of the metric, judge) are left out of it, each with its reason.
+        """
+        theirs = self.numbers
+        values: dict[Key, float] = {}
+        said: dict[str, None] = {}
+        for result in (*outcome.results, *outcome.group_results):
+            other = theirs.get(Key.of(result))
+            if other is None or other.value is None:
+                continue
+            name = f"the baseline's {result.task} {result.metric}"
+            if why := self._why_not(result, outcome):
+                said[f"{name} is not shown: {why}"] = None
+                continue
+            values[Key.of(result)] = other.value
+            if other.n != result.n and not result.slice:
+                said[f"{name} stands for {other.n} trials, that of this run for {result.n}"] = None
+        return Column(cell(str(self.document.get("model_name", "baseline"))), values), list(said)
+
+    def _why_not(self, result: Result, outcome: RunOutcome) -> str:
+        """Why a number does not compare with that of this run; empty where it does."""
+        tasks = {task.name: task for task in outcome.selection}
+        groups = {group.name: group.members for group in outcome.selection.groups}
+        reasons = (
+            self._other_task(task) or self._other_metric(task, result.metric, outcome)
+            for name in _inside(result.task, groups)
+            if (task := tasks.get(name)) is not None
+        )
+        return next(filter(None, reasons), "")
+
+    def _other_task(self, task: Task) -> str:
+        version = self.document.get("versions", {}).get(task.name)
+        if version != task.version:
+            return f"{task.name} had version {version}, now it has {task.version}"
+        if (task.name in self.ours.get("not_comparable", ())) == task.comparable:
+            return "one of the two was made on bundled samples, the other on the benchmark's data"
+        protocol = self.ours.get("protocols", {}).get(task.name)
+        if protocol != task.protocol_name:
+            return f"{task.name} was asked by the protocol {protocol}, now by {task.protocol_name}"
+        return ""
+
+    def _other_metric(self, task: Task, output: str, outcome: RunOutcome) -> str:
+        entry = next((entry for entry in task.metrics if output in entry.bound.metric.outputs), None)
+        if entry is None:
+            return ""
+        bound = entry.bound
+        now = {
+            "version": bound.metric.version,
+            "switches": json.loads(json.dumps(bound.described)),
+            "aggregation": entry.aggregation,
+        }
+        before = self.ours.get("metrics", {}).get(task.name, {}).get(bound.name, {})
+        changed = [name for name, value in now.items() if before.get(name) != value]
+        if changed:
+            return f"the metric had another {' and '.join(changed)}"
+        judges = (self.ours.get("judges", {}).get(task.name, ()), map(asdict, outcome.judges.get(task.name, ())))
+        return "it was judged by another judge" if bound.metric.judged and len({*map(_served, judges)}) > 1 else ""
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The newest results file of a run folder, or one that is named itself.
+
+    Raises MissingDataError where there is none, UsageError for a file that is none.
+    """
+    file = path
+    if path.is_dir():
+        file = max(path.glob("results_*.json"), key=lambda found: found.name, default=path)
+    if not file.is_file():
+        raise MissingDataError(
+            f"--baseline {path}: there is no results_*.json; give the folder of a run that has ended"
+        )
+    try:
+        document = json.loads(file.read_bytes())
+        baseline = Baseline(file, document)
+        _ = baseline.numbers
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        raise UsageError(f"--baseline {file}: this is no results file of mmeval; give a results_*.json") from None
+    return baseline
+
+
+def _inside(name: str, groups: Mapping[str, Collection[str]]) -> set[str]:
+    """The tasks of a group, at any depth, or the task itself. Groups hold no circles: task files are checked."""
+    if name not in groups:
+        return {name}
+    return {task for member in groups[name] for task in _inside(member, groups)}
+
+
+def _served(rows: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:
+    return frozenset((str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows)
