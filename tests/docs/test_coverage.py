@@ -15,7 +15,10 @@ from mmeval.cli import metric, score, validate
 from mmeval.cli.flags import BY_NAME, FLAGS, REFUSED
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.cli.verbs import VERBS
+from mmeval.converters import ROUTES
 from mmeval.metric import load_metric
+from mmeval.model_backends.diffusers import DiffusersBackend
+from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.placeholders import SPELLINGS
 from mmeval.records import ERROR_KINDS
@@ -25,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 NOT_OURS = {"port", "reply", "quick", "limti"}
-"""Flags on these pages that mmeval does not have: one of ``tests/bench/ratio.py``, and a mistake that is shown."""
+"""Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
 
 TASK_KEYS = {*taskschema.TaskKeys.model_fields, *taskschema.GroupKeys.model_fields, "include"}
 ENTRY_KEYS = {*taskschema.MetricKeys.model_fields, *taskschema.GroupMetricKeys.model_fields}
@@ -113,6 +116,8 @@ def test_every_refused_key_is_in_the_page_of_task_files() -> None:
         ("mmeval.model_backends", "backends.md"),
         ("mmeval.protocols", "task-files.md"),
         ("mmeval.loaders", "task-files.md"),
+        ("mmeval.hf_adapters", "local-models.md"),
+        ("mmeval.tools", "local-models.md"),
     ],
 )
 def test_every_plugin_of_ours_is_in_its_page(group: plugins.Group, name: str) -> None:
@@ -127,6 +132,31 @@ def test_every_switch_of_a_metric_is_in_the_page_of_metrics(name: str) -> None:
 
 def test_every_argument_of_the_backend_openai_is_in_its_page() -> None:
     assert set(inspect.signature(OpenAIBackend).parameters) - in_code(page("backends.md")) == set()
+
+
+@pytest.mark.parametrize("backend", [HFBackend, DiffusersBackend])
+def test_every_argument_of_a_local_backend_is_in_the_page_of_local_models(backend: type) -> None:
+    assert set(inspect.signature(backend).parameters) - in_code(page("local-models.md")) == set()
+
+
+def test_every_option_of_a_local_model_is_in_the_page_of_local_models() -> None:
+    files = [file for name in ("hf", "diffusers") for file in (ROOT / "model_backends" / name).rglob("*.py")]
+    options = {found for file in files for found in re.findall(r'"((?:image|audio|video)\.[a-z_]+)"', file.read_text())}
+
+    assert options
+    assert options - in_code(page("local-models.md")) == set()
+
+
+def test_every_converter_is_in_the_page_of_local_models() -> None:
+    assert set(ROUTES) - in_code(page("local-models.md")) == set()
+
+
+def test_an_adapter_that_was_never_run_is_said_to_be_so_in_the_page_of_local_models() -> None:
+    rows = [line for line in page("local-models.md").splitlines() if line.startswith("|")]
+
+    for name in ours("mmeval.hf_adapters"):
+        (row,) = (line for line in rows if line.startswith(f"| `{name}` |"))
+        assert ("nothing yet" in row) != plugins.load("mmeval.hf_adapters", name).verified
 
 
 def test_every_group_of_plugins_is_in_the_page_of_extending() -> None:
@@ -170,9 +200,12 @@ def test_every_page_is_in_the_index() -> None:
 
 
 def test_the_first_result_of_the_read_me_is_that_of_make_demo() -> None:
-    recipe = next(line for line in (ROOT / "Makefile").read_text().splitlines() if "-m mmeval " in line)
+    recipe = (ROOT / "Makefile").read_text().partition("\ndemo: ")[2].partition("\n\n")[0]
+    reference, model = re.findall(r"\$\(BIN\)/(python -m mmeval [^\n\\]+?) *\\?$", recipe, re.MULTILINE)
 
-    assert f"$ python {recipe.strip().removeprefix('$(BIN)/python ')}\n" in (ROOT / "README.md").read_text()
+    assert model.startswith("python -m mmeval --tasks unim_hard,mmmg_audio --model hf --model_args pretrained=tiny")
+    assert f"$ {reference}\n" in (ROOT / "README.md").read_text()
+    assert f"$ {model}\n" in (ROOT / "README.md").read_text()
 
 
 def projects() -> Iterator[Block]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,9 +11,18 @@ from tests.support.judges import judge_server
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_MODELS = {"local-models.md", "writing-an-adapter.md"}
+"""Pages that run a local model; each run imports torch."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def cases() -> Iterator[Any]:
+    # What ``pytest.param`` makes has no public type.
+    for page in PAGES:
+        marks = [pytest.mark.slow] if page.name in WITH_MODELS else []
+        yield pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=marks)
+
+
+@pytest.mark.parametrize("page", list(cases()))
 def test_the_examples_of_a_page_do_what_they_show(
     page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

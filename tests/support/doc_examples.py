@@ -11,8 +11,8 @@
 | any, with `no-run`      | left alone                                                                      |
 
 A ``pyproject.toml`` registers its entry points, as installing it would. A line ``...`` stands for any lines but
-``[exit N]``, which is shown for an exit code other than 0. Times, hashes and line numbers of log lines differ from run
-to run and are not compared. ``http://localhost:8000/v1`` is the mock server.
+``[exit N]``, which is shown for an exit code other than 0. Times, seconds (``in 3.1 s``), hashes and line numbers of
+log lines differ from run to run and are not compared. ``http://localhost:8000/v1`` is the mock server.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d[T: ]\d\d[:-]\d\d[:-]\d\d(\.\d+)?"), "TIME"),
     (re.compile(r"\[\w+:\d+\]"), "[MODULE]"),
     (re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{12}\b"), "HASH"),
+    (re.compile(r"\bin \d+\.\d s\b"), "in SECONDS"),
 )
 
 
