@@ -54,10 +54,11 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         dataset=data,
         source=data.record,
         prompt=_prompt(file, given),
-        protocol=_protocol(file),
-        protocol_name=keys.protocol.name,
+        protocol=_protocol(file, given),
+        protocol_name=given.protocol or keys.protocol.name,
         wanted=_wanted(file),
         params=_params(file, given),
+        given_options=frozenset(GenerationParams.from_mapping(given.gen_kwargs).options),
         metrics=metrics,
         repeats=_repeats(file, given),
         partial_output=keys.partial_output,
@@ -98,7 +99,7 @@ def _faults(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> 
     """Every plugin, option and switch that does not exist. The plugins are cached, so asking twice costs nothing."""
     steps: list[Callable[[], object]] = [
         partial(_loader, file),
-        partial(_protocol, file),
+        partial(_protocol, file, overrides),
         partial(_prompt, file, overrides),
         *(partial(_metric, file, position, overrides, roles) for position in _positions(file, overrides)),
         partial(_check_outputs, file, overrides),
@@ -157,13 +158,28 @@ def _loader(file: TaskFile) -> Loader:
     return found
 
 
-def _protocol(file: TaskFile) -> Callable[[Ask], Program[Interleaved]]:
+def _protocol(file: TaskFile, overrides: TaskOverrides) -> Callable[[Ask], Program[Interleaved]]:
     named = file.keys.protocol
+    if overrides.protocol not in ("", named.name):  # else the options of the file stand
+        return _protocol_of_run(overrides.protocol)
     function = _plugin(partial(plugins.load, "mmeval.protocols"), named.name, _name_path(file, ("protocol",)))
     _check_options(function, named.options, ("protocol",))
     return (
         partial(function, **named.options) if named.options else cast("Callable[[Ask], Program[Interleaved]]", function)
     )
+
+
+def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
+    """The protocol that the command line names. Raises UnknownNameError for a name that nobody has registered,
+    UsageError for a protocol that cannot do without options."""
+    if name not in (known := plugins.names("mmeval.protocols")):
+        raise UnknownNameError("protocol", name, known, f"--protocol takes {', '.join(known)}.")
+    function = plugins.load("mmeval.protocols", name)
+    try:
+        _check_options(function, {}, ())
+    except _FaultsError as error:
+        raise UsageError(f"--protocol {name}: {error}; name it in a task file, which can give its options") from None
+    return cast("Callable[[Ask], Program[Interleaved]]", function)
 
 
 def _prompt(file: TaskFile, overrides: TaskOverrides) -> Prompt:
@@ -317,6 +333,7 @@ def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetr
         "profile": overrides.profile,
         "data": overrides.data,
         "system_instruction": overrides.system_instruction,
+        "protocol": "" if overrides.protocol == file.keys.protocol.name else overrides.protocol,
     }
     config.update({key: value for key, value in changed.items() if value})
     if file.keys.metric_list:

@@ -31,6 +31,7 @@ class TaskOverrides:
     profile: str = ""
     repeats: int | None = None
     system_instruction: str = ""
+    protocol: str = ""
     trust_remote_code: bool = False
     """The user's consent to run code that a task file names, such as somebody's metric."""
     judge_prompts: Path | None = None
@@ -70,6 +71,9 @@ class Task:
     wanted: Callable[[Sample], tuple[PartKind, ...]]
     params: GenerationParams
     metrics: tuple[TaskMetric, ...]
+    given_options: frozenset[str] = frozenset()
+    """The parameters of one modality that the command line gives; those of ``params`` that are not among them are the
+    task file's."""
     repeats: int = 1
     partial_output: bool = False
     """Whether a model that gives only some of the wanted kinds is asked for those; else its samples are unsupported."""

@@ -22,6 +22,9 @@ from mmeval.task import Task
 MODEL = "model"
 """The role under test."""
 
+USUAL_PROTOCOL = "single"
+"""What a score set does not name: how a task is asked that says nothing of it."""
+
 
 @dataclass(frozen=True)
 class TaskRun:
@@ -142,6 +145,7 @@ def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str =
     return {
         "task_version": task.version,
         "data": data,
+        **({"protocol": task.protocol_name} if task.protocol_name != USUAL_PROTOCOL else {}),
         "metrics": metrics,
         "role_params": {role: task.roles[role].to_json() for role in asked if role in task.roles},
         "outputs": sorted(name for m in task.metrics for name in m.bound.metric.outputs),

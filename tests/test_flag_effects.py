@@ -89,6 +89,13 @@ def system_instruction(bench: Bench) -> None:
     assert (first.role, first.content.text) == ("system", "be brief")
 
 
+def protocol(bench: Bench) -> None:
+    bench.task(output_modalities=["text", "image"])
+    left = bench.run("--protocol", "independent_passes")
+    assert sorted(request.wants for request in left.requests) == [("image",)] * 3 + [("text",)] * 3
+    assert left.results["mmeval"]["protocols"] == {"tiny": "independent_passes"}
+
+
 def data(bench: Bench) -> None:
     bench.rows("bundled question", folder="tasks/bundled")
     left = bench.run("--data", "bundled")
@@ -121,6 +128,8 @@ def skip_metric(bench: Bench) -> None:
 def trust_remote_code(bench: Bench) -> None:
     bench.task(metric_list=[{"metric": "consented"}])
     assert (bench.run().code, bench.run("--trust_remote_code").value) == (3, 1.0)
+    bench.run("--trust_remote_code", model="noting_local")
+    assert NotingLocal.made == ("cpu", True)
 
 
 def predict_only(bench: Bench) -> None:
@@ -299,10 +308,24 @@ def batch_size(bench: Bench) -> None:
     assert (max(usual) > 1, NotingLocal.sizes) == (True, [1, 1, 1])
 
 
+def device(bench: Bench) -> None:
+    assert bench.run("--device", "cuda:1", model="noting_local").results["config"]["device"] == "cuda:1"
+    assert NotingLocal.made == ("cuda:1", False)
+    refused = bench.run("--device", "cuda:1")
+    assert (refused.code, "--device has no effect here: the backend 'noting' runs no model" in refused.err) == (2, True)
+
+
 def dry_run(bench: Bench) -> None:
     left = bench.run("--dry_run")
     assert (left.code, left.asked, bench.runs.exists()) == (0, [], False)
     assert "question 0\n" in left.out
+
+
+def baseline(bench: Bench) -> None:
+    bench.run("--model", "reference")
+    left = bench.run("--model", "empty", "--baseline", str(bench.runs / "reference" / "default"))
+    assert "|reference|" in left.out
+    assert "--baseline" in bench.run("--baseline", str(bench.folder / "nowhere")).err
 
 
 def write_out(bench: Bench) -> None:
@@ -322,7 +345,8 @@ def verbosity(bench: Bench) -> None:
 
 CASES: tuple[Callable[[Bench], None], ...] = (
     *(model, model_args, tasks, include_path, config),
-    *(limit, offset, samples, sample_shuffle, stratify, repeats, seed, gen_kwargs, system_instruction, data, data_dir),
+    *(limit, offset, samples, sample_shuffle, stratify, repeats, seed, gen_kwargs, system_instruction, protocol, data),
+    data_dir,
     *(profile, metric_args, skip_metric, trust_remote_code, predict_only, score_workers, reasoning_tags),
     *(
         max_unscored,
@@ -353,7 +377,9 @@ CASES: tuple[Callable[[Bench], None], ...] = (
         budget_calls,
         model_cost_config,
         batch_size,
+        device,
         dry_run,
+        baseline,
         write_out,
         show_config,
         verbosity,
