@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import Pipe, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -42,13 +42,16 @@ class Worker:
     def __init__(self, job: WorkerJob) -> None:
         self.job = job
         self.segment = Path()
-        self._busy = self._killed = False
+        self.open_rows: Mapping[int, Asked] = {}
+        """What it was given and has not told of yet."""
+        self._loading = self._killed = False
         self._thread = OwnThread(f"mmeval-{job.name}")
         self._process: BaseProcess | None = None
         self._line: Connection | None = None
 
     async def start(self) -> None:
         """Raises WorkerStartError."""
+        self._loading, self.open_rows = True, {}
         await self._thread.do(self._start)
 
     async def answer(self, batch: Sequence[Asked], told: Callable[[Row], None]) -> int:
@@ -59,9 +62,13 @@ class Worker:
 
     async def end(self) -> None:
         """Let it end, or end it where it is at something that nobody waits for any more."""
-        if self._busy:
+        if self._loading or self.open_rows:
             self.kill()
-        await self._thread.do(self._end)
+        ending = asyncio.ensure_future(self._thread.do(self._end))
+        await asyncio.wait({ending}, timeout=2 * END_SECONDS)
+        if not ending.done():  # it has told of every row, and is still at something
+            self.kill()
+            await ending
         self._thread.end()
 
     def kill(self) -> None:
@@ -88,6 +95,7 @@ class Worker:
         if isinstance(message, NotStarted):
             raise WorkerStartError(message.message, message.exit_code)
         assert isinstance(message, Ready)
+        self._loading = False
         self.segment = message.segment
 
     def _answer(self, batch: Sequence[Asked], told: Callable[[Row], object]) -> int:
@@ -108,14 +116,12 @@ class Worker:
     def _heard(self) -> FromWorker:
         """What it says next, but for warnings, which are passed on. Raises WorkerDiedError."""
         assert self._line is not None
-        self._busy = True
         while True:
             try:
                 message: FromWorker = self._line.recv()
             except (EOFError, OSError):
                 raise self._death() from None
             if not isinstance(message, Said):
-                self._busy = isinstance(message, Row)
                 return message
             _log_once(message)
 

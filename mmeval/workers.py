@@ -20,7 +20,7 @@ from mmeval.batching import AnswererDiedError, Asked, Deliver
 from mmeval.digest import digest
 from mmeval.errors import MmevalError, UsageError
 from mmeval.journal import Journal
-from mmeval.losses import BackendDownError
+from mmeval.losses import BackendDownError, StoppedError
 from mmeval.options import BackendSpec
 from mmeval.runfolder import file_name
 from mmeval.worker import Worker, WorkerDiedError
@@ -98,7 +98,7 @@ class WorkerPool:
     async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
         """Have the next free worker answer a batch. Raises AnswererDiedError, BackendDownError, and StorageError."""
         worker = await self._next()
-        open_rows = dict(enumerate(batch))
+        worker.open_rows = open_rows = dict(enumerate(batch))
 
         def told(row: Row) -> None:
             asked = open_rows.pop(row.position)
@@ -111,7 +111,8 @@ class WorkerPool:
             most = await worker.answer(batch, told)
         except WorkerDiedError as death:
             self._recover(worker, open_rows, deliver)
-            self._replace(worker, str(death), len(open_rows))
+            if self._lost is None:
+                self._replace(worker, str(death), len(open_rows))
             raise AnswererDiedError(str(death)) from None
         except Exception:  # the worker is well, and waits for the next batch
             self._free.put_nowait(worker)
@@ -120,6 +121,8 @@ class WorkerPool:
         return most
 
     async def close(self) -> None:
+        """End the workers: at once those that are at work on what nobody waits for any more."""
+        self._lose(StoppedError("stopped before the call was made"))
         for restart in self._restarts:
             restart.cancel()
         await asyncio.gather(*(worker.end() for worker in self._workers), return_exceptions=True)
@@ -162,7 +165,11 @@ class WorkerPool:
             self._free.put_nowait(worker)
 
     def _give_up(self, why: str) -> None:
-        self._lost = self._lost or BackendDownError(why, "mend that")
+        self._lose(BackendDownError(why, "mend that"))
+
+    def _lose(self, error: MmevalError) -> None:
+        """From now on no batch is answered."""
+        self._lost = self._lost or error
         self._free.put_nowait(None)
 
     def _kill(self) -> None:

@@ -4,6 +4,9 @@ import os
 
 import pytest
 
+# Tests run side by side, one for each core; torch with threads of its own would have them all wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 _OF_THE_CALLER = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HF_TOKEN", "WORLD_SIZE", "RANK", "LOCAL_RANK")
 
 

@@ -183,7 +183,8 @@ def _placed(pipe: Any, settings: Settings) -> Any:
     except Exception as error:  # and so does what it says of devices
         advice = _SMALLER if out_of_memory(error) else "name another device, such as cpu"
         raise UsageError(
-            f"pretrained={settings.pretrained}: the pipeline cannot be put on device={device} ({in_a_line(error)}); {advice}"
+            f"pretrained={settings.pretrained}: the pipeline cannot be put on device={device} ({in_a_line(error)}); "
+            f"{advice}"
         ) from error
 
 

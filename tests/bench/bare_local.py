@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 def main(folder: str, rows: str, size: int, tokens: int, dtype: str, device: str) -> None:
     with open(rows) as file:  # noqa: PTH123  the shortest way
-        chats = [(json.loads(line)["turns"], []) for line in file]
+        chats: list[tuple[list[str], list[dict[str, str]]]] = [(json.loads(line)["turns"], []) for line in file]
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, device_map=device).eval()
     made = GenerationConfig.from_model_config(model.config)

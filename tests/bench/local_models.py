@@ -143,7 +143,8 @@ class LocalBench:
     def _rate(self, output: Path, *, skip: int) -> float:
         """Answers a second after the first ones, by the journal's times."""
         times = sorted(json.loads(line)["t"] for segment in output.rglob("journal/*.jsonl") for line in segment.open())
-        return (len(times) - skip) / (times[-1] - times[skip - 1])
+        seconds: float = times[-1] - times[skip - 1]
+        return (len(times) - skip) / seconds
 
     def _bare_rate(self, name: str) -> float:
         rows, model = self._folder / f"{name}.jsonl", self._model

@@ -76,9 +76,7 @@ def test_rows_that_a_backend_forgets_are_asked_again_alone() -> None:
     assert answered(Forgetful(), "question 1", "question 2") == {"question 1": "answer 1", "question 2": "answer 2"}
 
 
-@pytest.mark.parametrize(
-    ("memory", "rows", "most"), [(9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("memory", "rows", "most"), [(9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)], ids=str)
 def test_a_batch_tells_how_many_rows_fit_where_that_has_shown(memory: int, rows: int, most: int) -> None:
     requests = [request(f"question {i}") for i in range(rows)]
     assert answer_batch(ToyLocal(memory=memory), requests, lambda _row, _response: None) == most

@@ -62,6 +62,7 @@ def test_copies_answer_side_by_side_each_into_a_segment_of_its_own(tmp_path: Pat
     assert min(two) < max(one)
     assert len(list(journal_of(tmp_path).glob("*.jsonl"))) == 2
     assert len(lines(tmp_path)) == 16
+    assert sorted(note.copy for note in notes(tmp_path, "close")) == [0, 1, 2]
 
 
 def test_this_process_loads_nothing_and_the_copies_share_the_processors(

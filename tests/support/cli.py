@@ -21,7 +21,7 @@ KEY = "sk-test-0123456789abcdef"
 DEADLINE = 60.0
 """Seconds; a process that needs longer hangs."""
 
-_INHERITED = ("PATH", "LANG", "VIRTUAL_ENV", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH")
+_INHERITED = ("PATH", "LANG", "VIRTUAL_ENV", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH", "OMP_NUM_THREADS")
 _NOISE = re.compile(r"Traceback|never retrieved|was never awaited|Unclosed|Exception ignored|\w+Warning:")
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] (.*)")
 
