@@ -291,7 +291,7 @@ def test_a_misspelt_task_file_is_refused_with_line_and_near_name(
         (["--hf_hub_log_args", "org=o"], "--hf_hub_log_args"),
         (["--stratify", "domain"], "--stratify needs --limit"),
         (["--budget_usd", "5"], "--budget_usd"),
-        (["--model", "hf", "--model_args", "pretrained=a/b"], "hf"),
+        (["--model", "hf", "--model_args", "dtyp=float32"], "dtyp"),
         (["--gen_kwargs", "temprature=1"], "temprature"),
         (["--data_dir", "no/such/folder"], "--data_dir no/such/folder: there is no such folder"),
     ],
