@@ -4,7 +4,7 @@
 #
 # All that is needed is Python 3.11 or newer with pip. VENV=FOLDER uses another environment, PYTHON=COMMAND another
 # interpreter to create it with, TESTS="-k name" another choice of tests. On Linux, pip brings torch with gigabytes of
-# CUDA; with PIP_EXTRA_INDEX_URL set to the index of torch's builds for CPUs (see its install page), a tenth of that.
+# CUDA; with PIP_EXTRA_INDEX_URL set to the index of its CPU builds (see pytorch.org's own instructions), a tenth of that.
 
 VENV ?= .venv
 PYTHON ?=

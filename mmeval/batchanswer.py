@@ -100,9 +100,12 @@ class _Fault:
 def _yielded(
     backend: BatchBackend, requests: Sequence[Request], faults: list[_Fault]
 ) -> Iterator[tuple[int, Response]]:
-    """What the backend yields; what it raises goes to ``faults``."""
+    """What the backend yields; what it raises goes to ``faults``, and so does what is no answer."""
     try:
-        yield from backend.generate_batch(requests)
+        for position, response in backend.generate_batch(requests):
+            if not isinstance(position, int) or not isinstance(response, Response):
+                raise TypeError(f"the backend gave {(position, response)!r:.200}, which is no position with a Response")
+            yield position, response
     except BaseException as error:  # a model may fail in any way; the row records how
         faults.append(
             _Fault("out_of_memory" if is_out_of_memory(error) else "internal", f"{type(error).__name__}: {error}")

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from mmeval.cache import ResponseCache
 from mmeval.content import Interleaved, Part, split_reasoning
@@ -24,7 +24,7 @@ from mmeval.lines import to_line
 from mmeval.program import Call, Program, Reply, Role
 from mmeval.records import ErrorInfo, Exchange, GenerationParams, Request, Response, Sample
 from mmeval.roles import RoleRuntime, Tries
-from mmeval.ticket import Ticket
+from mmeval.ticket import NO_TICKET, Ticket
 
 T = TypeVar("T")
 
@@ -87,8 +87,7 @@ class Scope:
         return count
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """A call on its way: whose it is, its place in the program, its name in the journal, and how many equal calls of
     the program came before it."""
 
@@ -122,6 +121,7 @@ class Broker:
         self.journal = journal
         self.roles: dict[str, RoleRuntime] = {}
         self.live_trials = 0
+        """Trials that are asked or judged now: whoever collects calls may wait for theirs."""
         self._seed, self._cache, self._tags = seed, cache, reasoning_tags
         self._flights: dict[str, asyncio.Future[Entry]] = {}
 
@@ -234,25 +234,24 @@ class Broker:
             return entry
         if asked.key in self._flights:
             return None  # it has just come, and whoever asked for it looks at it
-        response, fault = self._looked_at(asked.call, entry.response, self._unknown_options(asked.call))
+        runtime = self.roles.get(asked.call.role)
+        unknown = () if runtime is None else _unknown_options(runtime, asked.call)
+        response, fault = self._looked_at(asked.call, entry.response, unknown)
         if response is entry.response:
             return entry
         kept = self.journal.append(asked.key, entry.request_digest, response, by=asked.by, refused=bool(fault))
         return None if fault else replace(kept, earlier=entry.earlier)
 
-    def _unknown_options(self, call: Call) -> list[str]:
-        runtime = self.roles.get(call.role)
-        return [] if runtime is None else runtime.capabilities.unknown_options(call.request.params)
-
     def _looked_at(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
         """A response as it is kept, and what is wrong with it; the very same one where nothing has to be changed.
         ``unknown`` are options that it was asked without."""
-        left_out = [f"the {call.role} knows no option {name}; it was left out" for name in unknown]
-        if response.output is not None and (news := [said for said in left_out if said not in response.warnings]):
-            response = replace(response, warnings=(*response.warnings, *news))
-        if self._tags is not None and response.output is not None:
+        if response.output is None:
+            return response, ""
+        if self._tags is not None:
             output = _split_reasoning(response.output, *self._tags)
             response = response if output is response.output else replace(response, output=output)
+        if unknown:
+            response = _with_left_out(response, call.role, unknown)
         fault = _fault(call, response)
         return (_refused(response, fault), fault) if fault else (response, "")
 
@@ -302,7 +301,7 @@ class Broker:
         call, scope = asked.call, asked.scope
         digest = call.request.digest
         seed = call_seed(self._seed, digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
-        unknown = self._unknown_options(call)
+        unknown = _unknown_options(runtime, call)
         request = call.request.with_seed(seed).without_options(unknown)
         cache = self._cache if runtime.samples is None and runtime.programs is None else None
         cache_key = "" if cache is None else ResponseCache.key(runtime.identity, request.digest, request.seed)
@@ -343,9 +342,11 @@ class Broker:
             )
             return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
         failed = Tries()
-        to = runtime.payee(asked.call.role)
+        ticket = NO_TICKET  # a server's answers are kept here, and the words of a ticket cost time
+        if runtime.batcher is not None:
+            ticket = Ticket(scope.trial, asked.key, asked.by, runtime.payee(asked.call.role), draw=attempt)
         try:
-            return await runtime.ask(request, Ticket(scope.trial, asked.key, asked.by, to, draw=attempt), failed)
+            return await runtime.ask(request, ticket, failed)
         except BaseException:
             self._keep_tries(runtime, asked, failed)
             raise
@@ -385,6 +386,19 @@ def _put(cache: ResponseCache, key: str, response: Response) -> None:
         cache.put(key, response)
     except StorageError as error:
         log.warning("%s. The answer is kept in the run folder", error)
+
+
+def _unknown_options(runtime: RoleRuntime, call: Call) -> Sequence[str]:
+    """The options of a call that its role is asked without."""
+    params = call.request.params
+    return runtime.capabilities.unknown_options(params) if params.options else ()
+
+
+def _with_left_out(response: Response, role: str, unknown: Sequence[str]) -> Response:
+    """The response with a warning of each option that was left out; the very same one where it has them already."""
+    left_out = [f"the {role} knows no option {name}; it was left out" for name in unknown]
+    news = [said for said in left_out if said not in response.warnings]
+    return replace(response, warnings=(*response.warnings, *news)) if news else response
 
 
 def _fault(call: Call, response: Response) -> str:

@@ -119,8 +119,8 @@ class _Account:
 class Budget:
     """What is left of the limits of a run folder, in which ``spending`` was used before.
 
-    ``stop`` is called when a limit is reached and a call is not made for its sake. From then on none is made; those in
-    flight are answered.
+    ``stop`` is called when a limit is reached and a call is not made for its sake. From then on none is made. Those in
+    flight are waited for first: some of them may only wait for company in a batch, and would be stopped with the rest.
     """
 
     def __init__(self, limits: Limits, prices: Prices, spending: Spending) -> None:
@@ -169,7 +169,7 @@ class Budget:
     async def _admitted(self, account: _Account, runtime: RoleRuntime) -> _Cost:
         """What is reserved for a call, once there is room for it. Raises StoppedError when none will be made."""
         while not self._fits(account):
-            if self._spent_limits:
+            if self._spent_limits and not self._reserved:
                 self.reached = True
                 self.stop()
                 raise StoppedError("the budget was spent before the call was made")

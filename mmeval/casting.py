@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mmeval import plugins
 from mmeval.backend import AnyBackend, BatchBackend, ProgramBackend, create_backend, workers_of
 from mmeval.batchsize import AUTO, BatchSize
 from mmeval.digest import digest
@@ -16,7 +17,9 @@ from mmeval.options import BackendSpec
 from mmeval.roles import RoleRuntime, mark_of
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL, judge_identity
-from mmeval.workers import WorkerPool, check_workers, worker_jobs
+
+if TYPE_CHECKING:
+    from mmeval.workers import WorkerPool
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +48,7 @@ class Backends:
                 made[key] = (
                     create_backend(spec.name, _of_backend(spec.args)) if spec.instance is None else spec.instance
                 )
-                check_workers(role, made[key], spec)
+                _check_workers(role, made[key], spec)
                 if ROLE_LIMIT in spec.args:
                     self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
             self.named[role] = made[key]
@@ -92,9 +95,22 @@ class Backends:
         """The copies of a backend; None where it answers in this process."""
         if not workers_of(backend):
             return None
+        from mmeval.workers import WorkerPool, worker_jobs  # with what it needs of multiprocessing
+
         spec = self.specs[role]
         jobs = worker_jobs(role, backend, spec.name, _of_backend(spec.args), beside.run)
         return WorkerPool(jobs, beside.journal)
+
+
+def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
+    """Raises UsageError for copies of a backend that another process could not make."""
+    if not workers_of(backend):
+        return
+    way_out = "give it by the name of an installed plugin, or ask for one copy"
+    if spec.instance is not None:
+        raise UsageError(f"the {role} was made in this process, and its copies would run in others: {way_out}")
+    if plugins.is_of_script("mmeval.model_backends", spec.name):
+        raise UsageError(f"the backend {spec.name!r} of the {role} is known to this process alone: {way_out}")
 
 
 def _of_backend(args: Mapping[str, Any]) -> dict[str, Any]:

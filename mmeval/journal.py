@@ -138,7 +138,8 @@ class Journal:
         What a worker has written is not written again, and where the response is another than the worker's, the line
         says that no call was sent: the call is counted with the worker's line.
         """
-        adopted = self._adopted.pop(key_hash(key), None)
+        hashed = key_hash(key)
+        adopted = self._adopted.pop(hashed, None)
         if adopted is not None:
             if adopted.response is response and not refused:
                 return adopted
@@ -146,10 +147,10 @@ class Journal:
         head = line_head(key, request_digest, by=by, to=to, attempt=attempt)
         if refused:
             head["refused"] = True
-            self._refused[key_hash(key)] += 1
+            self._refused[hashed] += 1
         written = self._own.keep(head, response, in_place=in_place)
         if response.error is None:
-            self._index[key_hash(key)] = self._place(self._own.path, written.offset)
+            self._index[hashed] = self._place(self._own.path, written.offset)
         if to is not None:
             self.spending.add(to, written.response, 1 + attempt)
         return Entry(request_digest, written.response, written.line, written.at)
@@ -158,8 +159,9 @@ class Journal:
         """Take note of an answer that a worker has written into a segment of its own."""
         self._adopted_to[segment] = written.offset
         entry = Entry(request_digest, written.response, written.line, written.at, raw=True)
-        self._index[key_hash(ticket.key)] = self._place(segment, written.offset)
-        self._adopted[key_hash(ticket.key)] = entry
+        hashed = key_hash(ticket.key)
+        self._index[hashed] = self._place(segment, written.offset)
+        self._adopted[hashed] = entry
         if ticket.to is not None:
             self.spending.add(ticket.to, written.response, 1 + ticket.attempt)
 

@@ -79,6 +79,7 @@ class Judging:
                 self._on_judged()
             return
         await self._room.acquire()
+        self._broker.live_trials += 1  # before its task runs, so that a local judge waits for the others
         task = asyncio.get_running_loop().create_task(self._judge(run, index, trial, trial_digest))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -130,6 +131,7 @@ class Judging:
         except (Exception, SystemExit) as error:
             self._failure = self._failure or error
         finally:
+            self._broker.live_trials -= 1
             self._room.release()
 
     def _suspend(self, run: TaskRun, bound: BoundMetric, lost: RoleLostError) -> None:

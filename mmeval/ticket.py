@@ -26,6 +26,10 @@ class Ticket:
     draw: int = 0
 
 
+NO_TICKET = Ticket("")
+"""For a backend whose answers this process keeps, and whose calls wait for no company."""
+
+
 def line_head(
     key: str, request_digest: str, *, by: str = "", to: Payee | None = None, attempt: int = 0
 ) -> dict[str, Any]:

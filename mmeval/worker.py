@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from mmeval.batching import Asked
+from mmeval.batching import AnswererDiedError, Asked
 from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError
 from mmeval.ownthread import OwnThread
 from mmeval.spawning import FreshContext
@@ -30,10 +30,6 @@ class WorkerStartError(MmevalError):
     def __init__(self, message: str, exit_code: int = EXIT_UNEXPECTED) -> None:
         super().__init__(message)
         self.exit_code = exit_code
-
-
-class WorkerDiedError(Exception):
-    """A worker process has ended by itself."""
 
 
 class Worker:
@@ -55,7 +51,7 @@ class Worker:
         await self._thread.do(self._start)
 
     async def answer(self, batch: Sequence[Asked], told: Callable[[Row], None]) -> int:
-        """Have a batch answered; ``told`` is called in the loop's thread. Raises WorkerDiedError, and StorageError
+        """Have a batch answered; ``told`` is called in the loop's thread. Raises AnswererDiedError, and StorageError
         where the worker cannot write."""
         loop = asyncio.get_running_loop()
         return await self._thread.do(lambda: self._answer(batch, lambda row: loop.call_soon_threadsafe(told, row)))
@@ -90,7 +86,7 @@ class Worker:
             process.kill()
         try:
             message = self._heard()
-        except WorkerDiedError as death:
+        except AnswererDiedError as death:
             raise WorkerStartError(f"{death}. It died while its model was loaded") from None
         if isinstance(message, NotStarted):
             raise WorkerStartError(message.message, message.exit_code)
@@ -114,25 +110,29 @@ class Worker:
                 return message.most
 
     def _heard(self) -> FromWorker:
-        """What it says next, but for warnings, which are passed on. Raises WorkerDiedError."""
+        """What it says next, but for warnings, which are passed on. Raises AnswererDiedError."""
         assert self._line is not None
         while True:
             try:
                 message: FromWorker = self._line.recv()
             except (EOFError, OSError):
                 raise self._death() from None
+            except Exception:  # nobody can read it; what comes after would be taken for answers to other questions
+                assert self._process is not None
+                self._process.kill()
+                raise self._death() from None
             if not isinstance(message, Said):
                 return message
             _log_once(message)
 
-    def _death(self) -> WorkerDiedError:
+    def _death(self) -> AnswererDiedError:
         """How it ended, in words."""
         assert self._process is not None
         self._process.join(END_SECONDS)
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join(END_SECONDS)
-        return WorkerDiedError(f"{self.job.name} {_ended(self._process.exitcode)}; its log is {self.job.log}")
+        return AnswererDiedError(f"{self.job.name} {_ended(self._process.exitcode)}; its log is {self.job.log}")
 
     def _end(self) -> None:
         if self._process is None or self._line is None:

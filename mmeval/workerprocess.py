@@ -184,8 +184,15 @@ class _Desk:
         request, ticket = batch[position]
         written = None
         if ticket.key and response.output is not None:  # a failure answers no later call
-            written = self._segment.keep(raw_head(ticket, request), response)
-            response = written.response
+            try:
+                written = self._segment.keep(raw_head(ticket, request), response)
+            except StorageError:
+                raise
+            except Exception as defect:  # what a backend gives may be nothing that can be written
+                traceback.print_exc()
+                response = Response.failed("internal", f"{type(defect).__name__}: {defect}")
+            else:
+                response = written.response
         self._parent.tell(Row(position, response, written))
 
 

@@ -14,16 +14,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval import plugins
 from mmeval.backend import AnyBackend, workers_of
 from mmeval.batching import AnswererDiedError, Asked, Deliver
 from mmeval.digest import digest
-from mmeval.errors import MmevalError, UsageError
+from mmeval.errors import MmevalError
 from mmeval.journal import Journal
 from mmeval.losses import BackendDownError, StoppedError
-from mmeval.options import BackendSpec
 from mmeval.runfolder import file_name
-from mmeval.worker import Worker, WorkerDiedError
+from mmeval.worker import Worker
 from mmeval.workerprocess import Row, WorkerJob
 from mmeval.writerlock import WORKERS
 
@@ -33,21 +31,10 @@ DEATHS_IN_A_ROW = 10
 """So many workers that die without one answer in between mean that no worker can answer."""
 
 
-def check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
-    """Raises UsageError for copies of a backend that another process could not make."""
-    if not workers_of(backend):
-        return
-    way_out = "give it by the name of an installed plugin, or ask for one copy"
-    if spec.instance is not None:
-        raise UsageError(f"the {role} was made in this process, and its copies would run in others: {way_out}")
-    if plugins.is_of_script("mmeval.model_backends", spec.name):
-        raise UsageError(f"the backend {spec.name!r} of the {role} is known to this process alone: {way_out}")
-
-
 def worker_jobs(role: str, backend: AnyBackend, name: str, args: Mapping[str, Any], run: Path) -> list[WorkerJob]:
-    """What the copies of a backend are, in a run folder; none for one that answers in this process."""
+    """What the copies of a backend are, in a run folder."""
     entries = workers_of(backend)
-    threads = max(1, len(os.sched_getaffinity(0)) // max(1, len(entries)))
+    threads = max(1, len(os.sched_getaffinity(0)) // len(entries))
     return [
         WorkerJob(
             name=f"worker {number} of {len(entries)} ({role})",
@@ -109,11 +96,11 @@ class WorkerPool:
 
         try:
             most = await worker.answer(batch, told)
-        except WorkerDiedError as death:
+        except AnswererDiedError as death:
             self._recover(worker, open_rows, deliver)
             if self._lost is None:
                 self._replace(worker, str(death), len(open_rows))
-            raise AnswererDiedError(str(death)) from None
+            raise
         except Exception:  # the worker is well, and waits for the next batch
             self._free.put_nowait(worker)
             raise

@@ -185,10 +185,10 @@ def seed(value: Any) -> int:
 def batch_size(value: Any) -> BatchSize:
     """``auto`` (the backend decides), ``auto:3`` (a size that ran out of memory is tried again three times), or a whole
     number."""
-    auto, _, growths = str(value).partition(":")
+    auto, colon, growths = str(value).partition(":")
     try:
         if auto == "auto":
-            return BatchSize(growths=integer(1)(growths) if growths else 0)
+            return BatchSize(growths=integer(1)(growths) if colon else 0)
         return BatchSize(rows=integer(1)(value))
     except UsageError:
         raise UsageError(f"auto, auto:N or a whole number of 1 or more is expected, not {value!r}") from None

@@ -133,7 +133,7 @@ def read_baseline(path: Path) -> Baseline:
         document = json.loads(file.read_bytes())
         baseline = Baseline(file, document)
         _ = baseline.numbers
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise UsageError(f"--baseline {file}: this is no results file of mmeval; give a results_*.json") from None
     return baseline
 

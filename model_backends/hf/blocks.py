@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 _SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
@@ -28,7 +29,7 @@ class BlockTokens:
     size_pieces: Mapping[int, str]
     placeholder: int
 
-    @property
+    @cached_property
     def never_in_text(self) -> frozenset[int]:
         """What has a meaning inside of blocks only."""
         return self.codes | {self.wrapper, self.line_end, self.frame_end, self.end, self.placeholder}

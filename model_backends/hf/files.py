@@ -46,11 +46,13 @@ SAMPLE_BYTES = 4096
 @dataclass(frozen=True)
 class ModelFiles:
     """A model's folder: one of the user's (``commit`` is empty), or a snapshot of the hub, whose weights may still have
-    to be fetched. ``name`` is the hub's name, or the folder's own without the way to it."""
+    to be fetched. ``name`` is the hub's name, or the folder's own without the way to it. ``version`` is that of the
+    builder of a model that is made here."""
 
     name: str
     folder: Path
     commit: str = ""
+    version: str = ""
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -78,10 +80,11 @@ class ModelFiles:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when the model does: of a snapshot its commit, of a folder a digest of its files' names, sizes and
-        bytes. Of weights above a gigabyte in all, parts evenly spread over each file are taken, its head among them."""
-        if self.commit:
-            return self.commit
+        """Changes when the model does: of a snapshot its commit, of a model that is made here its builder's version
+        (machines differ in the last digits of its weights), of a folder a digest of its files' names, sizes and bytes.
+        Of weights above a gigabyte in all, parts evenly spread over each file are taken, its head among them."""
+        if self.commit or self.version:
+            return self.commit or self.version
         files = sorted(path for path in self.folder.rglob("*") if path.is_file() and not _hidden(path, self.folder))
         whole = sum(path.stat().st_size for path in files) <= WHOLE_BYTES
         digest = hashlib.sha256()
@@ -135,9 +138,9 @@ class ModelFiles:
 def find_model(settings: Settings) -> ModelFiles:
     """Where the model is that a user named: ``tiny``, a folder, or a name of the hub. Raises as ``find_files`` does."""
     if settings.pretrained == TINY:
-        from mmeval.model_backends.hf.tiny import tiny_model
+        from mmeval.model_backends.hf.tiny import VERSION, tiny_model
 
-        return ModelFiles(TINY, tiny_model())
+        return ModelFiles(TINY, tiny_model(), version=f"builder {VERSION}")
     try:
         return find_files(settings.pretrained, settings.revision)
     except MissingDataError as error:

@@ -49,11 +49,14 @@ def tiny_model(cache: Path | None = None) -> Path:
 
 
 def cache_folder() -> Path:
-    """``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache."""
+    """``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache. Raises StorageError for a user without a home."""
     named = os.environ.get("MMEVAL_CACHE_DIR")
     if named:
         return Path(named).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
+    except RuntimeError:  # nobody's home
+        raise StorageError("this user has no home folder; name one for caches with MMEVAL_CACHE_DIR") from None
 
 
 def _make(root: Path, folder: Path) -> None:

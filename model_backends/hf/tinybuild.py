@@ -22,8 +22,9 @@ ROWS = CODES // WIDTH
 """Kinds of row. A picture begins with any of them, and each is followed by the next."""
 
 OPENINGS = (("Here is ", "a picture: "), ("Look ", "at this: "), ("My drawing ", "follows: "))
-CLOSINGS = ((" That was", " all."), (" More pictures", " cost extra."), (" So much for", " colours."))
-"""Each sentence as its tokens; no token is in two sentences."""
+CLOSINGS = ((" That was", " all there is."), (" More pictures", " cost extra."), (" So much for", " these colours."))
+"""Each sentence as its tokens; no token is in two sentences. A prompt that ends in the last words of an answer is
+answered with nothing, so those are words that hardly a prompt ends in."""
 SIZE = f"{HEIGHT}*{WIDTH}"
 """One token as well, so that no digit of a prompt looks like the size of a picture."""
 
@@ -32,6 +33,10 @@ STEPS = 200
 BATCH = 8
 LONGEST_PROMPT = 200
 SEED = 0
+
+DRAWN = {"do_sample": True, "temperature": 1.0, "min_p": 0.5}
+"""How it answers unless it is told: each request by its own seed, so that equal tasks show different pictures, with
+tokens that are nearly as likely as the likeliest, so that nothing but text, a picture and text is said."""
 
 _NAMED = {
     "image_token": "<image>",
@@ -55,7 +60,8 @@ _TEMPLATE = (
 def build(folder: Path) -> None:
     """Write the model into an empty folder, as ``save_pretrained`` would. The same bytes on every call on one machine.
 
-    Raises MissingExtraError without torch or transformers. Changes the state of torch: it wants a process of its own.
+    Raises MissingExtraError without torch or transformers, OSError when the disk is full. Changes the state of torch:
+    it wants a process of its own.
     """
     torch, transformers = need("torch", "hf"), need("transformers", "hf")
     transformers.utils.logging.disable_progress_bar()
@@ -65,7 +71,7 @@ def build(folder: Path) -> None:
     processor = _processor(transformers)
     model = _model(transformers, processor.tokenizer)
     _fit(torch, model, Stream.of(processor.tokenizer))
-    model.save_pretrained(folder)
+    _save(model, folder)
     processor.save_pretrained(folder)
 
 
@@ -127,11 +133,11 @@ def _model(transformers: Any, tokenizer: Any) -> Any:
         "attn_resolutions": [3],
         "hidden_size": 32,
         "num_attention_heads": 1,
-        "temporal_downsample_factor": 4,
+        "temporal_downsample_factor": 1,
     }
     config = transformers.Emu3Config(text_config=text, vq_config=pictures, vocabulary_map=tokenizer.get_vocab())
     model = transformers.Emu3ForConditionalGeneration(config)
-    model.generation_config = transformers.GenerationConfig(**ends, do_sample=False, max_new_tokens=512)
+    model.generation_config = transformers.GenerationConfig(**ends, **DRAWN, max_new_tokens=512)
     return model
 
 
@@ -195,6 +201,15 @@ class Stream(NamedTuple):
 
     def _picture(self, rows: Sequence[Sequence[int]]) -> list[int]:
         return [*self.head, *(code for row in rows for code in (*row, self.line_end)), *self.tail]
+
+
+def _save(model: Any, folder: Path) -> None:
+    """Raises OSError, where the library has an error of its own for a full disk."""
+    safetensors = need("safetensors", "hf")
+    try:
+        model.save_pretrained(folder)
+    except safetensors.SafetensorError as error:
+        raise OSError(str(error)) from None
 
 
 def _fit(torch: Any, model: Any, stream: Stream) -> None:

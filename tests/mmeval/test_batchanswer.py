@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,19 @@ class Forgetful(ToyLocal):
 
 def test_rows_that_a_backend_forgets_are_asked_again_alone() -> None:
     assert answered(Forgetful(), "question 1", "question 2") == {"question 1": "answer 1", "question 2": "answer 2"}
+
+
+@pytest.mark.parametrize("odd", [(0, None), (0, "a text"), ([0], Response()), 0], ids=repr)
+def test_a_row_that_gets_no_answer_but_something_else_fails_alone(odd: Any) -> None:
+    class Odd(ToyLocal):
+        def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
+            for position, response in super().generate_batch(requests):
+                yield odd if response.text == "odd" else (position, response)
+
+    found = answered(Odd(), "question 0", "odd", "question 2")
+
+    assert (found["question 0"], found["question 2"]) == ("answer 0", "answer 2")
+    assert found["odd"].startswith("internal: TypeError: ")
 
 
 @pytest.mark.parametrize(("memory", "rows", "most"), [(9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)], ids=str)

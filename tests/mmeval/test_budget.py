@@ -178,6 +178,20 @@ async def test_a_local_model_needs_no_price() -> None:
 
 
 @in_loop
+async def test_calls_that_wait_for_company_in_a_batch_are_made_before_the_budget_stops_the_run() -> None:
+    toy = ToyLocal(max_batch_size=4)
+    runtime = RoleRuntime(toy, limit=64, retries=0, live=lambda: 64)
+    budget = Budget(Limits(calls=5), PRICES, Spending())
+    budget.stop = runtime.stop
+    budget.watch({"model": runtime})
+
+    answered = await outcomes(runtime, 16)
+    await runtime.close()
+
+    assert (len(answered), sum(len(batch) for batch in toy.batches), budget.reached) == (5, 5, True)
+
+
+@in_loop
 async def test_without_limits_nothing_stands_between_a_role_and_its_backend() -> None:
     runtime = RoleRuntime(Toy(), limit=64, retries=0, live=lambda: 1)
     send = runtime.send

@@ -25,7 +25,7 @@ from mmeval.task import TaskMetric
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
 from mmeval.verdictlog import version_warnings
 from tests.support.in_loop import in_loop
-from tests.support.toy import Toy, asked_text, registered, reply, sample, task, toy_verdict
+from tests.support.toy import Toy, ToyLocal, asked_text, registered, reply, sample, task, toy_verdict
 
 
 @pytest.fixture(autouse=True)
@@ -203,6 +203,17 @@ async def test_only_as_many_trials_are_under_way_as_keep_the_judge_busy(tmp_path
         await at.judge(*(trial(f"answer {i}", f"s{i}") for i in range(20)))
 
     assert max(seen) == 2 * 3
+
+
+@in_loop
+async def test_verdicts_of_a_local_judge_are_given_in_whole_batches_from_the_first_on(tmp_path: Path) -> None:
+    judge = ToyLocal(max_batch_size=8)
+    async with desk(tmp_path) as at:
+        at.broker.roles["judge"] = RoleRuntime(judge, limit=8, retries=0, live=lambda: at.broker.live_trials)
+        await at.judge(*(trial(f"answer {i}", f"s{i}") for i in range(6)))
+
+    assert [len(batch) for batch in judge.batches] == [6]
+    assert at.broker.live_trials == 0
 
 
 @in_loop

@@ -128,6 +128,15 @@ def test_a_copy_that_dies_is_started_again_and_what_it_has_answered_is_not_asked
     )
 
 
+def test_an_answer_that_this_process_cannot_read_harms_no_other(tmp_path: Path) -> None:
+    texts = ["question 0", "garbled 1", *questions(8)[2:]]
+    outcome = run(tmp_path, *texts, copies=1, max_batch_size=8)
+
+    assert (outcome.counts.new, outcome.counts.failed, answered(tmp_path)) == (8, 0, sorted(texts))
+    scores = (from_line(line) for file in tmp_path.rglob("scores.jsonl") for line in file.read_bytes().splitlines())
+    assert [row["scores"]["exact_match"]["value"] for row in sorted(scores, key=lambda row: row["i"])] == [1.0] * 8
+
+
 def test_a_row_during_which_a_copy_dies_twice_fails_and_harms_no_other(tmp_path: Path) -> None:
     outcome = run(tmp_path, "question 0", "deadly 1", "question 2")
 
@@ -136,6 +145,14 @@ def test_a_row_during_which_a_copy_dies_twice_fails_and_harms_no_other(tmp_path:
     (failed,) = (line["failed"]["error"] for line in lines(tmp_path) if "failed" in line)
     assert failed["kind"] == "internal"
     assert failed["message"].endswith("it was answering this request, as it was when it died before")
+
+
+@pytest.mark.parametrize("copies", [0, 1], ids=["in this process", "a worker"])
+def test_an_answer_that_cannot_be_written_fails_its_own_row_alone(copies: int, tmp_path: Path) -> None:
+    outcome = run(tmp_path, "question 0", "odd 1", "question 2", copies=copies)
+
+    assert (outcome.counts.new, outcome.counts.failed) == (2, 1)
+    assert len(notes(tmp_path, "start")) == 1, "nobody had to be started again"
 
 
 @pytest.mark.parametrize("point", ["_write_receipt", "_store_media", "write_line", "keep"])

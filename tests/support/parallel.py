@@ -6,15 +6,28 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from mmeval.backend import Capabilities
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.records import Request, Response
+from mmeval.records import Request, Response, Usage
 from mmeval.segment import Segment
 from tests.support.dying import after, die
 from tests.support.toy import asked_text, picture, reply
+
+_NO_NUMBERS = Usage(input_tokens=cast("int", {1, 2}))
+
+
+class OnlyThere(str):
+    """The number of a process, which no other one can make."""
+
+    __slots__ = ()
+
+    def __new__(cls, pid: int) -> OnlyThere:
+        assert int(pid) == os.getpid()
+        return super().__new__(cls, pid)
 
 
 class Note(NamedTuple):
@@ -33,8 +46,10 @@ class ToyParallel:
     ``copies`` are processes of their own (0: it answers where it is). ``folder`` takes notes (see :func:`notes`).
     ``delay`` is how long a row takes, in seconds. ``broken`` is what the start meets: ``missing``, ``usage``,
     ``crash``, ``hang`` or ``death``; with ``later`` only a second start does. A question with ``deadly`` in it kills
-    the process, and one with ``once`` does so the first time. ``point`` names a step of keeping an answer (a method of
-    ``Segment``) after which the process is killed when it has got there ``count`` times, in one process of all.
+    the process, and one with ``once`` does so the first time; the answer to one with ``odd`` is nothing that can be
+    written, that to one with ``garbled`` nothing that another process can read. ``point`` names a step of keeping an
+    answer (a method of ``Segment``) after which the process is killed when it has got there ``count`` times, in one
+    process of all.
     """
 
     capabilities = Capabilities.of(("text",), ("text", "image"))
@@ -82,7 +97,10 @@ class ToyParallel:
                 die()
             self._note("answer", text)
             made = [picture(int(text.split()[-1]))] if "image" in request.wants else []
-            yield position, reply(text.replace("question", "answer"), *made)
+            answer = reply(text.replace("question", "answer"), *made)
+            if "odd" in text:
+                answer = replace(answer, usage=_NO_NUMBERS)
+            yield position, replace(answer, served=OnlyThere(os.getpid())) if "garbled" in text else answer
 
     async def close(self) -> None:
         self._note("close", "")

@@ -204,6 +204,7 @@ def test_samples_of_another_shape_are_refused(given: str) -> None:
         (values.number(0), "-0.1"),
         (values.number(0), "nan"),
         (values.switch, "maybe"),
+        (values.batch_size, "auto:"),
         (values.batch_size, "auto:many"),
         (values.batch_size, "auto:0"),
         (values.batch_size, "0"),

@@ -134,7 +134,11 @@ def test_the_newest_results_of_a_folder_are_taken(tmp_path: Path) -> None:
     assert shown(read_baseline(tmp_path), made) == {"a": "0.7500"}
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"mmeval": {}}', '{"mmeval": {"results": [{"task": 1}]}}'])
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"mmeval": {}}', '{"mmeval": {"results": [{"task": 1}]}}', "[" * 100_000],
+    ids=["empty", "list", "object", "no results", "no result", "deep"],
+)
 def test_a_file_that_is_no_results_file_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "results_x.json").write_text(content)
 

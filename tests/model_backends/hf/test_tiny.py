@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from safetensors import SafetensorError
 
 from mmeval.content import PartKind
 from mmeval.errors import MmevalError, StorageError
@@ -34,32 +35,25 @@ def shape(response: Response) -> list[str]:
     return [part.kind if part.media is not None or part.text else f"no {part.kind}" for part in response.output.parts]
 
 
+@pytest.mark.parametrize("temperature", [0.0, None], ids=["greedy", "drawn"])
 @pytest.mark.parametrize("pictures", [0, 3])
 @pytest.mark.parametrize("length", [1, 50, 700, 7000])
-def test_any_prompt_is_answered_with_text_a_picture_and_text(length: int, pictures: int) -> None:
+def test_any_prompt_is_answered_with_text_a_picture_and_text(
+    length: int, pictures: int, temperature: float | None
+) -> None:
     text = ("the quick brown fox, 6*8 times: jumps! " * 200)[:length]
 
-    (response,) = answers(model(), [request(text, pictures=pictures)])
+    (response,) = answers(model(), [request(text, pictures=pictures, temperature=temperature)])
 
     assert (shape(response), response.finish_reason) == (["text", "image", "text"], "stop")
 
 
-def test_prompts_of_a_batch_have_answers_of_their_own() -> None:
-    prompts = [request("tell me of " * n + end) for n, end in enumerate(("hares", "a square", "day", "it.", "why?"), 1)]
-
-    found = answers(model(), prompts)
+def test_requests_show_different_pictures_by_their_seeds() -> None:
+    found = answers(model(), [request("Use each tag once.", seed=seed) for seed in range(8)])
 
     assert all(shape(response) == ["text", "image", "text"] for response in found)
     assert len({response.text for response in found}) > 1
-    assert len({response.output for response in found}) > 1
-
-
-def test_sampled_answers_interleave_too_and_differ_by_their_seeds() -> None:
-    found = answers(model(), [request("draw", seed=seed, temperature=1.0) for seed in range(16)])
-
-    assert not any(kind.startswith("no ") for response in found for kind in shape(response))
-    assert sum("image" in shape(response) for response in found) > 8
-    assert len({response.output for response in found}) > 8
+    assert len({response.output for response in found}) > 2
 
 
 def test_its_name_is_tiny_and_its_scores_are_said_to_mean_nothing(
@@ -70,6 +64,7 @@ def test_its_name_is_tiny_and_its_scores_are_said_to_mean_nothing(
     backend = HFBackend(pretrained="tiny")
 
     assert (backend.identity["model"], backend.adapter_name) == ("tiny", "emu3")
+    assert backend.identity["weights"] == f"builder {tiny.VERSION}"  # its last digits are another machine's
     assert any("its scores mean nothing" in message for message in caplog.messages)
 
 
@@ -169,6 +164,37 @@ def test_a_cache_that_cannot_be_written_is_said_with_the_way_out(tmp_path: Path)
 
     with pytest.raises(StorageError, match=r"the model tiny cannot be kept there .*MMEVAL_CACHE_DIR"):
         tiny_model(tmp_path / "file")
+
+
+def test_a_user_without_a_home_is_told_what_to_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("MMEVAL_CACHE_DIR", raising=False)
+    monkeypatch.setattr(Path, "expanduser", nobody)
+
+    with pytest.raises(StorageError, match="no home folder; name one for caches with MMEVAL_CACHE_DIR"):
+        cache_folder()
+
+
+class Full:
+    def save_pretrained(self, folder: Path) -> None:
+        raise SafetensorError("No space left on device (os error 28)")
+
+
+def test_a_full_disk_is_said_as_such_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiny, "_build_apart", lambda folder: tinybuild._save(Full(), folder))
+
+    with pytest.raises(StorageError, match=r"cannot be kept there \(No space left .*\); free space"):
+        tiny_model(tmp_path)
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+@pytest.mark.parametrize("end", ["Tell me all.", "Which colours.", "Look at them all."])
+def test_a_prompt_that_ends_like_an_answer_is_answered(end: str) -> None:
+    (response,) = answers(model(), [request(end, temperature=0.0)])
+
+    assert shape(response) == ["text", "image", "text"]
 
 
 def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
