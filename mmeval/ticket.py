@@ -13,9 +13,8 @@ from mmeval.spending import NOT_SENT, Payee
 class Ticket:
     """Whose call it is, and how the journal names it.
 
-    ``key`` is the call's name in the journal (empty: nobody keeps the answer), ``by`` its place in a program, ``to``
-    who is paid for it (None: nobody). ``attempt`` counts the tries that failed before, ``draw`` the replies to this
-    call that were not acceptable.
+    ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who is paid for it (None: nobody).
+    ``attempt`` counts the tries that failed before, ``draw`` the replies to this call that were not acceptable.
     """
 
     trial: str

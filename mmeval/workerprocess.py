@@ -183,7 +183,7 @@ class _Desk:
     def _deliver(self, batch: Sequence[Asked], position: int, response: Response) -> None:
         request, ticket = batch[position]
         written = None
-        if ticket.key and response.output is not None:  # a failure answers no later call
+        if response.output is not None:  # a failure answers no later call
             try:
                 written = self._segment.keep(raw_head(ticket, request), response)
             except StorageError:

@@ -34,7 +34,7 @@ DEATHS_IN_A_ROW = 10
 def worker_jobs(role: str, backend: AnyBackend, name: str, args: Mapping[str, Any], run: Path) -> list[WorkerJob]:
     """What the copies of a backend are, in a run folder."""
     entries = workers_of(backend)
-    threads = max(1, len(os.sched_getaffinity(0)) // len(entries))
+    threads = max(1, _processors() // len(entries))
     return [
         WorkerJob(
             name=f"worker {number} of {len(entries)} ({role})",
@@ -49,6 +49,11 @@ def worker_jobs(role: str, backend: AnyBackend, name: str, args: Mapping[str, An
         )
         for number, entry in enumerate(entries, 1)
     ]
+
+
+def _processors() -> int:
+    """Those that this process may use, where the system can tell; else all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class WorkerPool:
@@ -125,7 +130,7 @@ class WorkerPool:
 
     def _recover(self, worker: Worker, open_rows: dict[int, Asked], deliver: Deliver) -> None:
         """Deliver what the dead worker had written and not told."""
-        calls = {asked.ticket.key: asked.request.digest for asked in open_rows.values() if asked.ticket.key}
+        calls = {asked.ticket.key: asked.request.digest for asked in open_rows.values()}
         found = self._journal.recover(worker.segment, calls)
         for position, asked in list(open_rows.items()):
             if asked.ticket.key in found:

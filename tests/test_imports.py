@@ -145,6 +145,7 @@ def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path
         itself, workers = imported(["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path)
 
     assert third_party(itself | workers) & LOCAL == set()
+    assert {"mmeval.worker", "mmeval.workers", "mmeval.workerprocess"} & itself == set()
 
 
 @pytest.mark.parametrize(("model", "folder"), [("hf", "llm"), ("diffusers", "sd")])

@@ -132,7 +132,8 @@ def test_an_answer_that_this_process_cannot_read_harms_no_other(tmp_path: Path) 
     texts = ["question 0", "garbled 1", *questions(8)[2:]]
     outcome = run(tmp_path, *texts, copies=1, max_batch_size=8)
 
-    assert (outcome.counts.new, outcome.counts.failed, answered(tmp_path)) == (8, 0, sorted(texts))
+    assert (outcome.counts.new, outcome.counts.failed) == (8, 0)
+    assert answered(tmp_path).count("garbled 1") == 1, "it was written, so it is not asked again"
     scores = (from_line(line) for file in tmp_path.rglob("scores.jsonl") for line in file.read_bytes().splitlines())
     assert [row["scores"]["exact_match"]["value"] for row in sorted(scores, key=lambda row: row["i"])] == [1.0] * 8
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def test_padding_that_would_end_an_answer_is_not_counted(tmp_path: Path) -> None
     assert [said(row) for row in answers(backend, requests)] == [said(says(backend, request)) for request in requests]
 
 
-GENERATION = {
+GENERATION: Mapping[str, Mapping[str, Any]] = {
     "penalty": {"repetition_penalty": 1.7},
     "ngrams": {"no_repeat_ngram_size": 2},
     "least of prompt and answer": {"min_length": 60},
