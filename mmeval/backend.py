@@ -219,7 +219,8 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     known, takes_any = _arguments(factory)
     for arg in args:
         if arg not in known and not takes_any:
-            raise UnknownNameError(f"argument of the backend {name!r}", arg, known, _taken(known))
+            near, hint = ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, _taken(known))
+            raise UnknownNameError(f"argument of the backend {name!r}", arg, near, hint)
     texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
     given = {arg: _text(name, arg, value) if arg in texts else value for arg, value in args.items()}
     for arg, value in given.items():
@@ -269,11 +270,24 @@ _FOREIGN = frozenset(
 )
 """What other harnesses call a server that speaks the OpenAI interface."""
 
+_FOREIGN_LOCAL = frozenset(("hf_auto", "hf_multimodal", "hf_causal", "huggingface", "transformers"))
+"""What other harnesses call a model of the Hugging Face hub that is run on this machine."""
+
+_FLAGS_INSTEAD = {
+    "batch_size": "It is a flag of its own: --batch_size N",
+    "max_batch_size": "The largest batch is a flag of its own: --batch_size N",
+}
+"""Arguments that other harnesses give to a backend, and what is written here."""
+
 
 def _refuse_foreign(name: str) -> None:
-    if name.replace("-", "_") in _FOREIGN and name not in plugins.names("mmeval.model_backends"):
-        hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"
-        raise UnknownNameError("model backend", name, (), hint)
+    elsewhere = name.replace("-", "_")
+    if elsewhere not in _FOREIGN | _FOREIGN_LOCAL or name in plugins.names("mmeval.model_backends"):
+        return
+    hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"
+    if elsewhere in _FOREIGN_LOCAL:
+        hint = "A model that is run on this machine: --model hf --model_args pretrained=NAME"
+    raise UnknownNameError("model backend", name, (), hint)
 
 
 def _taken(arguments: Sequence[str]) -> str:

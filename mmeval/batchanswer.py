@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from mmeval.backend import BatchBackend, Startable
 from mmeval.batching import Asked, Deliver
 from mmeval.ownthread import OwnThread
 from mmeval.records import ErrorKind, Request, Response
+
+_log = logging.getLogger(__name__)
 
 
 class ThisProcess:
@@ -107,9 +112,20 @@ def _yielded(
                 raise TypeError(f"the backend gave {(position, response)!r:.200}, which is no position with a Response")
             yield position, response
     except BaseException as error:  # a model may fail in any way; the row records how
-        faults.append(
-            _Fault("out_of_memory" if is_out_of_memory(error) else "internal", f"{type(error).__name__}: {error}")
-        )
+        said = f"{type(error).__name__}: {error}"
+        if is_out_of_memory(error):
+            faults.append(_Fault("out_of_memory", said))
+            return
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("a batch was ended by an error:\n%s", "".join(traceback.format_exception(error)).rstrip())
+        faults.append(_Fault("internal", said + _place(error)))
+
+
+def _place(error: BaseException) -> str:
+    """Where it was raised, for a message: `` (adapter.py:31)``; empty where the backend's own code is not to blame."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    file, line = frames[-1] if frames else (__file__, 0)
+    return "" if file == __file__ else f" ({Path(file).name}:{line})"
 
 
 def _at(positions: Sequence[int], deliver: Deliver) -> Deliver:

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 from mmeval.cache import ResponseCache
 from mmeval.content import Interleaved, Part, split_reasoning
 from mmeval.digest import call_seed
-from mmeval.errors import ReplayMismatchError, StorageError
+from mmeval.errors import ReplayMismatchError, StorageError, sentence
 from mmeval.journal import Entry, Journal
 from mmeval.lines import to_line
 from mmeval.program import Call, Program, Reply, Role
@@ -385,7 +385,7 @@ def _put(cache: ResponseCache, key: str, response: Response) -> None:
     try:
         cache.put(key, response)
     except StorageError as error:
-        log.warning("%s. The answer is kept in the run folder", error)
+        log.warning("%s The answer is kept in the run folder", sentence(error))
 
 
 def _unknown_options(runtime: RoleRuntime, call: Call) -> Sequence[str]:

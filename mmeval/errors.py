@@ -71,8 +71,7 @@ class UnknownNameError(UsageError):
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.what, self.name = what, name
         message = f"unknown {what} {name!r}{did_you_mean(name, known)}"
-        stop = "" if message.endswith("?") else "."
-        super().__init__(f"{message}{stop} {hint}" if hint else message)
+        super().__init__(f"{sentence(message)} {hint}" if hint else message)
 
     def __reduce__(self) -> tuple[object, ...]:
         return UsageError, (str(self),)
@@ -137,6 +136,12 @@ class StorageError(MmevalError):
 
 class Interrupted(MmevalError):
     exit_code = EXIT_INTERRUPTED
+
+
+def sentence(text: object) -> str:
+    """A message as a sentence that another may follow: with a stop, unless it ends in a mark of its own."""
+    said = str(text)
+    return said if said.endswith((".", "?", "!")) else f"{said}."
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from mmeval.losses import StoppedError
 from mmeval.names import either
 from mmeval.program import CallFailed
 from mmeval.records import ErrorInfo, Trial
+from mmeval.remarks import Remarks
 from mmeval.report.progress import Progress, left_to_judge
 from mmeval.scoring import Scorer, trial_line
 from mmeval.segment import forget_store
@@ -43,6 +44,7 @@ class Tally:
     """Trials asked without some wanted kinds, by those kinds, where the task allows it."""
     examples: dict[str, str] = field(default_factory=dict)
     """The first failure of each kind, in its own words."""
+    remarks: Remarks = field(default_factory=Remarks)
 
     @property
     def made(self) -> int:
@@ -184,6 +186,8 @@ class Generation:
         trial = Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
         digest = trial.digest
         self._count(scope, error)
+        if error is None:
+            self.tally.remarks.add(scope.exchanges)
         if run.task.partial_output and error is None:
             self._count_left_out(run, job)
         _record(job, run, trial, scope, digest=digest)

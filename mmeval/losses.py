@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, MissingError, MmevalError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, MissingError, MmevalError, sentence
 
 
 class RoleLostError(MmevalError):
@@ -10,7 +10,7 @@ class RoleLostError(MmevalError):
 
     def __init__(self, reason: str, way_out: str) -> None:
         self.reason, self.way_out = reason, way_out
-        super().__init__(f"{reason}. What was answered is kept: {way_out}, then run the same command")
+        super().__init__(f"{sentence(reason)} What was answered is kept: {way_out}, then run the same command")
 
 
 class BackendDownError(RoleLostError):

@@ -129,3 +129,5 @@ class RunOutcome:
     """By task, every version of a judge whose verdicts stand behind its scores."""
     complaints: tuple[str, ...] = ()
     """Each thing that keeps the exit code from being 0, as one line with the way out."""
+    notes: tuple[str, ...] = ()
+    """What else there is to say of the answers, as one line each; the exit code does not depend on it."""

@@ -66,11 +66,26 @@ def worst_unscored(results: Iterable[Result]) -> int:
 def exit_code(counts: RunCounts, tolerated: float) -> int:
     """0, or 3 when more was lost than ``--max_unscored`` (a count, or a share below 1) tolerates, or when not a single
     trial could be asked."""
-    total = counts.kept + counts.new + counts.failed
-    if counts.unsupported and not total:
+    if _none_asked(counts):
         return EXIT_INCOMPLETE
+    total = counts.kept + counts.new + counts.failed
     limit = round(tolerated * total, 9) if tolerated < 1 else tolerated  # 0.29 of 100 is 29, not a hair less
     return EXIT_INCOMPLETE if counts.failed + counts.unscored > math.floor(limit) else EXIT_OK
+
+
+def _none_asked(counts: RunCounts) -> bool:
+    return counts.unsupported > 0 and not counts.kept + counts.new + counts.failed
+
+
+def unasked_complaints(counts: RunCounts) -> Iterator[str]:
+    """Why a run without any failure has no number, where not a single trial could be asked."""
+    if _none_asked(counts):
+        none = (
+            "the only trial could not"
+            if counts.unsupported == 1
+            else f"none of the {counts.unsupported:,} trials could"
+        )
+        yield f"{none} be asked, so there is no number: exit code {EXIT_INCOMPLETE}"
 
 
 def unscored_complaints(

@@ -26,7 +26,7 @@ from functools import cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any, Literal, get_args
 
-from mmeval.errors import AmbiguousNameError, MissingError, PluginError, UnknownNameError, UsageError
+from mmeval.errors import AmbiguousNameError, MissingError, PluginError, UnknownNameError, UsageError, sentence
 
 Group = Literal[
     "mmeval.tasks",
@@ -112,6 +112,11 @@ def distribution_of(entry: EntryPoint) -> str:
     return "unknown" if entry.dist is None else _name_of(entry.dist)
 
 
+def owner(group: Group, name: str) -> str:
+    """The distribution that registers a name. Raises as ``load`` does for one that is unknown or claimed twice."""
+    return distribution_of(_find(group, name))
+
+
 @cache
 def _name_of(distribution: Distribution) -> str:
     """Reads its metadata, which takes a while for each of dozens of entry points."""
@@ -142,7 +147,7 @@ def load(group: Group, name: str) -> Any:
     except Exception as error:  # any import may fail in any way; the plugin is reported by name
         raise PluginError(
             f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
-            f"{type(error).__name__}: {error}. Reinstall or remove that package."
+            f"{sentence(f'{type(error).__name__}: {error}')} Reinstall or remove that package."
         ) from error
 
 

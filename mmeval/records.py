@@ -108,7 +108,8 @@ class GenerationParams:
     def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
         """From ``generation_kwargs`` with the names that users know (``max_gen_toks``, ``until``, ``do_sample``).
 
-        Raises UnknownNameError for a name that means nothing here, UsageError for a value of the wrong type.
+        Raises UnknownNameError for a name that means nothing here, UsageError for a value of the wrong type or outside
+        its range.
         """
         known: dict[str, Any] = {}
         options: dict[str, Any] = {}
@@ -136,13 +137,25 @@ def _typed_parameter(name: str, value: Any) -> Any:
             return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
         number = float(value)
         if name not in ("max_tokens", "top_k"):
-            return _finite(number)
+            return _within(name, value, _finite(number))
         if number == int(number):
-            return int(number)
+            return _within(name, value, int(number))
     except (TypeError, ValueError, OverflowError):
         pass
     wanted = "words" if name == "stop" else "a whole number" if name in ("max_tokens", "top_k") else "a number"
     raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
+
+
+def _within(name: str, value: Any, number: float) -> float:
+    """The number. Raises UsageError outside of what the parameter can be."""
+    holds, wanted = {
+        "max_tokens": (number >= 1, "at least 1"),
+        "temperature": (number >= 0, "at least 0"),
+        "top_p": (0 < number <= 1, "above 0 and at most 1"),
+    }.get(name, (True, ""))
+    if not holds:
+        raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
+    return number
 
 
 def _finite(number: float) -> float:

@@ -28,6 +28,7 @@ from mmeval.outcome import (
     finished_results,
     judge_versions,
     score_folders,
+    unasked_complaints,
     unscored_complaints,
     worst_unscored,
 )
@@ -329,6 +330,7 @@ class _Rescoring:
             bills=self._bills,
             complaints=(
                 *unfinished,
+                *unasked_complaints(counts),
                 *suspension.complaints(results, THIS_COMMAND),
                 *unscored_complaints(self._runs, wanted, results, self._options.folder, way=THIS_COMMAND),
             ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval.backend import ProgramBackend
 from mmeval.casting import Backends
-from mmeval.errors import MissingError, UsageError
+from mmeval.errors import MissingError, UsageError, sentence
 from mmeval.options import BackendSpec
 from mmeval.report.context import HIDDEN
 from mmeval.suspension import score_command
@@ -48,7 +48,7 @@ def _made(selection: Selection, options: RescoreOptions, wanted: Collection[str]
         kind = MissingError if isinstance(error, MissingError) else UsageError
         roles = ", ".join(own)
         raise kind(
-            f"{error}. This run was made with this {roles}; once that is mended, or with another: {command}"
+            f"{sentence(error)} This run was made with this {roles}; once that is mended, or with another: {command}"
         ) from None
 
 

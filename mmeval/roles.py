@@ -196,7 +196,7 @@ class RoleRuntime:
             code = error.exit_code if isinstance(error, MmevalError) else EXIT_UNEXPECTED
             log.debug("%s cannot be started", self._outage.whom, exc_info=error)
             self._gone = StartFailedError(self._outage.whom, said, code)
-            raise self._gone from None
+            raise self._gone from error
         self._start = None
 
     async def _within_reach(self, request: Request, ticket: Ticket) -> Response:

@@ -18,7 +18,7 @@ from mmeval.broker import Broker
 from mmeval.budget import Budget, Limits, check_prices
 from mmeval.cache import ResponseCache
 from mmeval.casting import Backends, Beside, check_options, check_role_names, check_roles, say_unbatched
-from mmeval.errors import MissingError
+from mmeval.errors import MissingError, sentence
 from mmeval.generation import Generation, Tally
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
@@ -31,6 +31,7 @@ from mmeval.outcome import (
     judge_versions,
     lost_complaints,
     score_folders,
+    unasked_complaints,
     unscored_complaints,
     worst_unscored,
 )
@@ -81,7 +82,7 @@ def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
             message = f"{task.name}: the metric {metric.bound.name} is unavailable: {metric.unavailable}"
             if strict:
                 raise MissingError(
-                    f"{message}. Without --strict the run goes on, and mmeval score adds the metric later"
+                    f"{sentence(message)} Without --strict the run goes on, and mmeval score adds the metric later"
                 )
             log.warning(message)
 
@@ -305,7 +306,9 @@ class _Session:
             bills=self._bills,
             complaints=(
                 *lost_complaints(tally, again="the same call" if in_script else "the same command"),
+                *unasked_complaints(counts),
                 *suspension.complaints(results, way),
                 *unscored_complaints(self._runs, plan.chosen, results, self._path, way=way),
             ),
+            notes=tuple(tally.remarks.told()),
         )

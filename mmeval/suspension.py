@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, sentence
 from mmeval.losses import RoleLostError
 from mmeval.metric import TRUST, BoundMetric
 from mmeval.options import BackendSpec
@@ -64,7 +64,7 @@ class Suspension:
         names = ", ".join(sorted(set().union(*self.outputs.values())))
         for lost in self.losses:
             yield (
-                f"scoring by {names} was suspended: {lost.reason}. {lack}, what was judged is kept: "
+                f"scoring by {names} was suspended: {sentence(lost.reason)} {lack}, what was judged is kept: "
                 f"{lost.way_out}, then {way}"
             )
 

@@ -34,16 +34,19 @@ def check_backend(
     *,
     params: GenerationParams = FEW_TOKENS,
     wants: Sequence[Sequence[PartKind]] = (),
+    deterministic: bool = False,
 ) -> None:
     """All checks of ``CHECKS``, for everything that the backend says it gives. It is started first.
 
     ``prompts`` are user messages to which it has different answers; unless given, words, and media of the kinds that it
     takes. ``wants`` are the combinations of kinds to ask for, unless given those of :func:`combinations`.
+    ``deterministic`` says that it never draws: then other seeds must give the same answers instead of others.
     """
+    checks = [check_no_draws if deterministic and check is check_seeds else check for check in CHECKS]
     start(backend)
     for kinds in wants or combinations(backend.capabilities):
         asked = requests(prompts or usual_prompts(backend.capabilities), wants=kinds, params=params)
-        for check in CHECKS:
+        for check in checks:
             check(backend, asked)
 
 
@@ -120,6 +123,14 @@ def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
     assert any(not _same(one, two) for one, two in zip(first, other, strict=True)), (
         "other seeds gave the same answers: the seed of a request must steer what is drawn at temperature 1"
     )
+
+
+def check_no_draws(backend: BatchBackend, asked: Sequence[Request]) -> None:
+    """In the place of :func:`check_seeds`, of a backend that never draws: at temperature 1 every seed gives the same
+    answers."""
+    drawn = [_at_temperature(1.0, request) for request in asked]
+    other = _answers(backend, [request.with_seed(request.seed + 1000) for request in drawn])
+    _expect_same(_answers(backend, drawn), other, "with another seed otherwise than before")
 
 
 def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:

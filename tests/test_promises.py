@@ -65,7 +65,8 @@ def test_a_model_that_can_be_asked_nothing_gets_no_value_and_no_success(server: 
     assert (row["value"], row["n"], row["unsupported"]) == (None, 24, 24)
     assert done.warnings == [
         "24 trials not asked: the model gives no audio; gives one kind a call, text+audio wanted; "
-        "if it does, say so among its arguments: outputs=text+audio"
+        "if it does, say so among its arguments: outputs=text+audio",
+        "none of the 24 trials could be asked, so there is no number: exit code 3",
     ]
 
 

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if args.what in FROM_FILES:
         return print_tasks((args.what,), settings["include_path"].value, args.pattern)
     headers, row = _TABLES.get(args.what, _PLUGIN_TABLE)
-    _print(headers, _rows(args.what, args.pattern, row))
+    _print(headers, _rows(args.what, args.pattern, row), leave_out="Note")
     return 0
 
 
@@ -198,8 +198,10 @@ def _fits(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or (not any(char in pattern for char in "*?[") and pattern in name)
 
 
-def _print(headers: Sequence[str], rows: Rows) -> None:
-    """The table of what is sound, and a table of what is broken below it."""
+def _print(headers: Sequence[str], rows: Rows, *, leave_out: str = "") -> None:
+    """The table of what is sound, and a table of what is broken below it. The column ``leave_out`` is shown where one
+    of its cells holds something.
+    """
     sound: list[list[str]] = []
     broken: list[list[str]] = []
     for row in rows:
@@ -208,7 +210,8 @@ def _print(headers: Sequence[str], rows: Rows) -> None:
             broken.append([cell(row.name), cell(row.owner), problem])
         else:
             sound.append(row)
-    lines = table_lines(headers, sound)
+    shown = [at for at, header in enumerate(headers) if header != leave_out or any(row[at] for row in sound)]
+    lines = table_lines([headers[at] for at in shown], [[row[at] for at in shown] for row in sound])
     if broken:
         lines += ["", *table_lines(("Broken", "From", "Problem"), broken)]
     print_text("\n".join(lines) + "\n")

@@ -34,8 +34,8 @@ def publish(
     """Write the results file and the samples files, and return what they hold, with the tables.
 
     ``wanted`` says which trials of each task go into samples files; None writes none. The numbers of ``baseline`` stand
-    in the tables alone. What keeps the exit code from being 0, and what of a baseline does not compare, goes to the
-    log, one warning each.
+    in the tables alone. What keeps the exit code from being 0, what of a baseline does not compare, and notes on the
+    answers go to the log, one warning each.
     """
     folder = context.folder or outcome.folder
     hashes: dict[str, str] = {}
@@ -47,7 +47,7 @@ def publish(
             hashes[task.name] = write_samples(samples[task.name], rows)
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     column, unlike = _column(baseline, outcome)
-    for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *unlike):
+    for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *unlike, *outcome.notes):
         _logger.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         _logger.info("spent in this run folder: %s", spent_words(outcome.bills))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -64,8 +65,11 @@ class Baseline:
         theirs = self.numbers
         values: dict[Key, float] = {}
         said: dict[str, None] = {}
+        unknown: dict[str, None] = {}
         for result in (*outcome.results, *outcome.group_results):
             other = theirs.get(Key.of(result))
+            if other is None and not result.slice:
+                unknown[_lacking(result, theirs)] = None
             if other is None or other.value is None:
                 continue
             name = f"the baseline's {result.task} {result.metric}"
@@ -75,7 +79,16 @@ class Baseline:
             values[Key.of(result)] = other.value
             if other.n != result.n and not result.slice:
                 said[f"{name} stands for {other.n} trials, that of this run for {result.n}"] = None
-        return Column(cell(str(self.document.get("model_name", "baseline"))), values), list(said)
+        if unknown:
+            said[f"N/A beside this run: the baseline ({self.file.parent}) has {', '.join(unknown)}"] = None
+        return Column(cell(self._model), values), list(said)
+
+    @property
+    def _model(self) -> str:
+        """Who was asked; of a model in a folder, the last part of its path."""
+        name = str(self.document.get("model_name", "baseline"))
+        is_folder = name.startswith(("/", "./", "../", "~")) or os.path.isdir(name)  # noqa: PTH112  takes any text
+        return (Path(name).name or name) if is_folder else name
 
     def _why_not(self, result: Result, outcome: RunOutcome) -> str:
         """Why a number does not compare with that of this run; empty where it does."""
@@ -136,6 +149,12 @@ def read_baseline(path: Path) -> Baseline:
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise UsageError(f"--baseline {file}: this is no results file of mmeval; give a results_*.json") from None
     return baseline
+
+
+def _lacking(result: Result, theirs: Collection[Key]) -> str:
+    if any(key.task == result.task for key in theirs):
+        return f"no metric {result.metric} of {result.task}"
+    return f"no task {result.task}"
 
 
 def _inside(name: str, groups: Mapping[str, Collection[str]]) -> set[str]:

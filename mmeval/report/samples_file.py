@@ -15,6 +15,7 @@ from mmeval.content import Interleaved
 from mmeval.digest import canonical_json
 from mmeval.errors import StorageError
 from mmeval.records import GenerationParams, Message, Sample, Score, Trial
+from mmeval.remarks import finish_reason, warnings_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
-    """One line. A metric's own key is the mean of the repeats that were scored, null when none was."""
+    """One line. A metric's own key is the mean of the repeats that were scored, null when none was; ``warnings`` and
+    ``finish_reason`` are there only where a repeat has something to say."""
     document = row.sample.to_json()
     prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
     target = row.sample.references[0].rendered() if row.sample.references else ""
@@ -80,6 +82,7 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         "scores": [{name: score.to_json() for name, score in scores.items()} for scores in row.scores],
         "usage": [_usage(trial) for trial in row.trials],
         "judge": [_judges(trial) for trial in row.trials],
+        **_remarks(row.trials),
     }
     return {**own, **line}  # a metric that is named like a fixed key must not hide it; `scores` has it all the same
 
@@ -110,6 +113,17 @@ def _judges(trial: Trial) -> list[str]:
     """Who served the roles other than the model under test, once each."""
     served = (f"{e.role}={e.response.served}" for e in trial.exchanges if e.role != "model" and e.response.served)
     return list(dict.fromkeys(served))
+
+
+def _remarks(trials: Sequence[Trial]) -> dict[str, list[Any]]:
+    """By repeat: the warnings, once each, and why the answer ended, null where there is none (see ``error``). Keys that
+    would say of every repeat that nothing is the matter are left out."""
+    warnings = [warnings_of(trial.exchanges) for trial in trials]
+    reasons = [finish_reason(trial) for trial in trials]
+    return {
+        **({"warnings": warnings} if any(warnings) else {}),
+        **({"finish_reason": reasons} if any(reason not in ("stop", None) for reason in reasons) else {}),
+    }
 
 
 def _sha(text: str) -> str:

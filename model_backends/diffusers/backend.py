@@ -16,7 +16,7 @@ from mmeval.model_backends.hf.devices import check_device, release_memory
 from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
 from mmeval.model_backends.hf.files import PIPELINE_INDEX, find_files
 from mmeval.model_backends.hf.pixels import to_picture
-from mmeval.model_backends.hf.settings import accelerated, checked_dtype, versions
+from mmeval.model_backends.hf.settings import accelerated, checked_device, checked_dtype, versions
 from mmeval.records import Request, Response
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 8, 4
@@ -55,7 +55,7 @@ class DiffusersBackend:
             pretrained=pretrained,
             revision=revision or "main",
             dtype=checked_dtype(dtype),
-            device=device,
+            device=checked_device(device),
             trust_remote_code=trust_remote_code,
             drawing=_drawing_arguments(
                 steps=steps,

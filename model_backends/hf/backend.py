@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 from mmeval import plugins
 from mmeval.backend import Capabilities
 from mmeval.converters import checked_routes, convert, widened
-from mmeval.digest import digest
+from mmeval.digest import DIGEST_CHARS, digest
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import overruled
@@ -22,9 +24,11 @@ from mmeval.model_backends.hf.settings import (
     Settings,
     accelerated,
     checked_count,
+    checked_device,
     checked_dtype,
     versions,
 )
+from mmeval.model_backends.hf.syntax import check_syntax
 from mmeval.records import ErrorKind, Request, Response
 
 GENERIC = "chat"
@@ -79,7 +83,7 @@ class HFBackend:
             revision=revision or "main",
             adapter=adapter,
             dtype=checked_dtype(dtype),
-            device=device,
+            device=checked_device(device),
             device_map=device_map,
             attn_implementation=attn_implementation,
             trust_remote_code=trust_remote_code,
@@ -96,6 +100,7 @@ class HFBackend:
         self.adapter_name = adapter_name(self.files, adapter)
         made: Adapter = plugins.load("mmeval.hf_adapters", self.adapter_name)(self.files, self.settings)
         self.adapter = made
+        self._adapter_source = _foreign_source(self.adapter_name, made)
         self._capabilities = widened(overruled(made.capabilities, self.settings), self.settings.convert)
         self._workers = placed_copies(self.settings, self._copies, self.files.commit)
 
@@ -116,6 +121,7 @@ class HFBackend:
             "outputs": sorted(self._capabilities.outputs),
         }
         told = {
+            "adapter_source": self._adapter_source,
             "convert": sorted(settings.convert),
             "max_length": settings.max_length,
             "chat_template": digest(settings.chat_template) if settings.chat_template else "",
@@ -152,7 +158,18 @@ class HFBackend:
         """Fetch what is missing of the model, and load it. Raises MissingError or UsageError with the way out."""
         check_device(self.settings.device)
         self.files.fetch_weights()
-        self.adapter.load()
+        try:
+            self.adapter.load()
+        except MmevalError:
+            raise
+        except Exception as error:
+            if self.settings.adapter in ("auto", self.files.model_type) or out_of_memory(error):
+                raise
+            raise UsageError(
+                f"adapter={self.adapter_name} does not fit {self.files.name}, a model of type "
+                f"{self.files.model_type!r} ({in_a_line(error)}); leave adapter out, or name another "
+                "('mmeval ls adapters' lists them)"
+            ) from error
 
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         ready: list[tuple[int, Request, tuple[str, ...]]] = []
@@ -190,8 +207,19 @@ def adapter_name(files: ModelFiles, given: str) -> str:
     return files.model_type if files.model_type in known else GENERIC
 
 
+def _foreign_source(name: str, adapter: Adapter) -> str:
+    """The digest of the file that defines an adapter which is not ours: edited, it may answer otherwise. Empty for one
+    of ours, whose version says as much, and where there is no file."""
+    if plugins.owner("mmeval.hf_adapters", name) == "mmeval":
+        return ""
+    file = getattr(sys.modules.get(type(adapter).__module__), "__file__", None)
+    if not file or not Path(file).is_file():
+        return ""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:DIGEST_CHARS]
+
+
 def _template_in(given: str) -> str:
-    """The text of a file, if one is given."""
+    """The text of a file, if one is given. Raises MissingDataError, and UsageError for what is no template."""
     if not given:
         return ""
     try:
@@ -204,4 +232,5 @@ def _template_in(given: str) -> str:
         raise UsageError(f"chat_template={given}: it cannot be read as a text ({in_a_line(error)})") from None
     if not text.strip():
         raise UsageError(f"chat_template={given}: the file is empty; give one with a chat template (Jinja) in it")
+    check_syntax(text, f"chat_template={given}")
     return text

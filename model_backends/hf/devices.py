@@ -13,6 +13,8 @@ from mmeval.errors import UsageError
 from mmeval.extras import need
 from mmeval.model_backends.hf.settings import Settings, accelerated
 
+_KINDS = frozenset(("cpu", "cuda", "xpu", "npu", "mlu", "musa"))
+"""Devices that several copies can be placed on: one each, or all of them on the CPU."""
 _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
 """A device as torch writes it, where there may be several of its kind."""
 
@@ -27,9 +29,10 @@ def placed_copies(settings: Settings, count: int, commit: str = "") -> tuple[Map
         return ()
     many = f"data_parallel_size={count}"
     if not settings.device and settings.device_map != "auto":
-        raise UsageError(
-            f"device_map={settings.device_map} places one copy, {many} runs several; leave one of them out"
-        )
+        placed = f"device_map={settings.device_map}"
+        kind = settings.device_map.partition(":")[0]
+        instead = f"write device={kind} in the place of {placed}" if kind in _KINDS else f"leave {placed} out"
+        raise UsageError(f"{placed} places one copy, {many} runs several; {instead}, or leave out {many}")
     kind = settings.device or _usual_device()
     if _NUMBERED.fullmatch(kind):
         one = kind.partition(":")[0]

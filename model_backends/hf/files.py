@@ -17,7 +17,7 @@ from typing import Any
 
 from mmeval import hub
 from mmeval.digest import DIGEST_CHARS
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import MissingDataError, UsageError, sentence
 from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings
 
 TINY = "tiny"
@@ -147,8 +147,8 @@ def find_model(settings: Settings) -> ModelFiles:
         if settings.pretrained != DEFAULT_MODEL:
             raise
         raise MissingDataError(
-            f"{error}. That is the model of a bare --model hf; another is named with --model_args pretrained=FOLDER or "
-            "pretrained=OWNER/NAME, and pretrained=tiny needs no download"
+            f"{sentence(error)} That is the model of a bare --model hf; another is named with --model_args "
+            "pretrained=FOLDER or pretrained=OWNER/NAME, and pretrained=tiny needs no download"
         ) from None
 
 
@@ -170,7 +170,7 @@ def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelF
     try:
         snapshot = hub.snapshot(given, revision, kind="model", only=SMALL_FILES)
     except MissingDataError as error:
-        raise MissingDataError(f"{error}. A folder of that name is not here either") from None
+        raise MissingDataError(f"{sentence(error)} A folder of that name is not here either") from None
     return _with_index(ModelFiles(given, snapshot, commit=snapshot.name), index)
 
 

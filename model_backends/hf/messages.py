@@ -206,5 +206,5 @@ def _words(part: Part) -> str:
 
 
 def _way_out(kind: str) -> str:
-    ways: Sequence[str] = [name for name, route in ROUTES.items() if route.takes == kind]
-    return f"; to give it in another form: convert={' or convert='.join(ways)}" if ways else ""
+    ways: Sequence[str] = [f"convert='{name}'" for name, route in ROUTES.items() if route.takes == kind]
+    return f"; to give it in another form: {' or '.join(ways)}" if ways else ""

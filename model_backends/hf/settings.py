@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ DEFAULT_MODEL = "HuggingFaceTB/SmolVLM-256M-Instruct"
 """What a bare ``--model hf`` runs: open (Apache 2.0), half a gigabyte, any number of pictures in, text out."""
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla", "mlu", "musa")
+"""The kinds that torch knows and a model can run on."""
+_DEVICE = re.compile(r"([a-z]+)(:[0-9]+)?")
 _SHORT = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "float16", "float": "float32"}
 
 
@@ -48,6 +52,16 @@ def checked_dtype(given: str) -> str:
     if name not in DTYPES:
         raise UnknownNameError("dtype", given, DTYPES, f"Known: {', '.join(DTYPES)}.")
     return name
+
+
+def checked_device(given: str) -> str:
+    """A device as torch writes it, or none. Raises UnknownNameError with near names for what is none."""
+    named = _DEVICE.fullmatch(given)
+    if given and (named is None or named[1] not in DEVICES):
+        kind = given.partition(":")[0]
+        hint = f"Known: {', '.join(DEVICES)}, with a number where there are several (cuda:1)."
+        raise UnknownNameError("device", given if kind in DEVICES else kind, DEVICES, hint)
+    return given
 
 
 def checked_count(argument: str, value: int, *, least: int) -> int:

@@ -190,6 +190,17 @@ def test_a_backend_without_arguments_says_so() -> None:
         create_backend("empty", {"model": "x"})
 
 
+@pytest.mark.parametrize("name", ["hf-auto", "hf-multimodal", "huggingface"])
+def test_a_name_that_other_harnesses_have_for_a_local_model_leads_to_hf(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=rf"unknown model backend '{name}'\. .*--model hf "):
+        create_backend(name, {})
+
+
+def test_the_size_of_batches_among_the_arguments_leads_to_its_flag() -> None:
+    with pytest.raises(UnknownNameError, match=r"'batch_size'\. It is a flag of its own: --batch_size N"):
+        create_backend("hf", {"batch_size": 8})
+
+
 @pytest.mark.parametrize("name", ["local-chat-completions", "openai-chat-completions", "vllm"])
 def test_a_name_that_other_harnesses_have_for_a_server_leads_to_the_backend_for_it(name: str) -> None:
     with pytest.raises(UnknownNameError, match=rf"unknown model backend '{name}'\. .*--model openai"):

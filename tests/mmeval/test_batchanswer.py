@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import logging
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -28,7 +30,8 @@ def said(response: Response) -> str:
 def test_a_bad_row_takes_no_neighbour_with_it() -> None:
     found = answered(ToyLocal(), "question 1", "bad", "question 2")
 
-    assert found == {"question 1": "answer 1", "bad": "internal: ValueError: bad row", "question 2": "answer 2"}
+    assert found == {"question 1": "answer 1", "bad": found["bad"], "question 2": "answer 2"}
+    assert re.fullmatch(r"internal: ValueError: bad row \(toy\.py:[0-9]+\)", found["bad"])
 
 
 def test_a_model_that_leaves_the_process_fails_that_row_alone() -> None:
@@ -40,7 +43,20 @@ def test_a_model_that_leaves_the_process_fails_that_row_alone() -> None:
                 yield position, response
 
     found = answered(Leaving(), "question 0", "question 1", "question 2")
-    assert found == {"question 0": "answer 0", "question 1": "internal: SystemExit: 0", "question 2": "answer 2"}
+    assert found == {"question 0": "answer 0", "question 1": found["question 1"], "question 2": "answer 2"}
+    assert found["question 1"].startswith("internal: SystemExit: 0 (test_batchanswer.py:")
+
+
+def test_where_a_backend_raised_is_told_in_full_on_request(caplog: pytest.LogCaptureFixture) -> None:
+    answered(ToyLocal(), "bad")
+    assert not caplog.records
+
+    with caplog.at_level(logging.DEBUG, "mmeval"):
+        answered(ToyLocal(), "bad")
+
+    [record] = caplog.records
+    assert "in generate_batch" in record.getMessage()
+    assert record.exc_info is None
 
 
 def test_rows_answered_before_the_error_are_not_asked_again() -> None:
@@ -88,6 +104,7 @@ def test_a_row_that_gets_no_answer_but_something_else_fails_alone(odd: Any) -> N
 
     assert (found["question 0"], found["question 2"]) == ("answer 0", "answer 2")
     assert found["odd"].startswith("internal: TypeError: ")
+    assert "batchanswer.py:" not in found["odd"].replace("test_batchanswer.py:", "")
 
 
 @pytest.mark.parametrize(("memory", "rows", "most"), [(9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)], ids=str)

@@ -239,6 +239,10 @@ def test_without_sampling_the_temperature_is_zero_wherever_it_is_written(values:
         ({"top_k": "1.5"}, UsageError, "top_k='1.5': must be a whole number"),
         ({"temperature": float("nan")}, UsageError, "temperature=nan: must be a number"),
         ({"top_p": "inf"}, UsageError, "top_p='inf': must be a number"),
+        ({"max_gen_toks": 0}, UsageError, "max_tokens=0: must be at least 1"),
+        ({"temperature": -0.1}, UsageError, "temperature=-0.1: must be at least 0"),
+        ({"top_p": 0}, UsageError, "top_p=0: must be above 0 and at most 1"),
+        ({"top_p": 1.5}, UsageError, "top_p=1.5: must be above 0 and at most 1"),
     ],
 )
 def test_a_wrong_generation_parameter_is_refused_by_name(

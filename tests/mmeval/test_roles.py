@@ -83,6 +83,7 @@ async def test_a_backend_that_cannot_be_started_is_told_of_at_every_call_and_tri
             await role.ask(request(), Ticket("t"))
     assert (str(lost.value), lost.value.reason) == (said, f"the judge cannot be started: {said}")
     assert (lost.value.exit_code, backend.starts, backend.asked) == (code, 1, [])
+    assert lost.value.__cause__ is trouble
 
 
 @in_loop

@@ -231,6 +231,15 @@ def test_a_defect_with_pictures_is_named(defect: Callable[[Parrot, Sequence[Requ
         check_backend(Wrapped(defect, TEXT_AND_IMAGE), wants=[("text", "image")])
 
 
+def test_a_backend_that_never_draws_passes_when_it_says_so() -> None:
+    check_backend(Wrapped(never_draws), deterministic=True)
+
+
+def test_a_backend_that_says_it_never_draws_is_held_to_it() -> None:
+    with pytest.raises(AssertionError, match="with another seed otherwise than before"):
+        check_backend(Parrot(), deterministic=True)
+
+
 def test_a_backend_that_fails_is_told_its_own_error() -> None:
     deaf = Parrot(Capabilities(inputs={}))
 

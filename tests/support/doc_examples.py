@@ -43,7 +43,7 @@ _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d[T: ]\d\d[:-]\d\d[:-]\d\d(\.\d+)?"), "TIME"),
     (re.compile(r"\[\w+:\d+\]"), "[MODULE]"),
     (re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{12}\b"), "HASH"),
-    (re.compile(r"\bin \d+\.\d s\b"), "in SECONDS"),
+    (re.compile(r"\bin \d+(\.\d)? s\b"), "in SECONDS"),
 )
 
 

@@ -789,6 +789,7 @@ def main(argv: list[str] | None = None) -> int:
             status = "ok"
         except Exception as exc:  # keep going; report at the end
             failed += 1
+            shutil.rmtree(folder, ignore_errors=True)
             status = "FAILED"
             entry["error"] = f"{type(exc).__name__}: {exc}"
             traceback.print_exc()

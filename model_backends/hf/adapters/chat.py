@@ -54,7 +54,7 @@ class ChatAdapter(Adapter):
             kinds.remove("video")
             _log.warning(
                 "%s reads videos with torchvision, which is not installed: it is run without them (pip install "
-                "torchvision, or give videos as pictures with convert=video->frames)",
+                "torchvision, or give videos as pictures with convert='video->frames')",
                 self.files.name,
             )
         return replace(Capabilities.of(["text", *kinds], ["text"], "single"), options=frozenset())

@@ -29,17 +29,20 @@ RATE = 24_000
 """Hz, of all speech of this family."""
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
 TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
-USUAL_CODES = 4096
-"""Codes of speech, fifty a second, where the request says nothing: the library's own number."""
+MOST_CODES = 4096
+"""Codes of speech, where the request gives no number: the library's own limit."""
+CODES_TO_BEGIN, CODES_A_TOKEN = 100, 40
+"""What the words bound their speech to, up to that limit: several times as long as anybody takes to say them."""
 _FOR_THE_THINKER = ("pixel_values", "pixel_values_videos")
 """The library hands these to the talker as well, which refuses them, unless they are named for the thinker."""
 
 
 @dataclass(frozen=True)
 class Spoken(Stream):
-    """A stream with its speech; without it, ``notes`` say why there is none."""
+    """A stream with its speech, which a limit may have ended; without it, ``notes`` say why there is none."""
 
     speech: Media | None = None
+    unfinished: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -49,7 +52,7 @@ class QwenOmniAdapter(ChatAdapter):
     Texts are asked in batches. Speech is asked row by row: talker and vocoder draw from the library's one generator.
     ``temperature``, ``top_p`` and ``top_k`` steer the words; ``audio.temperature``, ``audio.top_p`` and ``audio.top_k``
     the voice, which has the model's own unless they are given. ``audio.voice`` names a speaker; ``audio.max_tokens``
-    bounds the speech in codes.
+    bounds the speech in codes; without it the words do that are to be spoken.
 
     ``model`` is the thinker, a chat model of its own; ``whole`` is all of it.
     """
@@ -122,13 +125,13 @@ class QwenOmniAdapter(ChatAdapter):
 
         request = row.request
         broken = BROKEN.format(dtype=str(self.model.dtype).removeprefix("torch."))
-        sampler, watch = self.sampler([row]), _Watch(broken)
-        codes = count_option(request.params, MAX_CODES, USUAL_CODES)
+        sampler, bound = self.sampler([row]), _Bound(request.params)
+        watch = _Watch(broken)
         thinker = {
             "max_new_tokens": max_new_tokens,
             "do_sample": False,
             "eos_token_id": list(self.own.ends),
-            "logits_processor": [*self.logits_processors([row]), sampler],
+            "logits_processor": [*self.logits_processors([row]), sampler, bound.words],
             **self.generation_arguments(request),
         }
         with torch.inference_mode(), seeded(request.seed, self.model.device), _unpunished():
@@ -137,16 +140,18 @@ class QwenOmniAdapter(ChatAdapter):
                 **{f"thinker_{name}" if name in _FOR_THE_THINKER else name: value for name, value in given.items()},
                 **{f"thinker_{name}": value for name, value in thinker.items()},
                 **_talker_arguments(request.params),
-                talker_max_new_tokens=codes,
+                talker_max_new_tokens=bound.most,
                 talker_logits_processor=[watch],
+                talker_stopping_criteria=[bound.ends],
                 speaker=self._voice(request.params),
                 generation_mode="audio",
             )
         if sampler.broken[0]:
             raise RowError("internal", broken)
         said = cut(whole[0, given["input_ids"].shape[1] :].tolist(), self.own, max_new_tokens)
-        notes = (f"the speech was cut after {codes} codes; {MAX_CODES} allows more",) if watch.steps >= codes else ()
-        return Spoken(said.ids, said.finish_reason, said.used, _sound(speech), notes)
+        unfinished = watch.steps >= bound.codes
+        notes = (f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more",) if unfinished else ()
+        return Spoken(said.ids, said.finish_reason, said.used, _sound(speech), unfinished, notes)
 
     def _response(self, row: Row, stream: Stream, length: int) -> Response:
         response = super()._response(row, stream, length)
@@ -160,7 +165,8 @@ class QwenOmniAdapter(ChatAdapter):
         notes = stream.notes
         if row.request.params.stop and response.finish_reason == "stop":
             notes = (*notes, "the speech may end with the stop sequence, which the text leaves out")
-        return replace(response, output=Interleaved((*words, *speech)), warnings=(*response.warnings, *notes))
+        said = replace(response, output=Interleaved((*words, *speech)), warnings=(*response.warnings, *notes))
+        return replace(said, finish_reason="length") if stream.unfinished else said
 
     def _voice(self, params: GenerationParams) -> str:
         known = list(self.voices())
@@ -241,6 +247,30 @@ class _Watch:
         if not scores.amax(dim=-1).isfinite().all():
             raise RowError("internal", self._broken)
         return scores
+
+
+class _Bound:
+    """How many codes a speech may have: what the request says, else what its words allow, which are counted while the
+    thinker writes them. Raises RowError for a number that means nothing."""
+
+    def __init__(self, params: GenerationParams) -> None:
+        self.most = count_option(params, MAX_CODES, MOST_CODES)
+        self._by_words = MAX_CODES not in params.options
+        self._tokens = self._spoken = 0
+
+    @property
+    def codes(self) -> int:
+        return min(self.most, CODES_TO_BEGIN + CODES_A_TOKEN * self._tokens) if self._by_words else self.most
+
+    def words(self, _input_ids: Any, scores: Any) -> Any:
+        """A logits processor of the thinker that changes nothing: one more token of text."""
+        self._tokens += 1
+        return scores
+
+    def ends(self, input_ids: Any, _scores: Any, **_given: Any) -> Any:
+        """A stopping criterion of the talker: whether the speech is as long as it may be."""
+        self._spoken += 1
+        return input_ids.new_full((len(input_ids),), self._spoken >= self.codes).bool()
 
 
 @contextmanager

@@ -67,6 +67,15 @@ def test_an_adapter_shows_what_it_is_for_and_whether_it_was_ever_run(
     assert rows["unseen"][-1] == "not run yet"
 
 
+def test_adapters_that_were_all_run_have_no_column_of_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with installed(tmp_path, monkeypatch, {"toys": {}}, more=_ADAPTERS):
+        main(["ls", "adapters", "toyformer"])
+
+    assert listed(capsys)["toyformer"] == ["dist-toys", "Speaks with toys, which answer in words."]
+
+
 def test_a_tool_shows_what_it_makes_of_what_and_who_plays_it(capsys: pytest.CaptureFixture[str]) -> None:
     main(["ls", "tools", "text_to_image"])
 

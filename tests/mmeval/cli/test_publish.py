@@ -33,6 +33,17 @@ def test_what_keeps_the_exit_code_from_being_0_is_logged(tmp_path: Path, caplog:
     assert caplog.messages == ["1 of 10 unscored; do this"]
 
 
+def test_notes_on_the_answers_are_logged_beside_an_exit_code_of_0(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = outcome(tmp_path, result("a"), tasks=(task("a"),), notes=("1 of 10 answers was cut off",))
+
+    with caplog.at_level(logging.WARNING, "mmeval"):
+        publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+
+    assert (caplog.messages, made.exit_code) == (["1 of 10 answers was cut off"], 0)
+
+
 def test_what_pictures_cost_is_said_where_the_server_reports_no_tokens(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -55,6 +55,28 @@ def test_the_column_bears_the_name_of_the_model(tmp_path: Path) -> None:
     assert column.header == "org/model"
 
 
+@pytest.mark.parametrize("name", ["/models/tiny-llava", "./tiny-llava", "~/models/tiny-llava/"])
+def test_the_column_of_a_model_in_a_folder_bears_the_last_part_of_its_path(name: str, tmp_path: Path) -> None:
+    before = baseline(tmp_path, result("a"))
+    local = replace(before, document={**before.document, "model_name": name})
+
+    assert local.beside(outcome(tmp_path, result("a"), tasks=(task("a"),)))[0].header == "tiny-llava"
+
+
+def test_a_task_or_metric_that_the_baseline_lacks_is_said_once(tmp_path: Path) -> None:
+    before = baseline(tmp_path, result("a"))
+    now = outcome(
+        tmp_path,
+        result("a", metric="other"),
+        result("b"),
+        result("b", slice="level=easy"),
+        tasks=(task("a"), task("b")),
+    )
+
+    folder = tmp_path / "before"
+    assert said(before, now) == [f"N/A beside this run: the baseline ({folder}) has no metric other of a, no task b"]
+
+
 def test_what_the_baseline_does_not_know_is_not_shown_as_zero(tmp_path: Path) -> None:
     before = baseline(tmp_path, result("a", None), result("b"), tasks=(task("a"), task("b")))
     now = outcome(tmp_path, result("a"), result("b", metric="other"), tasks=(task("a"), task("b")))

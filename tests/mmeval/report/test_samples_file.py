@@ -21,6 +21,8 @@ from tests.support.lm_eval_reader import read_samples
 
 SAMPLE = Sample("s0", (user("draw <image1>"),), (Interleaved.from_text("a <image1> b"),), {"level": "hard"})
 
+LOST = ErrorInfo("timeout", "no answer in 60 s")
+
 
 def answered(text: str, *, repeat: int = 0, judge: str = "") -> Trial:
     output = Interleaved.from_text(text)
@@ -74,6 +76,23 @@ def test_usage_covers_all_exchanges_and_the_judge_is_named() -> None:
 
     assert line["usage"] == [{"input_tokens": 4, "output_tokens": 6}]
     assert line["judge"] == [["judge=judge-2026"]]
+
+
+def test_warnings_and_an_end_before_its_time_stand_by_repeat() -> None:
+    output = Interleaved.from_text("a")
+    cut = Response(output, finish_reason="length", warnings=("w", "v"))
+    asked = tuple(Exchange(path, "model", "d", cut) for path in "01")
+
+    line = sample_line(row(answered("x"), Trial(SAMPLE, 1, asked, output), Trial(SAMPLE, 2, error=LOST)))
+
+    assert line["warnings"] == [[], ["w", "v"], []]
+    assert line["finish_reason"] == ["stop", "length", None]
+
+
+def test_a_line_without_anything_remarkable_has_no_keys_for_it() -> None:
+    line = sample_line(row(answered("x"), Trial(SAMPLE, 1, error=LOST)))
+
+    assert not {"warnings", "finish_reason"} & line.keys()
 
 
 def test_a_metric_named_like_a_fixed_key_does_not_hide_it() -> None:

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mmeval import plugins
 from mmeval.backend import create_backend
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.media import Media
@@ -60,6 +64,9 @@ def test_converters_are_part_of_the_identity() -> None:
         ({"convert": "video->frames"}, UsageError, "does not take either"),
         ({"inputs": "text+pictures"}, UnknownNameError, "kind in inputs"),
         ({"outputs": "text+image"}, UsageError, "never image"),
+        ({"device": "cudda"}, UnknownNameError, "unknown device 'cudda'; did you mean \"cuda\""),
+        ({"device": "cuda:x"}, UnknownNameError, "unknown device 'cuda:x'"),
+        ({"device": "meta"}, UnknownNameError, "unknown device 'meta'. Known: cpu, cuda"),
     ],
     ids=str,
 )
@@ -72,8 +79,12 @@ def test_arguments_that_mean_nothing_are_refused_before_anything_is_loaded(
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"\xff\xfe\x00\x80", "cannot be read as a text"), (b" \n", "is empty")],
-    ids=["binary", "empty"],
+    [
+        (b"\xff\xfe\x00\x80", "cannot be read as a text"),
+        (b" \n", "is empty"),
+        (b"{{ messages }}\n{% for x %}", r"chat_template=.*template\.jinja:2: it is no chat template \(Jinja\): "),
+    ],
+    ids=["binary", "empty", "no jinja"],
 )
 def test_a_file_that_holds_no_template_is_refused_before_anything_is_loaded(
     content: bytes, words: str, tmp_path: Path
@@ -82,6 +93,39 @@ def test_a_file_that_holds_no_template_is_refused_before_anything_is_loaded(
     file.write_bytes(content)
     with pytest.raises(UsageError, match=words):
         HFBackend(pretrained=str(tiny_model("llm")), chat_template=str(file))
+
+
+def test_an_adapter_that_does_not_fit_the_model_is_named_with_what_the_library_says() -> None:
+    with pytest.raises(UsageError, match=r"adapter=emu3 does not fit .*, a model of type 'llava' \(AttributeError: "):
+        started(tiny_model("llava"), adapter="emu3")
+
+
+OTHER_ADAPTER = """
+from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+
+class Other(ChatAdapter):
+    \"\"\"Says {word}.\"\"\"
+"""
+
+
+def test_an_adapter_that_is_not_ours_belongs_to_the_identity_by_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(plugins._of_script, "mmeval.hf_adapters", {})
+    file = tmp_path / "other_adapter_of_a_test.py"
+    file.write_text(OTHER_ADAPTER.format(word="one"))
+    plugins.register("mmeval.hf_adapters", "other", importlib.import_module(file.stem).Other)
+
+    def identity(adapter: str) -> Mapping[str, Any]:
+        return HFBackend(pretrained=str(tiny_model("llm")), adapter=adapter).identity
+
+    before, again = identity("other"), identity("other")
+    file.write_text(OTHER_ADAPTER.format(word="two"))
+
+    assert before == again
+    assert identity("other") == {**before, "adapter_source": identity("other")["adapter_source"]} != before
+    assert "adapter_source" not in identity("chat")
 
 
 def test_a_template_is_part_of_the_identity_by_its_words_and_not_its_place(tmp_path: Path) -> None:

@@ -43,9 +43,10 @@ def test_copies_are_single_and_run_the_same_commit() -> None:
     [
         ({"device": "cuda:1"}, "cuda", "device=cuda:1 is one device, and data_parallel_size=2 needs as many"),
         ({"device_map": "balanced"}, "cuda", "device_map=balanced places one copy, data_parallel_size=2 runs several"),
+        ({"device_map": "cpu"}, "cpu", "write device=cpu in the place of device_map=cpu, or leave out data_parallel"),
         ({}, "mps", "this machine has one accelerator"),
     ],
-    ids=["one device", "a map", "a Mac"],
+    ids=["one device", "a map", "a map of one device", "a Mac"],
 )
 def test_what_leaves_no_device_to_each_copy_is_refused(
     given: dict[str, Any], usual: str, said: str, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,7 @@ from mmeval.content import PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
+from mmeval.model_backends.hf.adapters import qwen_omni
 from mmeval.model_backends.hf.adapters.qwen_omni import Qwen3OmniAdapter, Qwen25OmniAdapter, QwenOmniAdapter, _Watch
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Request, Response
@@ -126,6 +127,33 @@ def test_a_voice_that_the_model_lacks_is_refused_with_those_it_has() -> None:
 def test_the_length_of_speech_is_bounded_in_codes() -> None:
     short, long = (decode.audio(speech(says(omni(), wanting("hm", codes=codes)))) for codes in (6, 12))
     assert len(long.samples) == 2 * len(short.samples)
+
+
+@pytest.mark.parametrize("name", ["qwen2_5_omni", "qwen3_omni"])
+def test_a_speech_is_bounded_by_its_words_unless_the_request_says_how(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qwen_omni, "CODES_TO_BEGIN", 4)
+    monkeypatch.setattr(qwen_omni, "CODES_A_TOKEN", 2)
+
+    def spoken(tokens: int, **options: int) -> Response:
+        request = asked("hm", max_tokens=tokens, options=options)
+        return says(loaded(name, "auto"), Request(request.messages, request.params, BOTH, 0))
+
+    short, long, given = spoken(2), spoken(6), spoken(6, **{"audio.max_tokens": 8})
+
+    assert [said.warnings[-1].partition(";")[0] for said in (short, long, given)] == [
+        f"the speech was cut after {codes} codes" for codes in (8, 16, 8)
+    ]
+    assert {said.finish_reason for said in (short, long, given)} == {"length"}
+    samples = [len(decode.audio(speech(said)).samples) for said in (short, long, given)]
+    assert samples[0] == samples[2] < samples[1]
+
+
+def test_no_speech_is_longer_than_the_library_s_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
+    request = asked("hm")
+    assert CUT in says(omni(), Request(request.messages, request.params, BOTH, 0)).warnings
 
 
 def test_how_the_voice_is_drawn_is_steered_apart_from_the_words() -> None:

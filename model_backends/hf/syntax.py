@@ -1,0 +1,32 @@
+"""The syntax of a chat template, looked at before anything is loaded."""
+
+from __future__ import annotations
+
+from mmeval.errors import UsageError
+
+
+def check_syntax(source: str, what: str) -> None:
+    """Raises UsageError with the line for a text that is no Jinja. ``what`` begins the message: ``chat_template=FILE``.
+
+    Where Jinja is not installed nothing is said: the library will ask for it.
+    """
+    try:
+        from jinja2 import Environment, TemplateSyntaxError, nodes
+        from jinja2.ext import Extension
+        from jinja2.parser import Parser
+    except ImportError:
+        return
+
+    class Generation(Extension):
+        """``{% generation %}``, with which the library marks what a model has written."""
+
+        tags = {"generation"}  # noqa: RUF012  # Jinja declares it so
+
+        def parse(self, parser: Parser) -> list[nodes.Node]:
+            next(parser.stream)
+            return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+    try:
+        Environment(extensions=[Generation, "jinja2.ext.loopcontrols"]).parse(source)
+    except TemplateSyntaxError as error:
+        raise UsageError(f"{what}:{error.lineno}: it is no chat template (Jinja): {error.message}") from None

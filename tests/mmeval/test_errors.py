@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import pytest
+
+from mmeval.errors import UnknownNameError, sentence
+
+
+@pytest.mark.parametrize(
+    ("message", "whole"),
+    [("it is not here", "it is not here."), ("it is not here.", "it is not here."), ("did you mean x?", None)],
+    ids=["no mark", "a stop", "a question"],
+)
+def test_a_message_that_another_sentence_follows_ends_in_one_mark(message: str, whole: str | None) -> None:
+    assert sentence(message) == (whole or message)
+
+
+def test_a_near_name_and_a_hint_are_two_sentences() -> None:
+    assert str(UnknownNameError("tool", "drawt", ["draw"], "Known: draw.")) == (
+        "unknown tool 'drawt'; did you mean \"draw\"? Known: draw."
+    )
