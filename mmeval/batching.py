@@ -240,7 +240,7 @@ class Batcher:
     def _ask_again(self, batch: Sequence[_Waiting], death: str) -> None:
         """Once more, one by one: whatever killed the one that answered takes only its own row with it then."""
         for call in batch:
-            if call.future.done():
+            if not call.open:
                 continue
             if call.died:
                 self._lost([call], f"{death}; it was answering this request, as it was when it died before")
@@ -250,9 +250,11 @@ class Batcher:
                 self._again.append(call)
 
     def _settle(self, call: _Waiting, response: Response) -> None:
-        self._close_call(call)
-        if not call.future.done():
-            call.future.set_result(response)
+        """The call is answered. Whoever waits for it hears of it a moment later: when this was the last row of a batch,
+        the next batch goes before anybody looks at the answers of this one."""
+        if call.open:
+            self._close_call(call)
+            asyncio.get_running_loop().call_soon(_resolve, call.future, response)
 
     def _fail(self, call: _Waiting, error: MmevalError) -> None:
         self._close_call(call)
@@ -287,3 +289,8 @@ class Batcher:
             if self._growths and self._fitted >= GROW_AFTER:
                 self._growths -= 1
                 self.size, self._fitted = min(self._most, 2 * self.size), 0
+
+
+def _resolve(future: asyncio.Future[Response], response: Response) -> None:
+    if not future.done():
+        future.set_result(response)

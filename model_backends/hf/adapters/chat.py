@@ -237,13 +237,15 @@ class ChatAdapter(Adapter):
         wanted = request.params.max_tokens or self.usual_length(request)
         limit = min(wanted, self.context - max(lengths))
         again: list[Row] = []
+        answers: list[Answer] = []
         for row, length, stream in zip(rows, lengths, self.generate(rows, encoded, limit), strict=True):
             if isinstance(stream, RowError):
-                yield row.position, stream.response
+                answers.append((row.position, stream.response))
             elif stream.finish_reason == "length" and limit < min(wanted, self.context - length):
                 again.append(row)
             else:
-                yield row.position, self._response(row, stream, length)
+                answers.append((row.position, self._response(row, stream, length)))
+        yield from answers  # at once: to keep the first while the last is read makes both wait
         if again:
             yield from self._answered(again, self.encode(again))
 
