@@ -257,9 +257,10 @@ class Batcher:
             asyncio.get_running_loop().call_soon(_resolve, call.future, response)
 
     def _fail(self, call: _Waiting, error: MmevalError) -> None:
-        self._close_call(call)
-        if not call.future.done():
-            call.future.set_exception(error)
+        if call.open:
+            self._close_call(call)
+            if not call.future.done():
+                call.future.set_exception(error)
 
     def _close_call(self, call: _Waiting) -> None:
         """The call is not open any more; its trial may come with another."""

@@ -117,10 +117,14 @@ class Worker:
                 message: FromWorker = self._line.recv()
             except (EOFError, OSError):
                 raise self._death() from None
-            except Exception:  # nobody can read it; what comes after would be taken for answers to other questions
+            except Exception as error:  # what comes after it would be taken for answers to other questions
                 assert self._process is not None
                 self._process.kill()
-                raise self._death() from None
+                self._process.join(END_SECONDS)
+                raise AnswererDiedError(
+                    f"{self.job.name} was ended, because what it told cannot be read ({type(error).__name__}: {error}); "
+                    f"its log is {self.job.log}"
+                ) from None
             if not isinstance(message, Said):
                 return message
             _log_once(message)

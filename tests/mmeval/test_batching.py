@@ -11,7 +11,7 @@ import pytest
 from mmeval import batching as batching_module
 from mmeval.batchanswer import ThisProcess
 from mmeval.batching import GROW_AFTER, SHORT_WAIT, AnswererDiedError, Asked, Batcher, Deliver
-from mmeval.errors import StorageError
+from mmeval.errors import StorageError, UsageError
 from mmeval.losses import StoppedError
 from mmeval.records import Request, Response
 from mmeval.ticket import Ticket
@@ -294,6 +294,21 @@ class Scripted:
 
 def killed_by(mark: str) -> Callable[[list[str]], Exception | None]:
     return lambda texts: AnswererDiedError("it died") if any(mark in text for text in texts) else None
+
+
+@in_loop
+async def test_a_row_that_was_answered_keeps_its_answer_when_the_role_is_lost_in_the_same_moment() -> None:
+    class LostAfterOne(Scripted):
+        async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+            deliver(0, reply("answer"))
+            raise UsageError("nobody answers any more")
+
+    batcher = Batcher(LostAfterOne(lambda _texts: None), lambda: 2, 2)
+    calls = (batcher.ask(request(text), Ticket(text)) for text in ("first", "second"))
+    first, second = await asyncio.gather(*calls, return_exceptions=True)
+
+    assert isinstance(first, Response)
+    assert (first.text, str(second)) == ("answer", "nobody answers any more")
 
 
 @in_loop

@@ -13,7 +13,7 @@ from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, media_part
 from mmeval.errors import MissingDataError, did_you_mean
 from mmeval.media import Media
-from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.draws import seeded
 from mmeval.model_backends.hf.encoding import placed
 from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
@@ -100,11 +100,19 @@ class QwenOmniAdapter(ChatAdapter):
         row = super().row(position, asked)
         return replace(row, request=request, warnings=(*row.warnings, *notes))
 
+    def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
+        if not requests or "audio" not in requests[0].wants:
+            yield from super().answer(requests)
+            return
+        # What speaks draws from one generator for a whole batch. A row at a time, each is kept as soon as it has spoken.
+        for position, request in enumerate(requests):
+            yield from ((position, response) for _, response in super().answer([request]))
+
     def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
         if "audio" not in rows[0].request.wants:
             return super().generate(rows, encoded, max_new_tokens)
-        alone = [encoded] if len(rows) == 1 else [self.encode([row]) for row in rows]
-        return [self._spoken(row, given, max_new_tokens) for row, given in zip(rows, alone, strict=True)]
+        [row] = rows
+        return [self._spoken(row, encoded, max_new_tokens)]
 
     def _spoken(self, row: Row, encoded: Encoded, max_new_tokens: int) -> Stream | RowError:
         """What the model writes and says to one row."""

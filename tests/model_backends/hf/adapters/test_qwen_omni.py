@@ -88,6 +88,21 @@ def test_pictures_and_sounds_are_heard_of_and_spoken_about() -> None:
     assert len({speech(response) for response in together}) == 3
 
 
+def test_what_is_spoken_is_answered_before_the_next_row_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_of: list[str] = []
+    speak = QwenOmniAdapter._spoken
+
+    def noted(self: QwenOmniAdapter, row: Any, *more: Any) -> Any:
+        asked_of.append(row.text)
+        return speak(self, row, *more)
+
+    monkeypatch.setattr(QwenOmniAdapter, "_spoken", noted)
+    answered = omni().generate_batch([wanting("one"), wanting("two")])
+
+    assert (next(answered)[0], len(asked_of)) == (0, 1)
+    assert (next(answered)[0], len(asked_of)) == (1, 2)
+
+
 @pytest.mark.parametrize("wants", [("text",), BOTH], ids="+".join)
 def test_a_row_has_its_own_seed_whoever_is_asked_beside_it(wants: tuple[PartKind, ...]) -> None:
     first, other, again = answers(
