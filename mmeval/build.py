@@ -24,7 +24,8 @@ from mmeval.switches import fault_of, hint_of
 from mmeval.task import Task, TaskMetric, TaskOverrides
 from mmeval.taskdata import portable, task_data
 from mmeval.taskfile import TaskFile
-from mmeval.taskschema import MAX_REPEATS, PER_SAMPLE, MetricKeys
+from mmeval.taskindex import word_for
+from mmeval.taskschema import ABOUT_DATA, MAX_REPEATS, PER_SAMPLE, MetricKeys
 from mmeval.taskyaml import KeyPath
 
 T = TypeVar("T")
@@ -276,7 +277,7 @@ def _metric(file: TaskFile, position: int, overrides: TaskOverrides, roles: froz
         bound=_bound(file, metric, keys, path, overrides),
         aggregation=keys.aggregation.name,
         options=keys.aggregation.options,
-        unavailable=metric.unavailable(roles),
+        unavailable=metric.unavailable(roles, task=word_for(file) if metric.weights else file.name),
     )
 
 
@@ -326,7 +327,7 @@ def _switch_fault(metric: Metric, keys: MetricKeys, name: str) -> str:
 def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
     """The resolved file as plain JSON, the overrides and the words of its prompts in it; nothing in it depends on the
     machine."""
-    config = {key: value for key, value in file.document.data.items() if key != "include"}
+    config = {key: value for key, value in file.document.data.items() if key not in ("include", *ABOUT_DATA)}
     changed: dict[str, Any] = {
         "generation_kwargs": _over(file.keys.generation_kwargs, overrides.gen_kwargs) if overrides.gen_kwargs else None,
         "repeats": overrides.repeats,

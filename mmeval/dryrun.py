@@ -9,10 +9,8 @@ judges are asked is counted on at most ``JUDGED_SAMPLES`` samples of a task, eve
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,6 +20,7 @@ from mmeval.broker import Broker, Scope
 from mmeval.budget import Budget
 from mmeval.casting import Backends
 from mmeval.digest import call_seed
+from mmeval.disk import free_bytes
 from mmeval.estimate import Weight, stand_in, weigh
 from mmeval.forecast import First, Forecast, Load, Place, TaskForecast
 from mmeval.jobs import Plan
@@ -74,7 +73,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             prices=prices,
             limits=limits,
             spent=tuple(bills(journal.spending, prices)),
-            free_bytes=shutil.disk_usage(_existing(path)).free,
+            free_bytes=free_bytes(path),
             first=ahead.walk.first,
             cannot_read=ahead.cannot_read,
         )
@@ -275,8 +274,3 @@ def _place(backend: AnyBackend) -> Place:
     identity = backend.identity
     host = urlsplit(str(identity.get("base_url") or "")).netloc or str(backend.provenance.get("host") or "")
     return Place(billed_name(identity), host or THIS_MACHINE)
-
-
-def _existing(path: Path) -> Path:
-    """The folder itself, or the nearest one around it that is there."""
-    return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.is_dir())

@@ -11,8 +11,8 @@ import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import MissingDataError, MmevalError, StorageError
 from mmeval.extras import need
@@ -20,16 +20,70 @@ from mmeval.extras import need
 _TRUE = ("1", "ON", "YES", "TRUE")
 
 RepoKind = Literal["dataset", "model"]
-_NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
+NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
 _OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model": "TRANSFORMERS_OFFLINE"}
 """What forbids the network for one kind alone, whatever HF_HUB_OFFLINE says."""
 
 
+class HubFile(NamedTuple):
+    """A file of a repository, as the hub describes it. ``etag`` is the SHA-256 of a large file's content, of a small
+    one git's digest of it."""
+
+    path: str
+    size: int
+    etag: str
+    is_large: bool
+
+
+class Listing(NamedTuple):
+    """What a repository holds at a revision, which was this commit when it was asked for."""
+
+    commit: str
+    files: tuple[HubFile, ...]
+
+
+def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
+    """The files of a repository with their sizes. Raises as ``snapshot`` does, and offline in any case."""
+    hub = need("huggingface_hub", "hub")
+    if offline(kind):
+        raise _explained(RuntimeError(), f"{repo} at {revision}", kind)
+    try:
+        api = hub.HfApi()
+        commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
+        found = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
+        files = tuple(_file(item) for item in found if isinstance(item, hub.hf_api.RepoFile))
+    except Exception as error:  # whatever the library or its transport says becomes one message
+        raise _explained(error, f"{repo} at {revision}", kind) from error
+    strangers = [file.path for file in files if _leads_out(file.path)]
+    if strangers:
+        raise MissingDataError(
+            f"{repo} at {commit}: it lists a file outside of itself ({strangers[0]!r}); do not use it"
+        )
+    return Listing(commit, files)
+
+
+def _leads_out(path: str) -> bool:
+    return ".." in PurePosixPath(path).parts or PurePosixPath(path).is_absolute() or "\\" in path
+
+
+def _file(item: Any) -> HubFile:
+    """``Any``: the library is absent where types are checked."""
+    large = item.lfs is not None
+    return HubFile(str(item.path), int(item.size), str(item.lfs.sha256 if large else item.blob_id), large)
+
+
 def snapshot(
-    repo: str, revision: str, *, kind: RepoKind = "dataset", only: Sequence[str] = (), without: Sequence[str] = ()
+    repo: str,
+    revision: str,
+    *,
+    kind: RepoKind = "dataset",
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    into: Path | None = None,
 ) -> Path:
     """The folder of a repository's files as they were at ``revision`` (a commit, tag or branch; a commit never
-    changes): all of them, or those that match a pattern of ``only`` and none of ``without``.
+    changes): all of them, or those that match a pattern of ``only`` and none of ``without``. It is in the cache, or is
+    ``into``.
 
     What is in the cache is not fetched again, and an interrupted download goes on where it ended.
 
@@ -43,7 +97,8 @@ def snapshot(
             repo,
             repo_type=kind,
             revision=revision,
-            local_files_only=bool(_offline(kind)),
+            local_files_only=bool(offline(kind)),
+            local_dir=into,
             allow_patterns=list(only) or None,
             ignore_patterns=list(without) or None,
         )
@@ -58,7 +113,7 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
     Raises MissingExtraError without huggingface_hub.
     """
     hub = need("huggingface_hub", "hub")
-    if _offline(kind):
+    if offline(kind):
         return []
     try:
         return [str(name) for name in hub.HfApi().list_repo_files(repo, revision=revision, repo_type=kind)]
@@ -75,7 +130,7 @@ def _quiet_when_piped() -> None:
 def _explained(error: Exception, what: str, kind: RepoKind) -> MmevalError:
     """The one message for the user. The most special error is asked for first, because they inherit from each other."""
     errors = need("huggingface_hub.errors", "hub")
-    noun = _NOUN[kind]
+    noun = NOUN[kind]
     if isinstance(error, errors.GatedRepoError):
         return MissingDataError(
             f"{what}: the {noun} is gated; accept its terms on its page, then set HF_TOKEN to a token of that account"
@@ -93,7 +148,7 @@ def _explained(error: Exception, what: str, kind: RepoKind) -> MmevalError:
 
 def _unreachable(error: Exception, errors: Any, kind: RepoKind) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
-    if variable := _offline(kind):
+    if variable := offline(kind):
         return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
     status = next((code for code in map(_status, _chain(error)) if code is not None), None)
     if status in (401, 403):
@@ -105,7 +160,7 @@ def _unreachable(error: Exception, errors: Any, kind: RepoKind) -> str:
     return f"it cannot be fetched ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})"
 
 
-def _offline(kind: RepoKind) -> str:
+def offline(kind: RepoKind) -> str:
     """The variable that forbids the network, or nothing. Where HF_HUB_OFFLINE is not set, the library asks
     TRANSFORMERS_OFFLINE in its place, for data sets too."""
     if need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE:

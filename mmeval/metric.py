@@ -22,11 +22,12 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.digest import digest
-from mmeval.errors import MissingExtraError, PluginError, UnknownNameError, UsageError
+from mmeval.errors import MissingExtraError, MmevalError, PluginError, UnknownNameError, UsageError
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt, PromptTexts, find_prompt
 from mmeval.records import Sample, Score, Trial
 from mmeval.switches import fault_of, hint_of, is_path, marks_of
+from mmeval.weights import Weights
 
 TRUST = "trust_remote_code"
 """The switch of a metric that runs code which is named to it. No file can set it: the user consents, by the flag."""
@@ -51,8 +52,8 @@ class Metric:
     """A metric with its description. ``range`` is (worst or lowest, highest) of the value; infinities are allowed.
 
     ``outputs`` are the names of the numbers that it gives, ``needs`` the modules that it imports (each as
-    ``module:extra``), ``roles`` the roles that it asks. ``profiles`` maps a profile to the switches it sets. ``check``
-    says, of a sample and the switches, why no answer to it could be scored.
+    ``module:extra``), ``weights`` the models whose files it opens, ``roles`` the roles that it asks. ``profiles`` maps
+    profiles to the switches they set. ``check`` says, of a sample and the switches, why no answer could be scored.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Metric:
     profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     switches: Mapping[str, Any] = field(default_factory=dict)
     check: SampleCheck | None = None
+    weights: tuple[Weights, ...] = ()
 
     @property
     def judged(self) -> bool:
@@ -110,11 +112,23 @@ class Metric:
             if importlib.util.find_spec(package) is None:
                 yield MissingExtraError(package, extra)
 
-    def unavailable(self, roles: frozenset[str]) -> str:
+    def lacking_weights(self) -> Iterator[tuple[Weights, str]]:
+        """The weights that are not on this machine, each with what lacks."""
+        for item in self.weights:
+            try:
+                lacking = ", ".join(item.missing)
+            except MmevalError as error:  # the library that knows the cache
+                lacking = str(error)
+            if lacking:
+                yield item, lacking
+
+    def unavailable(self, roles: frozenset[str], *, task: str = "TASK") -> str:
         """Why it cannot be computed here, in a run with these roles besides the model, with what changes it; empty
-        when it can."""
+        when it can. ``task`` is the one that lists it."""
         for missing in self.missing():
             return str(missing)
+        for item, lacking in self.lacking_weights():
+            return f"its weights {item} are not here ({lacking}); run: mmeval prepare {task} --weights"
         for role in self.roles:
             if role != "model" and role not in roles:
                 return f"it asks the role {role!r}, which this run has not; add --role {role}=BACKEND"
@@ -261,6 +275,7 @@ def metric(
     outputs: Sequence[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
     check: SampleCheck | None = None,
+    weights: Sequence[Weights] = (),
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles."""
 
@@ -293,6 +308,7 @@ def metric(
             profiles=profiles or {},
             switches=switches,
             check=check,
+            weights=tuple(weights),
         )
 
     return describe

@@ -20,6 +20,7 @@ from mmeval import plugins
 from mmeval.digest import digest
 from mmeval.errors import UsageError
 from mmeval.metric import Metric, SampleCheck, metric
+from mmeval.weights import Weights
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -35,6 +36,7 @@ def register_metric(
     outputs: Sequence[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
     check: SampleCheck | None = None,
+    weights: Sequence[Weights] = (),
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
     """A scoring function as a metric; the keywords are those of ``mmeval.metric.metric``.
 
@@ -58,6 +60,7 @@ def register_metric(
                 outputs=outputs,
                 profiles=profiles,
                 check=check,
+                weights=weights,
             )
             described = describe(function)
         plugins.register("mmeval.metrics", name, described)

@@ -143,6 +143,11 @@ def portable(path: str) -> str:
     return PurePosixPath(path.replace("\\", "/")).name if is_absolute(path) else path
 
 
+def is_hub_name(path: str) -> bool:
+    """Whether a path may be the name of a data set on the hub, where no folder of that name is there."""
+    return _HUB_NAME.fullmatch(path) is not None and ".." not in path and not path.startswith((".", "~"))
+
+
 def is_absolute(path: str) -> bool:
     """Whether a path is absolute on any system."""
     return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()

@@ -13,7 +13,7 @@ from mmeval._version import __version__
 from mmeval.errors import TaskFileError, UsageError, did_you_mean
 from mmeval.records import GenerationParams
 from mmeval.requirement import satisfies
-from mmeval.taskschema import REFUSED, GroupKeys, GroupMetricKeys, TaskKeys
+from mmeval.taskschema import REFUSED, ByHandKeys, ExpectedKeys, GroupKeys, GroupMetricKeys, TaskKeys
 from mmeval.taskyaml import Document, KeyPath, Problem
 
 Keys = TypeVar("Keys", bound=BaseModel)
@@ -181,8 +181,16 @@ def _unknown_key(key: str, known: Sequence[str]) -> str:
 
 
 def _fields_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    owner = GroupMetricKeys if loc[0] == "aggregate_metric_list" and len(loc) > 1 else model
-    return [*owner.model_fields, *(["include"] if owner is not GroupMetricKeys else [])]
+    owner = _INNER.get(str(loc[0])) if len(loc) > 1 else None
+    return [*owner.model_fields] if owner is not None else [*model.model_fields, "include"]
+
+
+_INNER: dict[str, type[BaseModel]] = {
+    "aggregate_metric_list": GroupMetricKeys,
+    "expected": ExpectedKeys,
+    "by_hand": ByHandKeys,
+}
+"""Whose keys are meant below a key of the file."""
 
 
 _WANTED = {

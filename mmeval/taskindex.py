@@ -30,6 +30,7 @@ from mmeval.taskchoice import Chosen
 from mmeval.taskscan import Scan, scan_file, yaml_files
 
 if TYPE_CHECKING:
+    from mmeval.taskfile import TaskFile
     from mmeval.taskinclude import TaskFiles
 
 _log = logging.getLogger(__name__)
@@ -242,6 +243,13 @@ def select(
     check_prompt_names(tasks, given)
     chosen.check_group_metrics()
     return Selection(tuple(tasks), tuple(chosen.groups.values()))
+
+
+def word_for(file: TaskFile) -> str:
+    """What a command is given for a task: its name where a package brings it, else the path of its file."""
+    path = file.document.file
+    folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
+    return file.name if any(folder and path.is_relative_to(folder) for folder in folders) else str(path)
 
 
 def _clash(name: str, rivals: Sequence[Entry]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -18,6 +19,7 @@ PER_SAMPLE = "per_sample"
 """``output_modalities: per_sample``: each sample says in its metadata, under ``output_modalities``, what is wanted."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 MAX_REPEATS = 10_000
 
 
@@ -103,6 +105,25 @@ def _is_loader_options(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
+def _is_inner_path(value: str) -> str:
+    parts = PurePosixPath(value).parts
+    if (
+        not parts
+        or ".." in parts
+        or PurePosixPath(value).is_absolute()
+        or PureWindowsPath(value).drive
+        or "\\" in value
+    ):
+        raise _fault(f"{value!r} is no path inside the data folder, written with /")
+    return value
+
+
+def _is_sha256(value: str) -> str:
+    if not _SHA256.fullmatch(value):
+        raise _fault(f"{value!r} is no SHA-256: 64 hexadecimal digits in lower case")
+    return value
+
+
 Name = Annotated[str, AfterValidator(_is_name)]
 Kind = Annotated[str, AfterValidator(_is_kind)]
 Names = Annotated[list[str], BeforeValidator(_as_list), AfterValidator(_is_unique)]
@@ -160,6 +181,28 @@ class MetricKeys(BaseModel):
         return dict(self.model_extra or {})
 
 
+Count = Annotated[int, Field(ge=0)]
+InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
+
+
+class ExpectedKeys(_Keys):
+    """``expected``: what the whole data set holds. ``rows`` counts before the filter, ``samples`` behind it; ``media``
+    are different files by their kind, on both sides of all rows; ``files`` are SHA-256 digests by path."""
+
+    rows: Count | None = None
+    samples: Count | None = None
+    media: dict[Kind, Count] = {}
+    files: dict[InnerPath, Annotated[str, AfterValidator(_is_sha256)]] = {}
+
+
+class ByHandKeys(_Keys):
+    """One entry of ``by_hand``: a file or folder that nobody fetches for the user, by its path in the data folder."""
+
+    path: InnerPath
+    source: Annotated[str, Field(min_length=1)]
+    note: str = ""
+
+
 class TaskKeys(_Keys):
     """Every key of a task."""
 
@@ -172,6 +215,8 @@ class TaskKeys(_Keys):
     test_split: str = "test"
     revision: str = ""
     bundled: str = "bundled"
+    expected: ExpectedKeys = ExpectedKeys()
+    by_hand: list[ByHandKeys] = []
     loader: str = "interleaved"
     prompt: Annotated[PromptKeys | None, BeforeValidator(_as_prompt)] = None
     prompt_fields: Annotated[Names, AfterValidator(_has_no_template_names)] = []
@@ -196,6 +241,10 @@ class TaskKeys(_Keys):
     repeats: int = Field(default=1, ge=1, le=MAX_REPEATS)
     metric_list: list[MetricKeys] = []
     metadata: dict[str, Any]
+
+
+ABOUT_DATA = ("expected", "by_hand")
+"""Keys that say what the data should be, for who fetches them: a score does not depend on them."""
 
 
 class GroupMetricKeys(_Keys):

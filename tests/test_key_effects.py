@@ -8,8 +8,17 @@ from typing import Any
 
 import pytest
 
-from mmeval.taskschema import REFUSED, GroupKeys, GroupMetricKeys, MetricKeys, PromptKeys, TaskKeys
-from tests.support.bench import Bench, set_up
+from mmeval.taskschema import (
+    REFUSED,
+    ByHandKeys,
+    ExpectedKeys,
+    GroupKeys,
+    GroupMetricKeys,
+    MetricKeys,
+    PromptKeys,
+    TaskKeys,
+)
+from tests.support.bench import Bench, Left, set_up
 from tests.support.log_level import restored_log
 
 QUESTIONS = ["question 0", "question 1", "question 2"]
@@ -17,6 +26,8 @@ KEYS = {
     "task": ["include", *TaskKeys.model_fields],
     "prompt": list(PromptKeys.model_fields),
     "metric_list": list(MetricKeys.model_fields),
+    "expected": list(ExpectedKeys.model_fields),
+    "by_hand": list(ByHandKeys.model_fields),
     "group": list(GroupKeys.model_fields),
     "aggregate_metric_list": list(GroupMetricKeys.model_fields),
 }
@@ -124,6 +135,71 @@ def bundled(bench: Bench) -> None:
     bench.rows("question of a few", folder="tasks/few")
     bench.task(bundled="few")
     assert bench.run("--data", "bundled").asked == ["question of a few"]
+
+
+@of("task", "expected")
+def expected(bench: Bench) -> None:
+    bench.task(expected={"rows": 3})
+    assert prepared(bench).code == 0
+
+
+@of("expected", "rows")
+def expected_rows(bench: Bench) -> None:
+    bench.task(expected={"rows": 4})
+    assert "3 rows are there, the task file expects 4" in unready(bench)
+
+
+@of("expected", "samples")
+def expected_samples(bench: Bench) -> None:
+    wrong_by_half(bench)
+    bench.task(expected={"rows": 6, "samples": 6}, filter={"level": "right"})
+    assert "3 samples are there, the task file expects 6" in unready(bench)
+
+
+@of("expected", "media")
+def expected_media(bench: Bench) -> None:
+    bench.task(expected={"media": {"image": 1}})
+    assert "0 image files are there, the task file expects 1" in unready(bench)
+
+
+@of("expected", "files")
+def expected_files(bench: Bench) -> None:
+    bench.task(expected={"files": {"test.jsonl": "0" * 64}})
+    assert "its content is not what the task file expects" in unready(bench)
+
+
+@of("task", "by_hand")
+def by_hand(bench: Bench) -> None:
+    by_hand_note(bench)
+
+
+@of("by_hand", "path")
+def by_hand_path(bench: Bench) -> None:
+    bench.task(dataset_path="data", dataset_name="gone", by_hand=[{"path": "gone", "source": "a page"}])
+    assert f"put it at {bench.tasks / 'data' / 'gone'}" in unready(bench)
+
+
+@of("by_hand", "source")
+def by_hand_source(bench: Bench) -> None:
+    bench.task(dataset_name="gone", by_hand=[{"path": "gone", "source": "the page of the authors"}])
+    assert "gone is fetched by hand: take the page of the authors" in unready(bench)
+
+
+@of("by_hand", "note")
+def by_hand_note(bench: Bench) -> None:
+    bench.task(dataset_name="gone", by_hand=[{"path": "gone", "source": "a page", "note": "after signing a form"}])
+    assert "take a page (after signing a form)" in unready(bench)
+
+
+def unready(bench: Bench) -> str:
+    """What ``mmeval prepare`` says of the task, which is not ready."""
+    left = prepared(bench)
+    assert left.code == 4
+    return left.out
+
+
+def prepared(bench: Bench) -> Left:
+    return bench.mmeval("prepare", "tiny", "--include_path", str(bench.tasks))
 
 
 @of("task", "loader")

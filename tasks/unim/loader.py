@@ -18,6 +18,7 @@ from pathlib import Path
 from mmeval.dataset import DataSource
 from mmeval.digest import digest
 from mmeval.errors import MissingDataError, UnknownNameError
+from mmeval.media import path_inside
 from mmeval.records import Sample
 from mmeval.tasks.unim.concatenated_json import read_records
 from mmeval.tasks.unim.sample import Place, sample_of
@@ -82,7 +83,8 @@ def load(source: DataSource) -> UnimDataset:
 
 def _record_files(records: Path) -> list[Path]:
     found = (path for path in records.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
-    return sorted((path for path in found if _holds_records(path.relative_to(records).parts)), key=Path.as_posix)
+    kept = (path for path in found if _holds_records(path.relative_to(records).parts))
+    return sorted((path_inside(records, str(path.relative_to(records))) for path in kept), key=Path.as_posix)
 
 
 def _holds_records(parts: tuple[str, ...]) -> bool:

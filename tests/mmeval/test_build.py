@@ -271,3 +271,11 @@ def test_a_task_tells_the_options_of_the_command_line_from_its_own(tmp_path: Pat
 
     assert made.params.options == {"image.size": "1x1", "image.steps": 5}
     assert made.given_options == {"image.steps"}
+
+
+def test_what_the_data_should_be_is_no_part_of_a_task(tmp_path: Path) -> None:
+    plain = built(tmp_path)
+
+    told = built(tmp_path, "expected: {rows: 5}\nby_hand: [{path: img, source: a page}]\n")
+
+    assert told.config == plain.config

@@ -4,7 +4,8 @@ asks.
     with FakeHub({"me/tiny": {COMMIT: {"test.jsonl": b"..."}}}) as hub:
         ... HF_ENDPOINT=hub.url ...; hub.paths lists what was asked
 
-Revisions are commits; ``main`` is the last one. A repository in ``gated`` answers 403 as the hub does.
+Revisions are commits; ``main`` is the last one. A repository in ``gated`` answers 403 as the hub does. ``sizes`` are
+told in the place of the files' own; what is in ``stalled`` is begun and never ends.
 """
 
 from __future__ import annotations
@@ -32,10 +33,15 @@ class FakeHub:
         *,
         models: Repositories | None = None,
         gated: frozenset[str] = frozenset(),
+        sizes: Mapping[str, int] | None = None,
+        stalled: frozenset[str] = frozenset(),
     ) -> None:
         self.shelves: dict[str, Repositories] = {"datasets": data or {}, "models": models or {}}
         self.gated = gated
+        self.sizes = sizes or {}
+        self.stalled = stalled
         self.paths: list[str] = []
+        self.ending = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
@@ -48,6 +54,7 @@ class FakeHub:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.ending.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -86,7 +93,11 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             for name, value in {"Content-Length": str(len(content)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            if body:
+            if body and path.rpartition("/")[2] in hub.stalled:
+                self.wfile.write(content[:1])
+                self.wfile.flush()
+                hub.ending.wait()
+            elif body:
                 self.wfile.write(content)
 
         def log_message(self, format: str, *args: Any) -> None:
@@ -124,10 +135,15 @@ def _listing(hub: FakeHub, shelf: str, repo: str, route: str, revision: str) -> 
     rows: Any = {"id": repo, "sha": commit, "siblings": [{"rfilename": name} for name in files]}
     if route == "tree":
         rows = [
-            {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+            {"type": "file", "path": name, "size": hub.sizes.get(name, len(content)), "oid": _digest(content)}
             for name, content in files.items()
         ]
     return 200, {"Content-Type": "application/json"}, json.dumps(rows).encode()
+
+
+def _digest(content: bytes) -> str:
+    """As git names a file's content, and so the hub."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def _file(hub: FakeHub, shelf: str, repo: str, revision: str, name: str) -> Answer:
@@ -137,5 +153,5 @@ def _file(hub: FakeHub, shelf: str, repo: str, revision: str, name: str) -> Answ
     content = files.get(name)
     if content is None:
         return 404, {"X-Error-Code": "EntryNotFound"}, b""
-    etag = hashlib.sha1(content).hexdigest()
+    etag = _digest(content)
     return 200, {"ETag": f'"{etag}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}, content

@@ -1,0 +1,144 @@
+"""Say what is installed, what of the asked tasks can run here, and the command or setting for the rest."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from mmeval._version import __version__
+from mmeval.backend import AnyBackend, takes_argument
+from mmeval.cli.flags import BY_NAME
+from mmeval.cli.log import begin_log
+from mmeval.cli.modelflags import model_spec
+from mmeval.cli.parser import add_flags
+from mmeval.cli.roleflags import role_specs
+from mmeval.cli.settings import Setting, exclude_each_other, resolve
+from mmeval.cli.streams import print_text
+from mmeval.doctor import devices, installation, machine, models, network, packages, registered, tasks
+from mmeval.doctor.finding import Section, section, sound
+from mmeval.doctor.page import as_json, as_text
+from mmeval.errors import EXIT_MISSING, EXIT_OK
+from mmeval.options import BackendSpec
+from mmeval.prepare.sources import Wanted, wanted
+from mmeval.task import TaskOverrides
+from mmeval.taskindex import TaskIndex
+
+_FLAGS = tuple(
+    BY_NAME[name]
+    for name in (
+        *("tasks", "model", "model_args", "device", "trust_remote_code", "include_path", "data", "data_dir"),
+        *("role", "judge", "judge_args", "judge_base_url", "captioner", "strict", "output_path", "verbosity"),
+    )
+)
+MODELS = "Models"
+ALL = "all"
+"""``--tasks all``: every task that is known."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_flags(parser, _FLAGS)
+    parser.add_argument(
+        "--devices", action="store_true", help="look at torch and its devices, which takes seconds (also with --model)"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text for people, or json (text)")
+    parser.epilog = (
+        "--tasks all looks at every task. Nothing is fetched, sent or loaded; the hub is asked whether it answers.\n"
+        "exit codes: 0 the asked tasks can run, or none was asked and nothing is broken; 4 otherwise;\n"
+        "2 usage. A metric that cannot be computed is told, and counts as missing with --strict, or if no other can."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = resolve(_FLAGS, vars(args), os.environ)
+    begin_log(settings["verbosity"].value, os.environ)
+    exclude_each_other(settings, "data", "data_dir")
+    specs = _specs(settings)
+    asked = _asked(settings, frozenset(specs) - {tasks.MODEL})
+    sections = list(_sections(settings, specs, asked, look=args.devices))
+    is_sound = sound(sections, asked=bool(asked or specs))
+    if args.format == "json":
+        print_text(as_json(sections, is_sound=is_sound, version=__version__))
+    else:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        print_text(f"{as_text(sections, colour=colour)}\n{_verdict(sections, asked, specs, is_sound=is_sound)}\n")
+    return EXIT_OK if is_sound else EXIT_MISSING
+
+
+def _specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
+    """The backends that are named, the model's first."""
+    found = {tasks.MODEL: model_spec(settings)} if settings["model"].value else {}
+    return {**found, **role_specs(settings)}
+
+
+def _asked(settings: Mapping[str, Setting], roles: frozenset[str]) -> list[Wanted]:
+    """The tasks to look at. Raises UsageError for names that nobody has, and for files that cannot be read."""
+    names, include = settings["tasks"].value, settings["include_path"].value
+    if not names:
+        return []
+    overrides = TaskOverrides(data=settings["data"].value, data_dir=settings["data_dir"].value)
+    return wanted(_known(include) if names == (ALL,) else names, include, overrides, roles=roles)
+
+
+def _known(include_path: Sequence[Path]) -> list[str]:
+    entries = TaskIndex(include_path).listing()
+    return [entry.full_name for entry in entries if not entry.is_group and entry.problem is None]
+
+
+def _sections(
+    settings: Mapping[str, Setting], specs: Mapping[str, BackendSpec], asked: Sequence[Wanted], *, look: bool
+) -> Iterator[Section]:
+    probe = network.HubProbe(os.environ)
+    include, output = settings["include_path"].value, settings["output_path"].value
+    local = tasks.MODEL in specs and _is_local(specs[tasks.MODEL])
+    yield section("Installation", installation.python, installation.version, installation.metadata, installation.copies)
+    yield section("Packages", packages.extras)
+    yield section("Devices", devices.devices if look or local else devices.unlooked)
+    yield section("Programs", machine.programs)
+    yield section("Disks", partial(machine.disks, output))
+    yield section("Plugins", registered.loaded, registered.clashes, partial(registered.task_files, include))
+    backends: dict[str, AnyBackend] = {}
+    yield section(MODELS, partial(models.made, specs, backends), required=True)
+    for item in asked:
+        yield section(
+            f"Task {item.task.name}",
+            partial(tasks.data, item),
+            partial(tasks.metrics, item, strict=settings["strict"].value),
+            partial(tasks.roles, item, backends),
+            partial(tasks.kinds, item, backends),
+            required=True,
+        )
+    models.close(backends)
+    environ = os.environ
+    yield section(
+        "Network",
+        probe.reachability,
+        partial(network.token, environ),
+        partial(network.keys, environ),
+        partial(network.proxies, environ),
+    )
+
+
+def _is_local(spec: BackendSpec) -> bool:
+    return takes_argument(spec.name, "device")
+
+
+def _verdict(
+    sections: Sequence[Section], asked: Sequence[Wanted], specs: Mapping[str, BackendSpec], *, is_sound: bool
+) -> str:
+    """The last line: what it comes to."""
+    if not asked and not specs:
+        broken = sum(finding.status == "broken" for item in sections for finding in item.findings)
+        return "nothing is broken" if is_sound else f"{broken} {'thing is' if broken == 1 else 'things are'} broken"
+    blocked = {item.name for item in sections if any(finding.blocks for finding in item.findings)}
+    if MODELS in blocked:
+        return "a backend that was asked for cannot be made, so that nothing can run"
+    able = len(asked) - len(blocked)
+    return (
+        f"{able} of {len(asked)} {'task' if len(asked) == 1 else 'tasks'} can run here"
+        if asked
+        else "they can be asked"
+    )

@@ -1,0 +1,143 @@
+"""Fetch the data of tasks at their revisions, check them, and say which tasks are ready to run offline."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from collections.abc import Iterator, Sequence
+
+from mmeval.cli import values
+from mmeval.cli.flags import BY_NAME
+from mmeval.cli.log import begin_log
+from mmeval.cli.parser import add_flags
+from mmeval.cli.settings import resolve
+from mmeval.cli.streams import print_text
+from mmeval.disk import free_bytes
+from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError
+from mmeval.prepare.fetching import INTERRUPTED, fetch
+from mmeval.prepare.ready import Readiness, readiness
+from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
+from mmeval.prepare.sources import Source, sources, wanted
+from mmeval.report.forecast import size
+from mmeval.report.markdown import printable
+from mmeval.task import TaskOverrides
+
+_FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data_dir", "verbosity"))
+_MAX_LINE = 2000
+_log = logging.getLogger(__name__)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task, group, tag, glob, task file or folder")
+    parser.add_argument(
+        "--weights", action="store_true", help="fetch the weights of the tasks' metrics too, and nothing else of them"
+    )
+    parser.add_argument("--dry_run", action="store_true", help="say what would be fetched, and end")
+    add_flags(parser, _FLAGS)
+    parser.epilog = (
+        "What is fetched goes to the cache of the hub (HF_HOME), with --data_dir FOLDER to FOLDER/OWNER/NAME; a data\n"
+        "set that FOLDER holds already is checked and not fetched. Files that are there whole are not fetched again.\n"
+        "exit codes: 0 every task is ready; 4 something is missing; 130 interrupted, whole files are kept."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Say sizes, fetch, check. The exit code is 4 if a task is not ready."""
+    try:
+        return _run(args)
+    except KeyboardInterrupt:
+        raise Interrupted(INTERRUPTED) from None
+
+
+def _run(args: argparse.Namespace) -> int:
+    settings = resolve(_FLAGS, vars(args), os.environ)
+    begin_log(settings["verbosity"].value, os.environ)
+    overrides = TaskOverrides(data_dir=settings["data_dir"].value)
+    tasks = wanted(values.words(args.tasks), settings["include_path"].value, overrides)
+    needed = sources(tasks, weights=args.weights)
+    found: dict[Source, Measured | MmevalError] = {source: _measured(source) for source in needed}
+    for source, users in needed.items():
+        _print(_described(source, users, found[source], all_faults=args.dry_run))
+    require_space([item for item in found.values() if isinstance(item, Measured)])
+    if args.dry_run:
+        return EXIT_MISSING if any(isinstance(item, MmevalError) for item in found.values()) else EXIT_OK
+    found = {source: item if isinstance(item, MmevalError) else _fetched(item) for source, item in found.items()}
+    states = list(readiness(tasks, found, weights=args.weights))
+    for state in states:
+        _print(_shown(state))
+    ready = sum(state.ready for state in states)
+    _print([f"{ready} of {len(states)} {'task' if len(states) == 1 else 'tasks'} ready"])
+    return EXIT_OK if ready == len(states) else EXIT_MISSING
+
+
+def _measured(source: Source) -> Measured | MmevalError:
+    try:
+        return measured(source)
+    except MmevalError as error:
+        return error
+
+
+def _fetched(item: Measured) -> Measured | MmevalError:
+    """The source, when it is here whole; or why it is not. What needs no fetching is looked for all the same: that
+    makes a snapshot of what other commits have brought."""
+    if item.to_fetch:
+        _log.info("fetching %s", item.source)
+    try:
+        fetch(item.source)
+    except MmevalError as error:
+        if isinstance(error, Interrupted):
+            raise
+        return error
+    return item
+
+
+def _described(
+    source: Source, users: Sequence[str], found: Measured | MmevalError, *, all_faults: bool
+) -> Iterator[str]:
+    """What a source is, how large, and what of it is here. Why a data set cannot be had is told with the tasks that
+    need it, unless there will be none."""
+    if isinstance(found, MmevalError):
+        if source.only or all_faults:
+            yield f"{source}, for {', '.join(users)}"
+            yield f"  - {found}"
+        return
+    yield f"{source}, for {', '.join(users)}"
+    if found.listing is None:
+        yield f"  nothing is fetched, what is here is checked: {found.unasked}"
+        return
+    files = found.listing.files
+    yield f"  commit {found.listing.commit}: {_counted(len(files))}, {size(sum(file.size for file in files))}"
+    if found.to_fetch:
+        folder = target_folder(source)
+        yield (
+            f"  to fetch: {_counted(len(found.to_fetch))}, {size(found.bytes_to_fetch)}, into {folder} "
+            f"({size(free_bytes(folder))} free)"
+        )
+    else:
+        yield "  to fetch: nothing, all of it is here"
+    if found.is_unpinned:
+        yield (
+            f"  note: {source.revision} may move; to pin what was found, write revision: {found.listing.commit} into "
+            "the task file"
+        )
+
+
+def _shown(state: Readiness) -> Iterator[str]:
+    counts = ""
+    if state.counts is not None and state.counts.read:
+        media = [f"{number:,} {kind}" for kind, number in sorted(state.counts.media.items())]
+        kept = state.counts.samples[state.task]
+        counts = f": {kept:,} of {state.counts.rows:,} rows" + (f"; media: {', '.join(media)}" if media else "")
+    yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
+    yield from (f"  - {fault}" for fault in state.faults)
+    yield from (f"  note: {note}" for note in state.notes)
+
+
+def _counted(files: int) -> str:
+    return f"{files:,} file" if files == 1 else f"{files:,} files"
+
+
+def _print(lines: Iterator[str] | Sequence[str]) -> None:
+    for line in lines:
+        print_text(f"{printable(line, limit=_MAX_LINE)}\n")

@@ -1,0 +1,138 @@
+"""This installation: Python, mmeval itself, and whether what is installed is what the code says."""
+
+from __future__ import annotations
+
+import configparser
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+import mmeval
+from mmeval._version import __version__
+from mmeval.doctor.finding import Finding
+
+NAME = "mmeval"
+ROOT = Path(mmeval.__file__).resolve().parent.parent
+"""The folder that holds the code that runs: a checkout, or site-packages."""
+OLDEST_PYTHON = (3, 11)
+_NAMED = 5
+
+
+def python() -> Iterator[Finding]:
+    shown = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}: {sys.executable}"
+    if sys.version_info < OLDEST_PYTHON:
+        yield Finding("broken", shown, f"mmeval needs Python {'.'.join(map(str, OLDEST_PYTHON))} or newer")
+    else:
+        yield Finding("ok", shown)
+
+
+def version() -> Iterator[Finding]:
+    yield Finding("ok", f"mmeval {__version__}, {'a checkout' if is_checkout() else 'installed'}: {ROOT}")
+
+
+def metadata() -> Iterator[Finding]:
+    """Whether the distribution that Python finds under our name is this code, as it is now."""
+    found = own_distributions()
+    if not found:
+        yield Finding(
+            "broken", "mmeval is not installed, so that none of its tasks and metrics are found", _reinstall()
+        )
+    for position, one in enumerate(found):
+        where = _where(one)
+        if not _is_ours(one):
+            message = f"the distribution mmeval {one.version} in {where} is another project of the same name"
+            yield Finding("broken", message, f"pip uninstall mmeval, then {_reinstall()}")
+        elif position == 0 or is_checkout():
+            yield from _stale(one, where, shadowed=position > 0)
+
+
+def copies() -> Iterator[Finding]:
+    """Other copies of the package that Python would find from elsewhere."""
+    here = {ROOT}
+    for entry in sys.path:
+        folder = Path(entry or ".").resolve()
+        if folder in here or not (folder / NAME / "__init__.py").is_file():
+            continue
+        here.add(folder)
+        message = f"another copy of the package lies in {folder}; the one that runs is in {ROOT}"
+        yield Finding("note", message, "remove one of them: pip uninstall mmeval, or leave PYTHONPATH out")
+
+
+def own_distributions() -> list[Distribution]:
+    """The installed distributions of our name; of these the first one speaks."""
+    found: dict[str, Distribution] = {}
+    for one in distributions():
+        if re.sub(r"[-_.]+", "-", one.name or "").lower() == NAME:
+            found.setdefault(_where(one), one)  # a folder may be on the path twice
+    return list(found.values())
+
+
+def is_checkout() -> bool:
+    return (ROOT / "setup.cfg").is_file() and (ROOT / "tasks").is_dir()
+
+
+def _is_ours(one: Distribution) -> bool:
+    return any(entry.group == "mmeval.tasks" for entry in one.entry_points)
+
+
+def _stale(one: Distribution, where: str, *, shadowed: bool) -> Iterator[Finding]:
+    differences = [*_differences(one)]
+    if not differences:
+        if not shadowed:
+            yield Finding("ok", f"the installed metadata say what the code does: {where}")
+        return
+    mend = _reinstall()
+    if where.endswith(".egg-info"):
+        mend += f"; if that does not help, delete {where}"
+    message = f"the installation is stale, {where}: {'; '.join(differences)}"
+    yield Finding("note" if shadowed else "broken", message, mend)
+
+
+def _differences(one: Distribution) -> Iterator[str]:
+    """Where metadata differ from the code: in their version, and in a checkout in plugins and extras of setup.cfg."""
+    if one.version != __version__:
+        yield f"it is of version {one.version}"
+    if not is_checkout():
+        return
+    config = configparser.ConfigParser(delimiters=("=",), interpolation=None)
+    config.optionxform = str  # type: ignore[assignment,method-assign]  # names are taken as they are written
+    config.read(ROOT / "setup.cfg", "utf-8")
+    plugins = {(e.group, e.name, e.value) for e in one.entry_points}
+    written = {(group, *pair) for group, text in config["options.entry_points"].items() for pair in _pairs(text)}
+    yield from _difference(
+        "plugins", {f"{g} {n}" for g, n, _ in written - plugins}, {n for _, n, _ in plugins - written}
+    )
+    extras = {name.replace("_", "-") for name in config["options.extras_require"]}
+    known = {name.replace("_", "-") for name in one.metadata.get_all("Provides-Extra") or ()}
+    yield from _difference("extras", extras - known, known - extras)
+
+
+def _difference(what: str, lacking: set[str], gone: set[str]) -> Iterator[str]:
+    if lacking:
+        yield f"it lacks {what} of setup.cfg: {_some(lacking)}"
+    if gone:
+        yield f"it has {what} that setup.cfg has not: {_some(gone)}"
+
+
+def _some(names: set[str]) -> str:
+    more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(sorted(names)[:_NAMED])}{more}"
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        name, equals, value = line.partition("=")
+        if equals:
+            yield name.strip(), value.strip()
+
+
+def _where(one: Distribution) -> str:
+    folder = getattr(one, "_path", None)  # the one place that knows it; absent for other finders than files
+    return str(Path(str(folder)).resolve()) if folder is not None else "an unknown place"
+
+
+def _reinstall() -> str:
+    return f"pip install -e {ROOT}" if is_checkout() else "install mmeval anew from where you have it"

@@ -1,0 +1,60 @@
+"""Programs beside Python, and the disks that will be written to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from mmeval.disk import existing, free_bytes
+from mmeval.doctor.finding import Finding
+from mmeval.extras import need
+from mmeval.report.forecast import size
+
+LITTLE = 2**30
+"""Bytes; with less a run with pictures or sounds soon ends."""
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def programs() -> Iterator[Finding]:
+    yield _program(("bwrap",), "bubblewrap", "a sandbox for code that models write; no metric runs such code yet")
+    yield _program(CHROMIUM, "chromium", "the browser tests of the report page; nothing else needs it")
+    yield Finding("ok", "ffmpeg is not needed: the extra video brings its own")
+
+
+def _program(names: tuple[str, ...], package: str, purpose: str) -> Finding:
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is not None:
+        return Finding("ok", f"{package}: {found}")
+    return Finding(
+        "note", f"{package} is not here, which is for {purpose}", f"apt install {package}, on Debian or Ubuntu"
+    )
+
+
+def disks(output_path: Path) -> Iterator[Finding]:
+    """Where runs, models and data go."""
+    yield _disk("runs", output_path, "--output_path FOLDER")
+    yield _disk("our cache", _own_cache(), "MMEVAL_CACHE_DIR=FOLDER")
+    try:
+        hub = Path(need("huggingface_hub.constants", "hub").HF_HUB_CACHE)
+    except ImportError:
+        return
+    except Exception:  # told with the extra hub
+        return
+    yield _disk("the hub's cache", hub, "HF_HOME=FOLDER")
+
+
+def _own_cache() -> Path:
+    named = os.environ.get("MMEVAL_CACHE_DIR")
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "mmeval"
+
+
+def _disk(what: str, folder: Path, elsewhere: str) -> Finding:
+    nearest, free = existing(folder), free_bytes(folder)
+    shown = f"{what}: {folder.absolute()}, {size(free)} free"
+    if not os.access(nearest, os.W_OK):
+        return Finding("broken", f"{shown}; {nearest} cannot be written to", f"give another folder: {elsewhere}")
+    if free < LITTLE:
+        return Finding("note", f"{shown}, which is little", f"free space, or give another folder: {elsewhere}")
+    return Finding("ok", shown)

@@ -1,0 +1,102 @@
+"""The packages of each extra: installed, in which version, and the command for what lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+from mmeval.doctor.finding import Finding
+from mmeval.doctor.installation import is_checkout, own_distributions
+from mmeval.requirement import satisfies
+
+_LINE = re.compile(
+    r"(?P<name>[\w.-]+)\s*(?:\[(?P<extras>[^\]]*)\])?\s*\(?(?P<versions>[^;()]*)\)?\s*"
+    r"(?:;\s*extra\s*==\s*[\"'](?P<extra>[\w.-]+)[\"'])?"
+)
+SUMS = ("all",)
+"""Extras that hold nothing but others."""
+FOR_DEVELOPERS = ("dev", "docs")
+
+
+class Needed(NamedTuple):
+    """A package that an extra brings, and which versions of it."""
+
+    name: str
+    versions: str
+    extras: tuple[str, ...]
+
+
+class _Problem(NamedTuple):
+    package: str
+    said: str
+
+
+def extras() -> Iterator[Finding]:
+    """One finding for what is always installed, and one for each extra."""
+    needed = _needed()
+    yield _finding("", needed)
+    for extra in sorted(needed.keys() - {"", *SUMS, *(() if is_checkout() else FOR_DEVELOPERS)}):
+        yield _finding(extra, needed)
+
+
+def _finding(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Finding:
+    packages = sorted(set(_all_of(extra, needed)))
+    found = {item.name: _installed(item.name) for item in packages}
+    here = ", ".join(f"{name} {number}" for name, number in found.items() if number)
+    problems = [problem for item in packages if (problem := _problem(item, found[item.name]))]
+    what = f"extra {extra}" if extra else "always needed"
+    if not problems:
+        return Finding("ok", f"{what}: {here}")
+    command = (
+        f'pip install -U "mmeval[{extra}]"' if extra else f"pip install -U {' '.join(p.package for p in problems)}"
+    )
+    said = ", ".join(problem.said for problem in problems)
+    if not extra or all(found[problem.package] for problem in problems):  # what is here is too old
+        return Finding("broken", f"{what}: {said}", command)
+    return Finding("note" if extra in FOR_DEVELOPERS else "missing", f"{what}: {said}", command)
+
+
+def _problem(item: Needed, installed: str) -> _Problem | None:
+    if not installed:
+        return _Problem(item.name, f"{item.name} is not installed")
+    if item.versions and not _meets(installed, item.versions):
+        return _Problem(item.name, f"{item.name} {installed} is not {item.versions}")
+    return None
+
+
+def _meets(installed: str, versions: str) -> bool:
+    try:
+        return satisfies(installed, versions)
+    except ValueError:  # a form of requirement that setup.cfg does not use
+        return True
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _all_of(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Iterator[Needed]:
+    """The packages of an extra and of the extras in it."""
+    for item in needed.get(extra, ()):
+        if item.name != "mmeval":
+            yield item._replace(extras=())
+        for inner in item.extras if item.name == "mmeval" else ():
+            yield from _all_of(inner, needed)
+
+
+def _needed() -> dict[str, list[Needed]]:
+    """What the installed metadata ask for, by extra; the empty one is what is always needed."""
+    found: dict[str, list[Needed]] = {}
+    own = own_distributions()
+    for line in (own[0].requires or ()) if own else ():
+        match = _LINE.fullmatch(line.strip())
+        if match is not None:
+            inner = tuple(word.strip() for word in (match["extras"] or "").split(",") if word.strip())
+            name = re.sub(r"[-_.]+", "-", match["name"]).lower()
+            found.setdefault(match["extra"] or "", []).append(Needed(name, match["versions"].strip(), inner))
+    return found

@@ -1,0 +1,74 @@
+"""The tasks that are asked for: are their data here, which metrics can be computed, and whom would they ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mmeval.backend import AnyBackend
+from mmeval.build import FixedKinds
+from mmeval.doctor.finding import Finding
+from mmeval.errors import MissingDataError, MmevalError
+from mmeval.hubcache import cached_snapshot
+from mmeval.prepare.ready import by_hand
+from mmeval.prepare.sources import Wanted, data_source
+from mmeval.taskindex import word_for
+
+MODEL = "model"
+
+
+def data(item: Wanted) -> Iterator[Finding]:
+    """Whether the data can be opened, and the first row read. That they are whole is for ``mmeval prepare`` to say."""
+    name = word_for(item.file)
+    fetched = f"mmeval prepare {name}" + (f" --data_dir {item.data.data_dir}" if item.data.data_dir else "")
+    try:
+        source = data_source(item.data)
+        on_hub = source is not None and source.into is None
+        if source is not None and (not on_hub or cached_snapshot(source.repo, source.revision, "dataset") is None):
+            yield Finding("missing", f"data: {source} is not here", fetched, required=True)
+            return
+        next(iter(item.task.dataset()), None)
+    except MmevalError as error:
+        lacking = "; ".join(by_hand(item))
+        way = fetched if lacking or isinstance(error, MissingDataError) else f"mmeval validate {name}"
+        yield Finding("missing", f"data: {lacking or error}", way, required=True)
+        return
+    checked = "" if item.data.bundled is not None else f"; {fetched} checks all of it"
+    yield Finding("ok", f"data: {item.data.folder}, the first row was read{checked}")
+
+
+def metrics(item: Wanted, *, strict: bool) -> Iterator[Finding]:
+    """Which metrics can be computed. One that cannot be leaves a run without its number, all of them without any."""
+    listed = item.task.metrics
+    lacking = [metric for metric in listed if metric.unavailable]
+    able = [metric.bound.name for metric in listed if not metric.unavailable]
+    if able:
+        yield Finding("ok", f"metrics that can be computed: {', '.join(able)}")
+    if not listed:
+        yield Finding("note", "the task lists no metric: answers are kept and not scored")
+    for metric in lacking:
+        said, _, way = metric.unavailable.partition("; ")
+        required = strict or not able
+        yield Finding("missing", f"metric {metric.bound.name}: {said}", way.removeprefix("run: "), required=required)
+
+
+def roles(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
+    """Whom the task asks besides the model."""
+    asked = {role for metric in item.task.metrics for role in metric.bound.metric.roles} - {MODEL}
+    for role in sorted(asked & backends.keys()):
+        yield Finding("ok", f"asks the {role}")
+
+
+def kinds(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
+    """Whether the model can give what the task wants, as far as the task says so for all samples."""
+    wanted = item.task.wanted
+    if MODEL not in backends or not isinstance(wanted, FixedKinds):
+        return
+    given = set(backends[MODEL].capabilities.outputs)
+    lacking = sorted(set(wanted.kinds) - given)
+    if not lacking:
+        yield Finding("ok", f"the model gives what is wanted: {', '.join(wanted.kinds)}")
+    elif item.task.partial_output and len(lacking) < len(wanted.kinds):
+        yield Finding("note", f"the model gives no {', '.join(lacking)}; it is asked for the rest, and scored")
+    else:
+        message = f"the model gives no {', '.join(lacking)}, which every sample wants: all would be unsupported"
+        yield Finding("missing", message, "choose a model that gives it, or leave the task out", required=True)

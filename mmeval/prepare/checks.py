@@ -1,0 +1,142 @@
+"""What is here, looked at: the files against what the hub says of them and against the task file, the rows against
+their number, every medium."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mmeval.content import Part
+from mmeval.dataset import Dataset
+from mmeval.errors import MmevalError
+from mmeval.hub import HubFile
+from mmeval.hubcache import size_on_disk
+from mmeval.media import path_inside
+from mmeval.records import Sample
+from mmeval.task import Task
+from mmeval.taskschema import ExpectedKeys
+
+MAX_NAMED = 10
+"""So many faults of one kind are named; the others are counted."""
+_CHUNK = 1 << 20
+_FETCH_AGAIN = "delete it and run the same command again"
+
+
+@dataclass
+class Counts:
+    """What one data set holds. ``samples`` are those that the filter of each task keeps; ``media`` are different files
+    by kind; ``faults`` say what could not be read, and ``read`` whether everything was."""
+
+    rows: int = 0
+    samples: dict[str, int] = field(default_factory=dict)
+    media: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    read: bool = True
+
+
+def count(dataset: Dataset, tasks: Sequence[Task]) -> Counts:
+    """Read every row once for all tasks that share the data set."""
+    found = Counts(samples={task.name: 0 for task in tasks})
+    seen: set[tuple[str, str]] = set()
+    rows = iter(dataset)
+    while True:
+        try:
+            sample = next(rows)
+        except StopIteration:
+            return found
+        except Exception as error:  # a loader may fail in any way, and its iterator is spent then
+            found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {told(error)}")
+            found.read = False
+            return found
+        found.rows += 1
+        for task in tasks:
+            found.samples[task.name] += task.selected(sample)
+        for part in _media_parts(sample):
+            _count_medium(part, seen, found)
+
+
+def _media_parts(sample: Sample) -> Iterator[Part]:
+    contents = [message.content for message in sample.input] + list(sample.references)
+    return (part for content in contents for part in content.parts if part.media is not None)
+
+
+def _count_medium(part: Part, seen: set[tuple[str, str]], found: Counts) -> None:
+    media = part.media
+    assert media is not None
+    try:
+        mark = (part.kind, str(media.path) if media.path is not None else media.sha256)
+        if mark in seen:
+            return
+        seen.add(mark)
+        empty = not media.size
+    except (MmevalError, OSError) as error:
+        found.faults.append(told(error))
+        return
+    found.media[part.kind] = found.media.get(part.kind, 0) + 1
+    if empty:
+        found.faults.append(f"{media.label} is empty; fetch it again")
+
+
+def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:
+    """Where the counts are others than the task file says."""
+    if not counts.read:
+        return
+    announced = {"rows": (expected.rows, counts.rows), "samples": (expected.samples, counts.samples[task])}
+    announced |= {f"{kind} files": (number, counts.media.get(kind, 0)) for kind, number in expected.media.items()}
+    for what, (number, there) in announced.items():
+        if number is not None and number != there:
+            yield f"{there:,} {what} are there, the task file expects {number:,}; fetch them again, or correct the file"
+
+
+def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """The files that the task file names and that are not there or hold something else."""
+    for name, sha256 in expected.items():
+        try:
+            path = path_inside(folder, name)
+            digest = _digest(path, hashlib.sha256())
+        except (OSError, MmevalError) as error:
+            yield f"{folder / name}: it is missing, or cannot be read ({told(error)})"
+            continue
+        if digest != sha256:
+            yield f"{path}: its content is not what the task file expects (SHA-256 {digest[:12]}...); fetch it again"
+
+
+def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[str]:
+    """The files of a repository that are not here as the hub has them."""
+    for file in files:
+        path = folder / file.path
+        there = size_on_disk(path)
+        if there < 0:
+            yield f"{path}: it is missing; run the same command again"
+        elif there != file.size:
+            yield f"{path}: it has {there:,} bytes of {file.size:,}; {_FETCH_AGAIN}"
+        elif (digest := _digest_as_hub(path, file)) != file.etag:
+            yield f"{path}: its content is not that of the hub ({digest[:12]}...); {_FETCH_AGAIN}"
+
+
+def _digest_as_hub(path: Path, file: HubFile) -> str:
+    if file.is_large:
+        return _digest(path, hashlib.sha256())
+    return _digest(path, hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False))  # as git calls a file's content
+
+
+def _digest(path: Path, digest: hashlib._Hash) -> str:
+    with path.open("rb") as file:
+        while data := file.read(_CHUNK):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def bounded(faults: Iterable[str]) -> list[str]:
+    """The first faults, and how many more there are."""
+    found = list(faults)
+    more = len(found) - MAX_NAMED
+    return [*found[:MAX_NAMED], *([f"and {more:,} more like these"] if more > 0 else [])]
+
+
+def told(error: Exception) -> str:
+    if isinstance(error, MmevalError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,32 @@
+"""Fetching: a source is on this machine, whole; an interruption keeps the files that are."""
+
+from __future__ import annotations
+
+import asyncio
+import glob
+from functools import partial
+from pathlib import Path
+
+from mmeval import hub
+from mmeval.errors import Interrupted
+from mmeval.ownthread import OwnThread
+from mmeval.prepare.sources import Source
+
+INTERRUPTED = "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
+
+
+def fetch(source: Source) -> Path:
+    """The folder of a source's files, those fetched that lack. Raises as ``hub.snapshot`` does, and Interrupted, at
+    once however large the file is that is under way."""
+    work = partial(
+        hub.snapshot,
+        source.repo,
+        source.revision,
+        kind=source.kind,
+        only=tuple(map(glob.escape, source.only)),
+        into=source.into,
+    )
+    try:
+        return asyncio.run(OwnThread("mmeval-fetch").do(work))
+    except KeyboardInterrupt:
+        raise Interrupted(INTERRUPTED) from None

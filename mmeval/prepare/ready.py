@@ -1,0 +1,144 @@
+"""Which tasks are ready: their data open, hold what they should, and their metrics' weights are here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from mmeval.errors import MmevalError
+from mmeval.media import path_inside
+from mmeval.prepare.checks import Counts, bounded, count, damaged, told, unexpected, wrong_files
+from mmeval.prepare.sizes import Measured
+from mmeval.prepare.sources import Source, Wanted, data_source
+from mmeval.taskdata import TaskData
+from mmeval.taskschema import ByHandKeys
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """A task, and what a run of it would meet. ``faults`` keep it from running, ``notes`` do not."""
+
+    task: str
+    faults: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    counts: Counts | None = None
+
+    @property
+    def ready(self) -> bool:
+        return not self.faults
+
+
+class _DataSet(NamedTuple):
+    """What tasks over the same data have in common."""
+
+    loader: str
+    folder: Path
+    name: str
+    split: str
+    options: str
+
+
+def readiness(
+    tasks: Sequence[Wanted], found: Mapping[Source, Measured | MmevalError], *, weights: bool
+) -> Iterator[Readiness]:
+    """The state of each task. ``found`` are the sources that were fetched, each with its listing, or why it was not.
+    Data that several tasks share are read once."""
+    shared: dict[_DataSet, list[Wanted]] = {}
+    checked: dict[Source, list[str]] = {}
+    counted: dict[str, Counts] = {}
+    failed: dict[str, list[str]] = {}
+    for item in tasks:
+        try:
+            source = data_source(item.data)
+            state = found.get(source) if source is not None else None
+            if isinstance(state, MmevalError):
+                raise state
+            if source is not None and isinstance(state, Measured) and source not in checked:
+                checked[source] = bounded(damaged(state.listing.files if state.listing else (), item.data.folder))
+            failed[item.task.name] = list(checked.get(source, ())) if source is not None else []
+            shared.setdefault(_data_set(item), []).append(item)
+        except MmevalError as error:
+            failed[item.task.name] = [*by_hand(item)] or [str(error)]
+    for members in shared.values():
+        _count(members, counted, failed)
+    for item in tasks:
+        yield _state(item, counted.get(item.task.name), failed[item.task.name], weights=weights)
+
+
+def _data_set(item: Wanted) -> _DataSet:
+    data = item.data
+    return _DataSet(item.file.keys.loader, data.folder, data.name, data.split, repr(data.options))
+
+
+def _count(members: Sequence[Wanted], counted: dict[str, Counts], failed: dict[str, list[str]]) -> None:
+    """Read the data of tasks that share them."""
+    try:
+        dataset = members[0].data()
+        counts = count(dataset, [item.task for item in members])
+    except Exception as error:  # a loader may fail in any way
+        for item in members:
+            failed[item.task.name] += [*by_hand(item)] or [told(error)]
+        return
+    for item in members:
+        counted[item.task.name] = counts
+
+
+def _state(item: Wanted, counts: Counts | None, faults: Sequence[str], *, weights: bool) -> Readiness:
+    expected, name = item.file.keys.expected, item.task.name
+    found, notes = list(faults), list(_weight_notes(item, asked=weights))
+    if counts is not None:
+        by_hands = list(by_hand(item))
+        if counts.faults:
+            found += by_hands
+        else:
+            notes += [f"{message} (every row can be read without it)" for message in by_hands]
+        found += [*bounded(counts.faults), *bounded(unexpected(expected, counts, name))]
+        found += bounded(wrong_files(expected.files, item.data.folder))
+    if weights:
+        found += [f"the metric {metric}: {message}" for metric, message in _lacking(item)]
+    return Readiness(name, tuple(found), tuple(notes), counts)
+
+
+def _weight_notes(item: Wanted, *, asked: bool) -> Iterator[str]:
+    if not asked:
+        for metric, message in _lacking(item):
+            yield f"the metric {metric} will be unavailable: {message}; --weights fetches them"
+
+
+def _lacking(item: Wanted) -> Iterator[tuple[str, str]]:
+    """The metrics whose weights are not here."""
+    for metric in item.task.metrics:
+        for needed, lacking in metric.bound.metric.lacking_weights():
+            yield metric.bound.name, f"its weights {needed} are not here ({lacking})"
+
+
+def by_hand(item: Wanted) -> Iterator[str]:
+    """What somebody has to fetch and has not, with where it is and where to put it."""
+    folder = _own_folder(item.data)
+    for entry in item.file.keys.by_hand:
+        if not any(
+            path_inside(place, entry.path).exists() for place in (folder, item.data.beside) if place is not None
+        ):
+            yield f"{entry.path} is fetched by hand: {_where(entry, folder)}"
+
+
+def _own_folder(data: TaskData) -> Path | None:
+    """The folder of the user's that holds the data; None where none was named, and for a data set of the hub."""
+    if data.data_dir is not None:
+        return data.folder if data.data_dir.is_dir() else data.data_dir
+    try:
+        return data.local() if data.path else None
+    except MmevalError:
+        return None
+
+
+def _where(entry: ByHandKeys, folder: Path | None) -> str:
+    note = f" ({entry.note})" if entry.note else ""
+    if folder is not None:
+        return f"take {entry.source}{note} and put it at {folder / entry.path}"
+    return (
+        f"take {entry.source}{note}, put it into a folder of yours as {entry.path}, and name that folder with "
+        "--data_dir FOLDER (or MMEVAL_DATA_DIR)"
+    )

@@ -1,0 +1,90 @@
+"""How much there is to fetch, told before anything is: files and bytes, what is here already, and the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mmeval import hub
+from mmeval.disk import existing, free_bytes
+from mmeval.errors import MissingDataError, MmevalError
+from mmeval.hub import HubFile, Listing
+from mmeval.hubcache import cache_folder, cached_snapshot, is_cached, size_on_disk
+from mmeval.prepare.sources import Source
+from mmeval.report.forecast import size
+
+SPARE_BYTES = 64 * 2**20
+"""What stays free on a disk: a file system that is full to the last byte fails whoever writes next."""
+
+
+class Measured(NamedTuple):
+    """A source and what the hub says of it. ``listing`` is None where the hub was not asked or did not answer, for the
+    reason ``unasked``; then what is here is all there is."""
+
+    source: Source
+    listing: Listing | None
+    to_fetch: tuple[HubFile, ...] = ()
+    unasked: str = ""
+
+    @property
+    def bytes_to_fetch(self) -> int:
+        return sum(file.size for file in self.to_fetch)
+
+    @property
+    def is_unpinned(self) -> bool:
+        """Whether its revision is one that moves: a branch, or a tag."""
+        return self.listing is not None and self.source.revision != self.listing.commit
+
+
+def measured(source: Source) -> Measured:
+    """Raises MissingDataError where neither the hub nor this machine has the source."""
+    if variable := hub.offline(source.kind):
+        _require_here(source, f"{source}: it is not here and {variable} is set; run once with {variable}=0")
+        return Measured(source, None, unasked=f"{variable} is set")
+    try:
+        listing = hub.listing(source.repo, source.revision, kind=source.kind)
+    except MmevalError as error:
+        _require_here(source, str(error))
+        return Measured(source, None, unasked=str(error))
+    files = tuple(file for file in listing.files if not source.only or file.path in source.only)
+    lacking = sorted(set(source.only) - {file.path for file in files})
+    if lacking:
+        raise MissingDataError(f"{source}: the hub has no file {', '.join(lacking)} there; tell the metric's author")
+    listing = Listing(listing.commit, files)
+    return Measured(source, listing, tuple(file for file in files if not _is_here(file, source, listing.commit)))
+
+
+def require_space(found: Sequence[Measured]) -> None:
+    """Raises MissingDataError where a disk has less room than what is to be fetched onto it."""
+    needed: dict[int, int] = {}
+    folders: dict[int, Path] = {}
+    for item in found:
+        folder = existing(target_folder(item.source))
+        device = folder.stat().st_dev
+        needed[device] = needed.get(device, 0) + item.bytes_to_fetch
+        folders[device] = folder
+    for device, count in needed.items():
+        free = free_bytes(folders[device])
+        if count and count + SPARE_BYTES > free:
+            raise MissingDataError(
+                f"{size(count)} are to be fetched, and the disk of {folders[device]} has {size(free)} free; free some, "
+                "set HF_HOME to a larger disk, or give --data_dir FOLDER. Nothing was fetched"
+            )
+
+
+def target_folder(source: Source) -> Path:
+    """Where the files of a source go."""
+    return cache_folder() if source.into is None else source.into
+
+
+def _require_here(source: Source, otherwise: str) -> None:
+    here = source.into if source.into is not None else cached_snapshot(source.repo, source.revision, source.kind)
+    if here is None or not here.is_dir():
+        raise MissingDataError(otherwise)
+
+
+def _is_here(file: HubFile, source: Source, commit: str) -> bool:
+    if source.into is not None:
+        return size_on_disk(source.into / file.path) == file.size
+    return is_cached(file, source.repo, commit, source.kind)

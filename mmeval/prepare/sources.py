@@ -1,0 +1,98 @@
+"""What has to be fetched for tasks: data sets of the hub, and the weights of metrics; each once, whoever needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from mmeval.build import build
+from mmeval.errors import MmevalError
+from mmeval.hub import NOUN, RepoKind
+from mmeval.task import Task, TaskOverrides
+from mmeval.taskdata import TaskData, is_hub_name
+from mmeval.taskfile import TaskFile
+from mmeval.taskindex import TaskIndex, choose
+
+UNPINNED = "main"
+
+
+class Wanted(NamedTuple):
+    """A task that is to be made ready, with the file that says what its data should be."""
+
+    task: Task
+    file: TaskFile
+
+    @property
+    def data(self) -> TaskData:
+        return cast("TaskData", self.task.dataset)  # what the builder makes of every task file
+
+
+@dataclass(frozen=True)
+class Source:
+    """A repository of the hub at a revision, or the files ``only`` of it; in the cache, or in a folder ``into``."""
+
+    repo: str
+    revision: str
+    kind: RepoKind = "dataset"
+    only: tuple[str, ...] = ()
+    into: Path | None = None
+
+    def __str__(self) -> str:
+        return f"{'weights' if self.only else NOUN[self.kind]} {self.repo} at {self.revision}"
+
+
+def wanted(
+    names: Sequence[str],
+    include_path: Sequence[Path],
+    overrides: TaskOverrides,
+    *,
+    roles: frozenset[str] = frozenset(),
+) -> list[Wanted]:
+    """The tasks that names stand for, for a run with these ``roles``. Raises UsageError for what cannot be used as
+    asked, MissingDataError where ``--data bundled`` has no samples."""
+    chosen = choose(names, TaskIndex(include_path))
+    return [
+        Wanted(replace(build(file, overrides, roles=roles), name=name), file) for name, file in chosen.tasks.items()
+    ]
+
+
+def sources(tasks: Sequence[Wanted], *, weights: bool) -> dict[Source, list[str]]:
+    """What is fetched for tasks, each with the names of those that need it."""
+    found: dict[Source, list[str]] = {}
+    for item in tasks:
+        for source in _sources(item, weights=weights):
+            found.setdefault(source, []).append(item.task.name)
+    return found
+
+
+def _sources(item: Wanted, *, weights: bool) -> Iterator[Source]:
+    source = data_source(item.data)
+    if source is not None:
+        yield source
+    if weights:
+        for metric in item.task.metrics:
+            for needed, _ in metric.bound.metric.lacking_weights():
+                yield Source(needed.repo, needed.revision, "model", needed.files)
+
+
+def data_source(data: TaskData) -> Source | None:
+    """Where the data of a task are fetched from; None when they lie in a folder of the user's."""
+    if data.bundled is not None or not is_hub_name(data.path) or (data.beside / data.path).is_dir():
+        return None
+    revision = data.revision or UNPINNED
+    if data.data_dir is None:
+        return Source(data.path, revision)
+    target = data.data_dir / data.path
+    begun_by_us = (target / ".cache" / "huggingface").is_dir()
+    return Source(data.path, revision, into=target) if begun_by_us or not _opens(data) else None
+
+
+def _opens(data: TaskData) -> bool:
+    """Whether somebody has put the data there already."""
+    try:
+        replace(data)()
+    except MmevalError:
+        return False
+    return True

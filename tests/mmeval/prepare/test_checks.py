@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mmeval.content import Interleaved, Part
+from mmeval.errors import UsageError
+from mmeval.hub import HubFile
+from mmeval.media import Media
+from mmeval.prepare.checks import MAX_NAMED, bounded, count, damaged, unexpected
+from mmeval.records import Sample, user
+from mmeval.taskschema import ExpectedKeys
+
+CONTENT = b"content of a file"
+LARGE = HubFile("a.bin", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), is_large=True)
+
+
+@dataclass
+class Rows:
+    samples: list[Sample]
+    error: Exception | None = None
+    fingerprint: str = ""
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        yield from self.samples
+        if self.error is not None:
+            raise self.error
+
+
+def pictured(*paths: Path) -> Sample:
+    parts = tuple(Part("image", media=Media(path=path)) for path in paths)
+    return Sample("s", input=(user("look"),), references=(Interleaved(parts),))
+
+
+def test_a_medium_counts_once_however_many_rows_name_it(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"x")
+
+    found = count(Rows([pictured(tmp_path / "a", tmp_path / "b"), pictured(tmp_path / "a")]), [])
+
+    assert (found.rows, found.media, found.faults) == (2, {"image": 2}, [])
+
+
+def test_empty_and_missing_media_are_named_each(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+
+    found = count(Rows([pictured(tmp_path / "empty", tmp_path / "gone")]), [])
+
+    assert [fault.partition(": ")[0].partition(" ")[0] for fault in found.faults] == [
+        str(tmp_path / "empty"),
+        str(tmp_path / "gone"),
+    ]
+
+
+@pytest.mark.parametrize("error", [UsageError("row 2 is odd"), RuntimeError("row 2 is odd")])
+def test_a_row_that_cannot_be_read_ends_the_count_and_is_told(error: Exception) -> None:
+    found = count(Rows([pictured()], error), [])
+
+    assert (found.rows, found.read) == (1, False)
+    assert "row 2 and those after it cannot be read: " in found.faults[0]
+    assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == [], "a count of a part says nothing"
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (CONTENT, ""),
+        (None, "it is missing"),
+        (CONTENT[:5], "it has 5 bytes of 17"),
+        (CONTENT[::-1], "its content is not that of the hub"),
+    ],
+    ids=["sound", "missing", "cut off", "another content"],
+)
+def test_files_are_compared_with_what_the_hub_says(tmp_path: Path, content: bytes | None, fault: str) -> None:
+    if content is not None:
+        (tmp_path / "a.bin").write_bytes(content)
+
+    said = " ".join(damaged([LARGE], tmp_path))
+    assert fault in said
+    assert bool(said) is bool(fault)
+
+
+def test_a_small_file_has_the_digest_that_git_gives_it(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"hello\n")
+    as_git_says = "ce013625030ba8dba906f756967f9e9ca394464a"
+
+    assert [*damaged([HubFile("a.bin", 6, as_git_says, is_large=False)], tmp_path)] == []
+
+
+def test_faults_are_named_up_to_a_number_and_counted_behind_it() -> None:
+    named = bounded(str(number) for number in range(MAX_NAMED + 1500))
+
+    assert named[-2:] == ["9", "and 1,500 more like these"]
+    assert bounded(["one"]) == ["one"]
