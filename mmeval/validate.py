@@ -5,32 +5,24 @@ from __future__ import annotations
 import importlib
 import importlib.resources
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from mmeval import plugins
-from mmeval.build import SampleKinds, build
-from mmeval.content import Interleaved, Part, text_part
-from mmeval.errors import ContentError, MissingError, MmevalError, TaskFileError, UsageError, did_you_mean
-from mmeval.media import Media, kind_for
+from mmeval.build import build
+from mmeval.errors import MissingError, MmevalError, TaskFileError
 from mmeval.names import split_names
-from mmeval.records import Sample, Trial
-from mmeval.sniff import UNKNOWN_MIME
-from mmeval.task import Task, TaskMetric, TaskOverrides
+from mmeval.samplecheck import PROMPTED_ROWS, SampleChecks
+from mmeval.task import Task, TaskOverrides
 from mmeval.taskchoice import Chosen
 from mmeval.taskdata import TaskData
 from mmeval.taskfile import RequirementError, TaskFile
+from mmeval.taskfinding import Finding, finding_at
 from mmeval.taskindex import TaskIndex, package_folder
-from mmeval.taskyaml import KeyPath, SeveralFaultsError
-
-Severity = Literal["error", "warning"]
-
-PROMPTED_ROWS = 3
-MAX_REPEATED = 5
-"""Findings of one check about one task that are told in full; the others are counted."""
+from mmeval.taskyaml import SeveralFaultsError
 
 
 class Check(NamedTuple):
@@ -57,23 +49,38 @@ CHECKS: tuple[Check, ...] = (
     Check("rubrics", "every sample has what a metric that tells beforehand needs of it: its rubric, for rubric_judge"),
     Check("labels", "filter, breakdown, cluster_key and prompt_fields name labels that some sample has"),
     Check("prompt", f"the prompt can be made of the first {PROMPTED_ROWS} samples"),
+    Check(
+        "bounds",
+        "every metric gives the references a better number than the references of other samples, and than empty "
+        "answers (a warning where not, an error where those of other samples have the better one)",
+    ),
 )
 """What is done, in this order. A check whose ground is missing (no data, say) is left out for that task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is wrong (``error``) or doubtful (``warning``). ``line`` counts from 1; 0: no line is to blame."""
+class Sound(NamedTuple):
+    """A task in which nothing is wrong; ``samples`` are those that it keeps of the rows that were read."""
 
-    file: Path
-    line: int
-    severity: Severity
-    message: str
-    check: str = ""
+    file: TaskFile
+    task: Task
+    samples: int
 
-    def __str__(self) -> str:
-        where = f"{self.file}:{self.line}" if self.line else str(self.file)
-        return f"{where}: {self.severity}: {self.message} [{self.check}]"
+
+@dataclass
+class Tally:
+    """What was looked at: how many tasks, the samples that they keep, their media, and the tasks in which nothing is
+    wrong."""
+
+    tasks: int = 0
+    samples: int = 0
+    loose_media: int = 0
+    """Media without a file of their own."""
+    files: set[Path] = field(default_factory=set)
+    sound: list[Sound] = field(default_factory=list)
+
+    @property
+    def media(self) -> int:
+        return len(self.files) + self.loose_media
 
 
 def check(
@@ -83,20 +90,26 @@ def check(
     *,
     roles: frozenset[str] = frozenset(),
     rows: int | None = None,
+    tally: Tally | None = None,
 ) -> Iterator[Finding]:
-    """Everything that is wrong with the tasks that names select, files first, then the data of each task.
+    """Everything that is wrong with the tasks that names select, files first, then the data of each task; all checks
+    but the last, which is that of :mod:`mmeval.bounds`.
 
     ``rows`` bounds how many rows of each task are read; None reads all. ``roles`` are those that a run would have.
-    Raises UnknownNameError for a name that selects nothing.
+    ``tally`` is filled on the way. Raises UnknownNameError for a name that selects nothing.
     """
+    tally = Tally() if tally is None else tally
     chosen = Chosen(TaskIndex(include_path))
     for name in split_names(names):
         try:
             chosen.add(name)
         except TaskFileError as error:
             yield from _file_findings(error, "requires" if isinstance(error, RequirementError) else "schema")
-    for file in chosen.tasks.values():
-        yield from _check_task(file, overrides or TaskOverrides(), roles, rows)
+    for name, file in chosen.tasks.items():
+        tally.tasks += 1
+        found = yield from _check_task(file, overrides or TaskOverrides(), roles, rows, tally)
+        if found is not None:
+            tally.sound.append(found._replace(task=replace(found.task, name=name)))
     try:
         chosen.check_group_metrics()
     except TaskFileError as error:
@@ -110,34 +123,39 @@ def _file_findings(error: TaskFileError, name: str) -> Iterator[Finding]:
         yield Finding(fault.file, fault.line, "error", fault.message, name)
 
 
-def _check_task(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None) -> Iterator[Finding]:
+def _check_task(
+    file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None, tally: Tally
+) -> Generator[Finding, None, Sound | None]:
+    """What is wrong with one task; returns the task if nothing is."""
     try:
         task = build(file, overrides, roles=roles)
     except TaskFileError as error:
         yield from _file_findings(error, "plugins")
-        return
+        return None
     except MissingError as error:
-        yield _at(file, (), "dataset" if overrides.data else "plugins", str(error))
-        return
+        yield finding_at(file, (), "dataset" if overrides.data else "plugins", str(error))
+        return None
     except MmevalError as error:
-        yield _at(file, (), "plugins", str(error))
-        return
-    yield from _check_metrics(file, task)
-    yield from _check_package(file)
-    yield from _check_revision(file, task)
-    yield from _Data(file, task, rows).findings()
-
-
-def _at(file: TaskFile, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
-    place = file.document.place(path or ("task",))
-    return Finding(place.file, place.line, severity, f"task {file.name!r}: {message}", name)
+        yield finding_at(file, (), "plugins", str(error))
+        return None
+    data = SampleChecks(file, task, rows)
+    sound = True
+    for finding in chain(
+        _check_metrics(file, task), _check_package(file), _check_revision(file, task), data.findings()
+    ):
+        sound = sound and finding.severity != "error"
+        yield finding
+    tally.samples += data.selected
+    tally.files |= data.media
+    tally.loose_media += data.loose_media
+    return Sound(file, task, data.selected) if sound else None
 
 
 def _check_metrics(file: TaskFile, task: Task) -> Iterator[Finding]:
     for metric in task.metrics:
         if metric.unavailable:
             message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
-            yield _at(file, ("metric_list",), "metrics", message, "warning")
+            yield finding_at(file, ("metric_list",), "metrics", message, "warning")
 
 
 def _check_package(file: TaskFile) -> Iterator[Finding]:
@@ -149,10 +167,12 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
         try:
             found = importlib.resources.files(importlib.import_module(entry.value)).joinpath(*inside).is_file()
         except Exception as error:  # importing a package may fail in any way
-            yield _at(file, (), "package", f"the package {entry.value} cannot be imported: {error}")
+            yield finding_at(file, (), "package", f"the package {entry.value} cannot be imported: {error}")
             return
         if not found:
-            yield _at(file, (), "package", f"the package {entry.value} does not hold it; list it in package_data")
+            yield finding_at(
+                file, (), "package", f"the package {entry.value} does not hold it; list it in package_data"
+            )
         return
 
 
@@ -166,179 +186,4 @@ def _check_revision(file: TaskFile, task: Task) -> Iterator[Finding]:
         return  # told by the check of the data set
     if on_hub and not re.fullmatch(r"[0-9a-f]{40}", data.revision):
         message = f"the data set {data.path} is not pinned; write the 40 characters of a commit under revision"
-        yield _at(file, ("revision",) if data.revision else ("dataset_path",), "revision", message, "warning")
-
-
-@dataclass
-class _Data:
-    """The checks that read samples, in one pass over the data."""
-
-    file: TaskFile
-    task: Task
-    rows: int | None
-    told: Counter[tuple[str, Severity]] = field(default_factory=Counter)
-    ids: set[str] = field(default_factory=set)
-    labels: set[str] = field(default_factory=set)
-    media: set[Path] = field(default_factory=set)
-    selected: int = 0
-    whole: bool = True
-
-    def findings(self) -> Iterator[Finding]:
-        try:
-            dataset = self.task.dataset()
-            length = len(dataset)
-        except Exception as error:  # a loader may fail in any way
-            yield self._at(("dataset_path",), "dataset", _told(error).removeprefix(f"{self._data_place}: "))
-            return
-        for finding in self._all(iter(dataset)):
-            kind = (finding.check, finding.severity)
-            self.told[kind] += 1
-            if self.told[kind] <= MAX_REPEATED:
-                yield finding
-        for (name, severity), count in self.told.items():
-            if count > MAX_REPEATED:
-                yield self._at((), name, f"{count - MAX_REPEATED} more findings of this kind", severity)
-        self.whole = self.whole and (self.rows is None or self.rows >= length)
-        if self.whole:
-            yield from self._over_all()
-
-    def _all(self, samples: Iterator[Sample]) -> Iterator[Finding]:
-        for number in range(1, (self.rows or 10**12) + 1):
-            try:
-                sample = next(samples)
-            except StopIteration:
-                return
-            except Exception as error:  # a loader may fail in any way, and its iterator is spent then
-                self.whole = False
-                yield self._at((), "rows", f"row {number} and those after it cannot be read: {_told(error)}")
-                return
-            yield from self._of_sample(sample)
-
-    def _of_sample(self, sample: Sample) -> Iterator[Finding]:
-        yield from self._id(sample)
-        yield from self._modalities(sample)
-        yield from self._media(sample)
-        self.labels.update(sample.metadata)
-        if not self.task.selected(sample):
-            return
-        self.selected += 1
-        yield from self._answers(sample)
-        if not sample.references:
-            yield from self._references(sample)
-        for metric in self.task.metrics:
-            if fault := metric.bound.sample_fault(sample):
-                message = f"no answer to sample {sample.id!r} can be scored by {metric.bound.name!r}: {fault}"
-                yield self._at(("metric_list",), "rubrics", message)
-        if self.selected <= PROMPTED_ROWS:
-            yield from self._prompt(sample)
-
-    def _over_all(self) -> Iterator[Finding]:
-        keys = self.file.keys
-        if not self.selected:
-            unknown = [label for label in keys.filter if label not in self.labels] if self.ids else []
-            lacks = "".join(f"; no sample has the label {x!r}{did_you_mean(x, self.labels)}" for x in unknown)
-            yield self._at(("filter",), "dataset", f"no sample is left{lacks}" if self.ids else "there are no samples")
-            return
-        named = [("filter", label) for label in keys.filter] + [("breakdown", label) for label in keys.breakdown]
-        named += [("prompt_fields", label) for label in keys.prompt_fields]
-        named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
-        for key, label in named:
-            if label not in self.labels:
-                message = f"no sample has the label {label!r}{did_you_mean(label, self.labels)}"
-                yield self._at((key,), "labels", message)
-
-    def _id(self, sample: Sample) -> Iterator[Finding]:
-        if not sample.id:
-            yield self._at((), "ids", "a sample has an empty id")
-        elif sample.id in self.ids:
-            yield self._at((), "ids", f"the id {sample.id!r} stands more than once")
-        self.ids.add(sample.id)
-
-    def _modalities(self, sample: Sample) -> Iterator[Finding]:
-        if self.task.input_modalities:
-            kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
-            for kind in sorted(kinds - {*self.task.input_modalities}):
-                message = f"sample {sample.id!r} holds {kind}, which input_modalities leaves out"
-                yield self._at(("input_modalities",), "modalities", message)
-        if isinstance(self.task.wanted, SampleKinds):
-            try:
-                self.task.wanted(sample)
-            except UsageError as error:
-                yield self._at(("output_modalities",), "modalities", str(error))
-
-    def _answers(self, sample: Sample) -> Iterator[Finding]:
-        try:
-            wanted = {*self.task.wanted(sample)}
-        except UsageError:
-            return  # told by the check of the modalities
-        if "text" in wanted:
-            wanted.add("code")  # travels as text
-        held = {part.kind for reference in sample.references for part in reference.parts} - {"reasoning"}
-        for kind in sorted(held - wanted):
-            message = f"a reference of sample {sample.id!r} holds {kind}, which output_modalities leaves out"
-            yield self._at(("output_modalities",), "answers", message, "warning")
-
-    def _media(self, sample: Sample) -> Iterator[Finding]:
-        contents = [message.content for message in sample.input] + list(sample.references)
-        for part in (part for content in contents for part in content.parts):
-            if part.media is None or (part.media.path is not None and part.media.path in self.media):
-                continue
-            if part.media.path is not None:
-                self.media.add(part.media.path)
-            problem = _medium_problem(part, part.media)
-            if problem:
-                yield self._at((), "media", f"sample {sample.id!r}, {part.label or part.kind}: {problem}")
-
-    def _references(self, sample: Sample) -> Iterator[Finding]:
-        trial = Trial(sample, output=Interleaved((text_part("probe"),)))
-        for metric in self.task.metrics:
-            reason = _unscored(metric, trial)
-            if reason:
-                message = (
-                    f"sample {sample.id!r} has no reference, and {metric.bound.name!r} cannot do without: {reason}"
-                )
-                yield self._at(("metric_list",), "references", message)
-
-    def _prompt(self, sample: Sample) -> Iterator[Finding]:
-        try:
-            self.task.prompt(sample)
-        except Exception as error:  # a prompt function may fail in any way
-            yield self._at(("prompt",), "prompt", _told(error))
-
-    @property
-    def _data_place(self) -> str:
-        """Where ``dataset_path`` stands; a finding says so itself."""
-        return self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""
-
-    def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
-        path = path if path and path in self.file.document.places else ()
-        return _at(self.file, path, name, message, severity)
-
-
-def _medium_problem(part: Part, media: Media) -> str:
-    """What is wrong with a medium; a piece of code in a file is any text."""
-    try:
-        mime, size = media.mime, media.size
-    except (MissingError, ContentError) as error:
-        return str(error)
-    except OSError as error:
-        return f"{media.path}: cannot be read ({error.strerror})"
-    if not size:
-        return f"{media.path or media.name} is empty"
-    if mime == UNKNOWN_MIME:
-        return f"{media.path or media.name} is of no known type"
-    if kind_for(mime) != part.kind and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
-        return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
-    return ""
-
-
-def _unscored(metric: TaskMetric, trial: Trial) -> str:
-    """Why a metric cannot score a trial; empty when it can. Judged and unavailable metrics are not tried."""
-    if metric.unavailable or metric.bound.metric.judged:
-        return ""
-    scores: Iterable[Any] = metric.bound.score(trial).values()
-    return next((score.reason for score in scores if score.status == "unscored"), "")
-
-
-def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
+        yield finding_at(file, ("revision",) if data.revision else ("dataset_path",), "revision", message, "warning")

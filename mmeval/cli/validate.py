@@ -1,54 +1,178 @@
-"""Check task files and say what is wrong, with file and line."""
+"""Check task files and say what is wrong, with file and line.
+
+    mmeval validate my_task.yaml
+    mmeval validate my_benchmark --judge openai,model=m
+    mmeval validate --dist .
+
+Where nothing is wrong, the bounds are shown: what each metric gives to the references, to the references of other
+samples, and to empty answers. With a judge, metrics that ask one ask it for these.
+
+--dist builds the wheel of the package in a folder, installs it in an environment of its own and says what is missing
+from it; nothing of that is left behind.
+"""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import os
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from textwrap import fill
+from typing import TYPE_CHECKING
 
+from mmeval import bounds
 from mmeval.cli import values
-from mmeval.cli.flags import BY_NAME
+from mmeval.cli.flags import BY_NAME, Flag
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
 from mmeval.cli.roleflags import role_specs
-from mmeval.cli.settings import exclude_each_other, resolve
+from mmeval.cli.settings import Setting, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
-from mmeval.errors import EXIT_OK, EXIT_USAGE
+from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, UsageError, sentence
+from mmeval.report.bounds import bounds_table
 from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
-from mmeval.validate import CHECKS, check
+from mmeval.taskfinding import Finding, Severity, finding_at
+from mmeval.validate import CHECKS, Tally, check
+
+if TYPE_CHECKING:
+    from mmeval.options import BackendSpec
+    from mmeval.task import Task
 
 _ROLES = ("role", "judge", "judge_args", "judge_base_url", "captioner")
-_FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data", "data_dir", *_ROLES, "verbosity"))
+OWN_FLAGS = (
+    Flag(
+        "rows", "", "what to check", values.integer(1), None, "command.rows",
+        "samples of each task that are read (all)", "N",
+    ),
+    Flag(
+        "bounds", "", "what to check", values.switch, True, "command.bounds",
+        "show what each metric gives to references, shuffled references and empty answers (true)", "BOOL", "?",
+    ),
+    Flag(
+        "limit", "L", "what to check", values.integer(1), bounds.LIMIT, "command.limit",
+        f"samples of each task that the bounds are made of ({bounds.LIMIT})", "N",
+    ),
+    Flag(
+        "dist", "", "what to check", values.path, None, "command.dist",
+        "build, install and check the package in this folder, with the tasks in it", "FOLDER",
+    ),
+)  # fmt: skip
+"""The flags that ``validate`` alone has, and one that means something else here."""
+_FLAGS = (*OWN_FLAGS, *(BY_NAME[name] for name in ("include_path", "data", "data_dir", *_ROLES, "verbosity")))
 _MAX_FINDING = 2000
+_TASK = re.compile(r"^task '[^']*': ")
+
+_logger = logging.getLogger(__name__)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="NAME", help="a task, group, tag, glob, task file or folder")
-    parser.add_argument("--rows", metavar="N", default=None, help="samples of each task that are read (all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a task, group, tag, glob, task file or folder")
     add_flags(parser, _FLAGS)
     parser.epilog = "checks, in this order:\n" + "\n".join(_described())
 
 
 def run(args: argparse.Namespace) -> int:
     """Print every finding; the exit code is 2 if one of them is an error."""
-    settings = resolve(_FLAGS, vars(args), os.environ)
+    given = {name: value for name, value in vars(args).items() if name != "names"}
+    settings = resolve(_FLAGS, given, os.environ)
     begin_log(settings["verbosity"].value, os.environ)
     exclude_each_other(settings, "data", "data_dir")
-    findings = check(
-        values.words(args.names),
+    names = values.words(args.names)
+    if settings["dist"].value is not None:
+        from mmeval.cli.dist import check_package
+
+        return check_package(settings["dist"].value, names, given)
+    if not names:
+        raise UsageError("name what to check: a task, group, tag, glob, task file or folder; or a package with --dist")
+    return _check(names, settings)
+
+
+def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
+    roles, tally, counts = role_specs(settings), Tally(), _Counts()
+    for finding in check(
+        names,
         settings["include_path"].value,
         TaskOverrides(data=settings["data"].value, data_dir=settings["data_dir"].value),
-        roles=frozenset(role_specs(settings)),
-        rows=None if args.rows is None else values.integer(1)(args.rows),
-    )
-    counts = {"error": 0, "warning": 0}
-    for finding in findings:
-        counts[finding.severity] += 1
-        print_text(f"{printable(str(finding), limit=_MAX_FINDING)}\n")
+        roles=frozenset(roles),
+        rows=settings["rows"].value,
+        tally=tally,
+    ):
+        counts.tell(finding)
+    counts.tell_of_others()
+    if settings["bounds"].value and tally.sound:
+        _tell_bounds(tally, roles, settings, counts)
     print_text(f"{_counted(counts['error'], 'error')}, {_counted(counts['warning'], 'warning')}\n")
     return EXIT_USAGE if counts["error"] else EXIT_OK
+
+
+class _Counts(dict[Severity, int]):
+    """Findings that were printed, by severity."""
+
+    def __init__(self) -> None:
+        super().__init__({"error": 0, "warning": 0})
+        self._alike: Counter[Finding] = Counter()
+
+    def tell(self, finding: Finding) -> None:
+        """Print a finding. What several tasks inherit from one line is one finding."""
+        common = replace(finding, message=_TASK.sub("", finding.message))
+        self._alike[common] += 1
+        if self._alike[common] == 1:
+            self[finding.severity] += 1
+            self._print(finding)
+
+    def tell_of_others(self) -> None:
+        """Print how many more tasks inherit each finding."""
+        for common, count in self._alike.items():
+            if count > 1:
+                self._print(replace(common, message=f"the same for {_counted(count - 1, 'other task')}"))
+        self._alike.clear()
+
+    def _print(self, finding: Finding) -> None:
+        print_text(f"{printable(str(finding), limit=_MAX_FINDING)}\n")
+
+
+def _tell_bounds(
+    tally: Tally, roles: Mapping[str, BackendSpec], settings: Mapping[str, Setting], counts: _Counts
+) -> None:
+    """Measure what the metrics of sound tasks give, and print the table with its warnings."""
+    files = {sound.task.name: sound.file for sound in tally.sound}
+    tasks = [sound.task for sound in tally.sound]
+    limit = min(settings["limit"].value, settings["rows"].value or settings["limit"].value)
+    calls = bounds.judge_calls(tasks, roles)
+    print_text(_looked_at(tally, calls))
+    if calls:
+        ahead = bounds.judge_calls(tasks, roles, limit)
+        said = ", ".join(_counted(3 * count, f"{role} call") for role, count in ahead.items())
+        _logger.info("making the bounds with up to %s (--limit N samples of a task; --bounds false: none)", said)
+    if any(sound.samples > limit for sound in tally.sound):
+        print_text(f"bounds over the first {_counted(limit, 'sample')} of a task (--limit N for others)\n")
+    found = _measured(tasks, roles, limit)
+    print_text(bounds_table(found))
+    for one in found:
+        for doubt in one.doubts():
+            severity: Severity = "error" if doubt.wrong else "warning"
+            counts.tell(finding_at(files[one.task.name], ("metric_list",), "bounds", doubt.message, severity))
+    counts.tell_of_others()
+
+
+def _measured(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int) -> list[bounds.Bounds]:
+    try:
+        return bounds.measure(tasks, roles, limit=limit)
+    except MissingError as error:
+        raise MissingError(f"{sentence(error)} With --bounds false nobody is asked") from None
+    except Interrupted:
+        raise Interrupted("interrupted while the bounds were made; nothing of them is kept") from None
+
+
+def _looked_at(tally: Tally, calls: Mapping[str, int]) -> str:
+    """What there is: ``12 tasks, 1,140 rows, 2,310 media; 6,912 judge calls a model``."""
+    asked = "".join(f"; {_counted(count, f'{role} call')} a model" for role, count in calls.items())
+    counted = (_counted(tally.tasks, "task"), _counted(tally.samples, "row"), f"{tally.media:,} media")
+    return f"{', '.join(counted)}{asked}\n"
 
 
 def _described() -> Iterator[str]:
@@ -57,4 +181,4 @@ def _described() -> Iterator[str]:
 
 
 def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from mmeval.errors import UnknownNameError
+from mmeval.samplecheck import MAX_REPEATED
 from mmeval.task import TaskOverrides
-from mmeval.validate import CHECKS, MAX_REPEATED, Finding, check
+from mmeval.taskfinding import Finding
+from mmeval.validate import CHECKS, check
 from tests.support.task_folder import installed, task, write_files, write_rows
 
 PNG = b"\x89PNG\r\n\x1a\n picture"

@@ -1,0 +1,70 @@
+"""Write a new package: a benchmark, a metric or a backend that works as it is, for you to change.
+
+    mmeval init benchmark herbench --subtasks 12
+    mmeval init metric word_overlap
+    mmeval init backend my-model --output_path packages
+
+exit codes: 0 it was written; 2 a name that cannot be taken, or a folder that exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from mmeval.cli import values
+from mmeval.cli.streams import print_text
+from mmeval.errors import EXIT_OK, UnknownNameError, UsageError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", metavar="KIND", help="what to write: benchmark, metric or backend")
+    parser.add_argument("name", metavar="NAME", help="the name of the package; a folder of this name is made")
+    parser.add_argument("--output_path", "-o", metavar="FOLDER", default=".", help="where to make it (.)")
+    parser.add_argument("--subtasks", metavar="N", default=None, help="tasks of a benchmark (1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the package, and print what to type next."""
+    from mmeval.scaffold.names import KINDS, package_name
+    from mmeval.scaffold.package import MAX_SUBTASKS, Written, write_package
+
+    kind = next((known for known in KINDS if known == args.kind), None)
+    if kind is None:
+        raise UnknownNameError("kind of package", args.kind, KINDS, f"The kinds are: {', '.join(KINDS)}.")
+    if args.subtasks is not None and kind != "benchmark":
+        raise UsageError(f"--subtasks goes with a benchmark; leave it out for a {kind}")
+    subtasks: int = 1 if args.subtasks is None else _count(args.subtasks)
+    if subtasks > MAX_SUBTASKS:
+        raise UsageError(f"--subtasks: at most {MAX_SUBTASKS} can be written, not {subtasks:,}")
+    name = package_name(kind, args.name)
+    written: Written = write_package(kind, name, values.path(args.output_path), subtasks=subtasks)
+    print_text("".join(f"{line}\n" for line in _next(kind, name.module, written.folder, len(written.files))))
+    return EXIT_OK
+
+
+def _count(written: str) -> int:
+    try:
+        count: int = values.integer(1)(written)
+    except UsageError as error:
+        raise UsageError(f"--subtasks: {error}") from None
+    return count
+
+
+def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
+    place = shlex.quote(str(folder))
+    yield f"wrote {folder}: {files} files"
+    yield "LICENSE is a placeholder: put your licence there before you publish"
+    yield "next:"
+    yield f"  pip install -e {place if folder.is_absolute() else f'./{place}'}"
+    yield f"  python -m pytest {place}"
+    if kind == "benchmark":
+        yield f"  mmeval validate {module}"
+        yield f"  mmeval --tasks {module} --model reference"
+    elif kind == "metric":
+        yield f'  mmeval metric {module} --answer "An old oak" --target "the old oak"'
+    else:
+        yield f"  mmeval --tasks rubric_example --model {module}"
+    yield f"  mmeval validate --dist {place}"

@@ -1,0 +1,150 @@
+"""Builds the wheel of a package from a copy of its folder, in which nothing is left behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Mapping
+from email.parser import Parser
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from mmeval.errors import MissingExtraError, UsageError
+
+DEFAULT_BACKEND = "setuptools.build_meta:__legacy__"
+_LEFT_OUT = (
+    ".git", ".hg", ".venv", "venv", "env", "build", "dist", "runs", "*.egg-info", "__pycache__", "*.pyc", ".tox",
+    ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", "node_modules",
+)  # fmt: skip
+"""What no build reads, or what an earlier one left: stale files of ``build`` would be packed again."""
+_LINKED_FROM = 2**20
+"""Larger files are linked into the copy, not copied: they are data, which no build writes to."""
+_SHOWN_LINES = 6
+
+
+class Wheel(NamedTuple):
+    """A wheel that was built. ``names`` are the files in it, its own metadata left out; ``metadata`` its headers,
+    ``texts`` its files of metadata by name."""
+
+    file: Path
+    names: frozenset[str]
+    name: str
+    version: str
+    requires: tuple[str, ...]
+    texts: Mapping[str, str]
+
+
+def build_wheel(source: Path, workplace: Path) -> Wheel:
+    """Build the wheel of the package in ``source``. Nothing is fetched where its build backend is installed here.
+
+    Raises UsageError where there is no package, and for one that cannot be built, with the end of what was said and the
+    file that has all of it; MissingExtraError without pip.
+    """
+    if not (source / "pyproject.toml").is_file() and not (source / "setup.py").is_file():
+        raise UsageError(f"{source} holds no package: it has no pyproject.toml; name the folder that has one")
+    copy, out = workplace / "source", workplace / "wheel"
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT), copy_function=_copy, symlinks=True)
+    if (source / ".git").exists():  # some backends ask it which files there are, or for the version
+        (copy / ".git").symlink_to((source / ".git").resolve())
+    words = ["wheel", "--no-deps", "--wheel-dir", str(out)]
+    here = _backend_is_here(source)
+    if here:
+        words += ["--no-build-isolation", "--no-index"]
+    done = pip(*words, str(copy))
+    found = sorted(out.glob("*.whl")) if done.returncode == 0 else []
+    if not found:
+        hint = "" if here else f"; {backend_of(source).partition(':')[0]} is not installed here, and was to be fetched"
+        raise UsageError(_failure(source, done.stdout, hint))
+    return read_wheel(found[0])
+
+
+def read_wheel(file: Path) -> Wheel:
+    """What a wheel holds."""
+    with zipfile.ZipFile(file) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        own = {name for name in names if PurePosixPath(name).parts[0].endswith(".dist-info")}
+        texts = {
+            name.partition("/")[2]: archive.read(name).decode("utf-8", "replace")
+            for name in own
+            if archive.getinfo(name).file_size < _LINKED_FROM
+        }
+    headers = Parser().parsestr(texts["METADATA"], headersonly=True)
+    return Wheel(
+        file=file,
+        names=frozenset(names) - own,
+        name=str(headers["Name"]),
+        version=str(headers["Version"]),
+        requires=tuple(map(str, headers.get_all("Requires-Dist", []))),
+        texts=texts,
+    )
+
+
+def backend_of(source: Path) -> str:
+    """The build backend that a package names; that of setuptools where it names none."""
+    return str(_build_system(source).get("build-backend", DEFAULT_BACKEND))
+
+
+def _build_system(source: Path) -> Mapping[str, Any]:
+    # Any: what stands in a TOML file has any type.
+    file = source / "pyproject.toml"
+    if not file.is_file():
+        return {}
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8")).get("build-system", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: is no TOML ({error})") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _backend_is_here(source: Path) -> bool:
+    if "backend-path" in _build_system(source):
+        return True  # it lies in the package itself
+    module = backend_of(source).partition(":")[0].partition(".")[0]
+    return importlib.util.find_spec(module) is not None
+
+
+def _copy(source: str, target: str) -> str:
+    if Path(source).stat().st_size >= _LINKED_FROM:
+        try:
+            os.link(source, target)
+        except OSError:  # another disk
+            pass
+        else:
+            return target
+    return str(shutil.copy2(source, target))
+
+
+def _failure(source: Path, said: str, hint: str) -> str:
+    with tempfile.NamedTemporaryFile("w", prefix="mmeval-build-", suffix=".log", delete=False, encoding="utf-8") as log:
+        log.write(said)
+    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if "error" in line.lower() and not line.startswith(("note:", "hint:"))] or lines
+    end = "\n".join(f"  {line.strip()}" for line in telling[-_SHOWN_LINES:])
+    return f"the wheel of {source} cannot be built{hint}; the whole log is in {log.name}\n{end}"
+
+
+def pip(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run pip; its errors come with its output. Raises MissingExtraError without pip."""
+    if importlib.util.find_spec("pip") is None:
+        raise MissingExtraError("pip")
+    return subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=clean_environ(),
+        check=False,
+    )
+
+
+def clean_environ() -> dict[str, str]:
+    """The variables of this process without those that steer Python."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}

@@ -1,0 +1,207 @@
+"""The checks of ``mmeval validate`` that read the samples of a task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.build import SampleKinds
+from mmeval.content import Interleaved, Part, text_part
+from mmeval.errors import ContentError, MissingError, MmevalError, UsageError, did_you_mean
+from mmeval.media import Media, kind_for
+from mmeval.records import Sample, Trial
+from mmeval.sniff import UNKNOWN_MIME
+from mmeval.task import Task, TaskMetric
+from mmeval.taskdata import TaskData
+from mmeval.taskfile import TaskFile
+from mmeval.taskfinding import Finding, Severity, finding_at
+from mmeval.taskyaml import KeyPath
+
+PROMPTED_ROWS = 3
+MAX_REPEATED = 5
+"""Findings of one check about one task that are told in full; the others are counted."""
+
+
+@dataclass
+class SampleChecks:
+    """The checks of one task that read samples, in one pass over the data; ``rows`` bounds how many are read.
+
+    When the findings were taken, ``selected`` counts the samples that the task keeps, ``media`` are the files of their
+    media, and ``loose_media`` counts those without a file of their own, such as those in a column of parquet.
+    """
+
+    file: TaskFile
+    task: Task
+    rows: int | None
+    told: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    ids: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    media: set[Path] = field(default_factory=set)
+    loose_media: int = 0
+    selected: int = 0
+    whole: bool = True
+
+    def findings(self) -> Iterator[Finding]:
+        try:
+            dataset = self.task.dataset()
+            length = len(dataset)
+        except Exception as error:  # a loader may fail in any way
+            yield self._at(("dataset_path",), "dataset", _told(error).removeprefix(f"{self._data_place}: "))
+            return
+        for finding in self._all(iter(dataset)):
+            kind = (finding.check, finding.severity)
+            self.told[kind] += 1
+            if self.told[kind] <= MAX_REPEATED:
+                yield finding
+        for (name, severity), count in self.told.items():
+            if count > MAX_REPEATED:
+                yield self._at((), name, f"{count - MAX_REPEATED} more findings of this kind", severity)
+        self.whole = self.whole and (self.rows is None or self.rows >= length)
+        if self.whole:
+            yield from self._over_all()
+
+    def _all(self, samples: Iterator[Sample]) -> Iterator[Finding]:
+        for number in range(1, (self.rows or 10**12) + 1):
+            try:
+                sample = next(samples)
+            except StopIteration:
+                return
+            except Exception as error:  # a loader may fail in any way, and its iterator is spent then
+                self.whole = False
+                yield self._at((), "rows", f"row {number} and those after it cannot be read: {_told(error)}")
+                return
+            yield from self._of_sample(sample)
+
+    def _of_sample(self, sample: Sample) -> Iterator[Finding]:
+        yield from self._id(sample)
+        yield from self._modalities(sample)
+        yield from self._media(sample)
+        self.labels.update(sample.metadata)
+        if not self.task.selected(sample):
+            return
+        self.selected += 1
+        yield from self._answers(sample)
+        if not sample.references:
+            yield from self._references(sample)
+        for metric in self.task.metrics:
+            if fault := metric.bound.sample_fault(sample):
+                message = f"no answer to sample {sample.id!r} can be scored by {metric.bound.name!r}: {fault}"
+                yield self._at(("metric_list",), "rubrics", message)
+        if self.selected <= PROMPTED_ROWS:
+            yield from self._prompt(sample)
+
+    def _over_all(self) -> Iterator[Finding]:
+        keys = self.file.keys
+        if not self.selected:
+            unknown = [label for label in keys.filter if label not in self.labels] if self.ids else []
+            lacks = "".join(f"; no sample has the label {x!r}{did_you_mean(x, self.labels)}" for x in unknown)
+            yield self._at(("filter",), "dataset", f"no sample is left{lacks}" if self.ids else "there are no samples")
+            return
+        named = [("filter", label) for label in keys.filter] + [("breakdown", label) for label in keys.breakdown]
+        named += [("prompt_fields", label) for label in keys.prompt_fields]
+        named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
+        for key, label in named:
+            if label not in self.labels:
+                message = f"no sample has the label {label!r}{did_you_mean(label, self.labels)}"
+                yield self._at((key,), "labels", message)
+
+    def _id(self, sample: Sample) -> Iterator[Finding]:
+        if not sample.id:
+            yield self._at((), "ids", "a sample has an empty id")
+        elif sample.id in self.ids:
+            yield self._at((), "ids", f"the id {sample.id!r} stands more than once")
+        self.ids.add(sample.id)
+
+    def _modalities(self, sample: Sample) -> Iterator[Finding]:
+        if self.task.input_modalities:
+            kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
+            for kind in sorted(kinds - {*self.task.input_modalities}):
+                message = f"sample {sample.id!r} holds {kind}, which input_modalities leaves out"
+                yield self._at(("input_modalities",), "modalities", message)
+        if isinstance(self.task.wanted, SampleKinds):
+            try:
+                self.task.wanted(sample)
+            except UsageError as error:
+                yield self._at(("output_modalities",), "modalities", str(error))
+
+    def _answers(self, sample: Sample) -> Iterator[Finding]:
+        try:
+            wanted = {*self.task.wanted(sample)}
+        except UsageError:
+            return  # told by the check of the modalities
+        if "text" in wanted:
+            wanted.add("code")  # travels as text
+        held = {part.kind for reference in sample.references for part in reference.parts} - {"reasoning"}
+        for kind in sorted(held - wanted):
+            message = f"a reference of sample {sample.id!r} holds {kind}, which output_modalities leaves out"
+            yield self._at(("output_modalities",), "answers", message, "warning")
+
+    def _media(self, sample: Sample) -> Iterator[Finding]:
+        contents = [message.content for message in sample.input] + list(sample.references)
+        for part in (part for content in contents for part in content.parts):
+            if part.media is None or (part.media.path is not None and part.media.path in self.media):
+                continue
+            if part.media.path is None:
+                self.loose_media += 1
+            else:
+                self.media.add(part.media.path)
+            problem = _medium_problem(part, part.media)
+            if problem:
+                yield self._at((), "media", f"sample {sample.id!r}, {part.label or part.kind}: {problem}")
+
+    def _references(self, sample: Sample) -> Iterator[Finding]:
+        trial = Trial(sample, output=Interleaved((text_part("probe"),)))
+        for metric in self.task.metrics:
+            reason = _unscored(metric, trial)
+            if reason:
+                message = (
+                    f"sample {sample.id!r} has no reference, and {metric.bound.name!r} cannot do without: {reason}"
+                )
+                yield self._at(("metric_list",), "references", message)
+
+    def _prompt(self, sample: Sample) -> Iterator[Finding]:
+        try:
+            self.task.prompt(sample)
+        except Exception as error:  # a prompt function may fail in any way
+            yield self._at(("prompt",), "prompt", _told(error))
+
+    @property
+    def _data_place(self) -> str:
+        """Where ``dataset_path`` stands; a finding says so itself."""
+        return self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""
+
+    def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
+        path = path if path and path in self.file.document.places else ()
+        return finding_at(self.file, path, name, message, severity)
+
+
+def _medium_problem(part: Part, media: Media) -> str:
+    """What is wrong with a medium; a piece of code in a file is any text."""
+    try:
+        mime, size = media.mime, media.size
+    except (MissingError, ContentError) as error:
+        return str(error)
+    except OSError as error:
+        return f"{media.path}: cannot be read ({error.strerror})"
+    if not size:
+        return f"{media.path or media.name} is empty"
+    if mime == UNKNOWN_MIME:
+        return f"{media.path or media.name} is of no known type"
+    if kind_for(mime) != part.kind and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
+        return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
+    return ""
+
+
+def _unscored(metric: TaskMetric, trial: Trial) -> str:
+    """Why a metric cannot score a trial; empty when it can. Judged and unavailable metrics are not tried."""
+    if metric.unavailable or metric.bound.metric.judged:
+        return ""
+    scores: Iterable[Any] = metric.bound.score(trial).values()
+    return next((score.reason for score in scores if score.status == "unscored"), "")
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,5 @@
+"""New packages: a benchmark, a metric or a backend to begin with, written from templates.
+
+Beside this file stands a folder of templates for each kind. ``NAME`` in a path is the module's name, ``SUBTASK`` that
+of each task; the templates are Jinja with ``[= =]`` and ``[% %]``, so that prompts can be templates themselves.
+"""

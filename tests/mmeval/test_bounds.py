@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from mmeval.bounds import Bounds, Which, judge_calls, measure, shuffled_answers
+from mmeval.options import BackendSpec
+from mmeval.records import Result
+from mmeval.task import Task
+from mmeval.taskindex import select
+from tests.support.task_folder import task, write_files, write_rows
+
+
+def tasks_with(folder: Path, *references: str | None, more: str = "") -> tuple[Task, ...]:
+    """A task ``t`` with a sample for each reference; None leaves it without."""
+    write_files(folder, {"t.yaml": task("t", f"dataset_path: rows\n{more}")})
+    rows = [{"id": str(i), "input": f"q{i}", "level": i % 2} for i in range(len(references))]
+    given = ({} if text is None else {"reference": text} for text in references)
+    write_rows(folder / "rows", *({**row, **reference} for row, reference in zip(rows, given, strict=True)))
+    return select([str(folder / "t.yaml")]).tasks
+
+
+def values(bounds: Bounds) -> list[float | None]:
+    return [bounds.value(which) for which in ("reference", "shuffled", "empty")]
+
+
+def test_right_answers_are_told_from_those_of_other_samples_and_from_none(tmp_path: Path) -> None:
+    (found,) = measure(tasks_with(tmp_path, "a", "b", "c"), {})
+
+    assert values(found) == [1.0, 0.0, 0.0]
+    assert list(found.doubts()) == []
+
+
+def test_every_sample_gets_the_reference_of_another_one(tmp_path: Path) -> None:
+    tasks = tasks_with(tmp_path, *"abcdefgh")
+
+    first, second = (shuffled_answers(tasks)["t"] for _ in range(2))
+
+    assert sorted(answer.text for answer in first.values()) == [*"abcdefgh"]
+    assert all(answer.text != "abcdefgh"[int(name)] for name, answer in first.items())
+    assert first == second, "the draw has a seed"
+
+
+def test_answers_are_shuffled_among_the_samples_that_the_filter_and_the_limit_leave(tmp_path: Path) -> None:
+    tasks = tasks_with(tmp_path, *"abcdefgh", more="filter: {level: 0}")
+
+    assert shuffled_answers(tasks, limit=3)["t"].keys() == {"0", "2", "4"}
+
+
+@pytest.mark.parametrize("references", [("a",), ("a", None), (None, None)], ids=["one", "one of two", "none"])
+def test_with_fewer_than_two_references_nothing_is_shuffled(references: tuple[str | None, ...], tmp_path: Path) -> None:
+    (found,) = measure(tasks_with(tmp_path, *references), {})
+
+    assert (found.only_one, found.value("shuffled")) == (True, None)
+
+
+def test_a_task_whose_answers_are_all_alike_cannot_be_told_from_a_shuffled_one(tmp_path: Path) -> None:
+    (found,) = measure(tasks_with(tmp_path, "a", "a", "a"), {})
+
+    (doubt,) = found.doubts()
+    assert doubt.message.startswith("exact_match cannot tell the right answers from shuffled ones")
+    assert not doubt.wrong
+
+
+def test_each_sample_is_asked_once_however_often_the_task_repeats_it(tmp_path: Path) -> None:
+    (found,) = measure(tasks_with(tmp_path, "a", "b", more="repeats: 4"), {})
+
+    assert found.results["reference"].n == 2
+
+
+def test_what_cannot_be_computed_here_is_listed_with_the_reason() -> None:
+    (found,) = measure(select(["rubric_example"]).tasks, {})
+
+    assert values(found) == [None, None, None]
+    assert "judge" in found.unavailable
+
+
+def test_the_calls_of_a_judge_are_counted_without_making_one() -> None:
+    tasks = select(["rubric_example"], roles=frozenset({"judge"})).tasks
+    judge = {"judge": BackendSpec("openai", {"model": "m"})}  # needs a key, and nobody has given one
+
+    assert judge_calls(tasks, judge) == {"judge": 7}
+    assert judge_calls(tasks, judge, limit=1) == {"judge": 2}
+    assert judge_calls(select(["rubric_example"]).tasks, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("right", "shuffled", "scored", "said"),
+    [
+        (0.6, 0.5, 400, []),
+        (0.52, 0.5, 400, ["cannot tell"]),
+        (0.52, 0.5, 10, []),
+        (0.48, 0.5, 400, ["cannot tell"]),
+        (0.3, 0.5, 400, ["look at its higher_is_better"]),
+        (0.3, 0.5, 10, ["look at its higher_is_better"]),
+    ],
+)
+def test_two_standard_errors_decide_where_there_are_enough_samples(
+    right: float, shuffled: float, scored: int, said: list[str]
+) -> None:
+    doubts = [doubt.message for doubt in bounds_of(right, shuffled, scored).doubts()]
+
+    assert len(doubts) == len(said)
+    assert all(words in doubt for words, doubt in zip(said, doubts, strict=True))
+
+
+def bounds_of(right: float, shuffled: float, scored: int) -> Bounds:
+    (base,) = select(["rubric_example"]).tasks
+    numbers: dict[Which, float] = {"reference": right, "shuffled": shuffled, "empty": 0.0}
+    results: dict[Which, Result] = {
+        which: Result("t", "m", value, scored, scored, stderr=math.sqrt(0.25 / scored))
+        for which, value in numbers.items()
+    }
+    return Bounds(base, "m", True, results)
