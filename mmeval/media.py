@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Hashable, Iterator, Mapping
 from io import BufferedReader, BytesIO
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PureWindowsPath
 from typing import Any, Literal, get_args
 
 from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
 from mmeval.sniff import sniff_file, suffix_for
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE)
+"""Addresses, which are no paths: a name may well have a colon in it."""
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
@@ -195,17 +199,24 @@ def stored_path(root: Path, sha256: str, mime: str) -> Path:
 def path_inside(root: Path, relative: str) -> Path:
     """``root / relative``, refused with UsageError when it is absolute or leads out of ``root`` (links included).
 
-    Only the links of a hub snapshot may point elsewhere: to the blobs of their own data set.
+    What would lead out on any system is refused on all: a drive, a share, ``..`` behind a backslash, an address such as
+    ``file:...``. Nothing is expanded: ``~`` and ``%2e`` are letters of a name. Only the links of a hub snapshot may
+    point elsewhere: to the blobs of their own data set.
     """
     path = root / relative
     try:
-        out = PurePosixPath(relative).is_absolute() or _climbs(relative)
+        out = _is_rooted(relative) or _climbs(relative) or _climbs(relative.replace("\\", "/"))
         out = out or not _kept_inside(path.resolve(), root.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL character
         raise UsageError(f"{relative[:200]!r} is not a path inside {root} ({error})") from None
     if out:
         raise UsageError(f"{relative[:200]!r} leads out of {root}; paths in data must stay inside it")
     return path
+
+
+def _is_rooted(relative: str) -> bool:
+    there = PureWindowsPath(relative)
+    return bool(there.drive or there.root or _ADDRESS.match(relative))
 
 
 def _climbs(relative: str) -> bool:

@@ -55,7 +55,10 @@ class TaskFiles:
     def _target(self, document: Document, path: KeyPath, name: str) -> Path:
         source = document.place(path).file
         target = source.parent / name
-        resolved, home = target.resolve(), source.parent.resolve()
+        try:
+            resolved, home = target.resolve(), source.parent.resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL character
+            raise document.error(path, f"{name[:80]!r} is no path ({error})") from None
         roots = [root for root in self._roots if resolved.is_relative_to(root)]
         if not roots and not (self._outside(home) and resolved.is_relative_to(home)):
             message = f"{name!r} leads out of the package; includes stay inside it, or below a folder of --include_path"

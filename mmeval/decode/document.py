@@ -1,4 +1,4 @@
-"""Documents: the pages of a PDF as pictures, and the words of a PDF or a text file."""
+"""Documents: the pages of a PDF as pictures, and the words of a PDF or a text file. PDFs are read apart."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mmeval.decode.guard import decoding, quiet, whole_bytes
+from mmeval.decode.apart import Step, steps_apart
+from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
-from mmeval.errors import CorruptMediaError, MmevalError
+from mmeval.errors import CorruptMediaError
 from mmeval.extras import need
 from mmeval.media import Media
 
@@ -22,21 +23,24 @@ _TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg
 
 def pages(media: Media, *, dpi: float = 144.0, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Image]:
     """The pages of a PDF as RGB pictures, one at a time. Raises the errors of this package."""
-    pdfium = need("pypdfium2", "doc")
-    need("PIL.Image", "image")
+    need("pypdfium2", "doc")
+    pictures = need("PIL.Image", "image")
+    data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
-    document = _pdf(media, pdfium, limits)
-    try:
-        for number in range(len(document)):
+    with contextlib.closing(
+        steps_apart("mmeval.decode.document:page_steps", media, data, limits, scale=dpi / 72.0)
+    ) as steps:
+        for step in steps:
             clock.check()
-            with decoding(media, f"page {number + 1}"), quiet():
-                picture = _rendered(media, document, number, dpi / 72.0, limits)
-            yield picture
-    finally:
-        document.close()
+            facts = step.facts
+            yield pictures.frombytes("RGB", facts["size"], step.buffers[0], "raw", facts["layout"], facts["stride"], 1)
 
 
-@decoded_once(size=sys.getsizeof)
+def _kept_size(text: str) -> int:
+    return sys.getsizeof(text)
+
+
+@decoded_once(size=_kept_size)
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
     """The words of a document: a PDF's text layer, pages joined by line breaks, or a text file as it is.
 
@@ -54,42 +58,63 @@ def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str
         return text
 
 
-def _pdf(media: Media, pdfium: Any, limits: DecodeLimits) -> Any:
-    """An opened PDF (untyped: the package is optional); the caller closes it."""
+def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
     data = whole_bytes(media, limits)
     if media.mime != "application/pdf":
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, not a PDF")
-    with decoding(media, "a PDF"), quiet():
-        document = pdfium.PdfDocument(data)
-        try:
-            within(media, "max_pages", limits.max_pages, len(document), "pages")
-            if not len(document):
-                raise CorruptMediaError(f"{media.label}: it has no pages")
-        except MmevalError:
-            document.close()
-            raise
-        return document
-
-
-def _rendered(media: Media, document: Any, number: int, scale: float, limits: DecodeLimits) -> Image:
-    with contextlib.closing(document[number]) as page:
-        width, height = page.get_size()
-        within(media, "max_pixels", limits.max_pixels, width * scale * height * scale, "pixels")
-        with contextlib.closing(page.render(scale=scale)) as bitmap:
-            picture: Image = bitmap.to_pil().convert("RGB")
-            return picture.copy()
+    return data
 
 
 def _pdf_text(media: Media, limits: DecodeLimits) -> str:
-    pdfium = need("pypdfium2", "doc")
+    need("pypdfium2", "doc")
+    data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
     words: list[str] = []
     count = 0
-    with contextlib.closing(_pdf(media, pdfium, limits)) as document, decoding(media, "text"), quiet():
-        for number in range(len(document)):
+    with contextlib.closing(steps_apart("mmeval.decode.document:text_steps", media, data, limits)) as steps:
+        for step in steps:
             clock.check()
-            with contextlib.closing(document[number]) as page, contextlib.closing(page.get_textpage()) as text:
-                words.append(text.get_text_bounded())
+            words.append(step.buffers[0].decode("utf-8", "surrogatepass"))
             count += len(words[-1])
             within(media, "max_text_chars", limits.max_text_chars, count, "characters")
     return "\n".join(words)
+
+
+def page_steps(media: Media, limits: DecodeLimits, *, scale: float) -> Iterator[Step]:
+    """A step for each page: its pixels, row by row. Runs apart."""
+    pdfium = need("pypdfium2", "doc")
+    return (_rendered(media, document, number, scale, limits) for document, number in _pages(media, pdfium, limits))
+
+
+def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
+    """A step for each page: its words. Runs apart."""
+    pdfium = need("pypdfium2", "doc")
+    return (_words(document, number) for document, number in _pages(media, pdfium, limits))
+
+
+def _pages(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
+    """The opened PDF with the number of each of its pages (untyped: the package is optional)."""
+    with contextlib.closing(pdfium.PdfDocument(media.read())) as document:
+        within(media, "max_pages", limits.max_pages, len(document), "pages")
+        if not len(document):
+            raise CorruptMediaError(f"{media.label}: it has no pages")
+        for number in range(len(document)):
+            yield document, number
+
+
+def _rendered(media: Media, document: Any, number: int, scale: float, limits: DecodeLimits) -> Step:
+    with decoding(media, f"page {number + 1}"), contextlib.closing(document[number]) as page:
+        width, height = page.get_size()
+        within(media, "max_drawn_pixels", limits.max_drawn_pixels, width * scale * height * scale, "pixels")
+        with contextlib.closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
+            facts = {
+                "size": (bitmap.width, bitmap.height),
+                "stride": bitmap.stride,
+                "layout": {3: "RGB", 4: "RGBX"}[bitmap.n_channels],
+            }
+            return Step(facts, (bytes(bitmap.buffer),))
+
+
+def _words(document: Any, number: int) -> Step:
+    with contextlib.closing(document[number]) as page, contextlib.closing(page.get_textpage()) as text:
+        return Step({}, (text.get_text_bounded().encode("utf-8", "surrogatepass"),))

@@ -8,33 +8,79 @@ from dataclasses import dataclass
 from mmeval.errors import MediaLimitError
 from mmeval.media import Media
 
+_SMALL_FILE = 4 * 2**20
+
 
 @dataclass(frozen=True, slots=True)
 class DecodeLimits:
     """How much one medium may take. Every limit is inclusive.
 
-    ``max_seconds`` is wall time, looked at where a library can be interrupted: between blocks of sound, frames and
-    pages. A picture and a mesh are decoded in one go; there the sizes bound the time.
+    ``max_seconds`` is wall time, looked at between blocks of sound, frames and pages. What is decoded apart (see
+    ``mmeval.decode.apart``) has limits for each step, which the kernel holds: a picture, a page, the text of a page, a
+    mesh.
     """
 
     max_bytes: int = 512 * 2**20
-    max_pixels: int = 80_000_000
-    """Of one picture or page."""
+    max_pixels: int = 36_000_000
+    """Of one picture; 8K is 33 million."""
+    max_drawn_pixels: int = 12_000_000
+    """Of a picture that is drawn from shapes (SVG, a page), which may take several layers of its size."""
     max_audio_seconds: float = 3600.0
     max_audio_samples: int = 200_000_000
     """Over all channels; four bytes each once decoded."""
     max_video_frames: int = 100_000
     """Decoded, whether they are asked for or only passed on the way."""
-    max_video_pixels: int = 8192 * 4352
+    max_video_pixels: int = 4096 * 2304
     """Of one frame."""
-    max_mesh_vertices: int = 5_000_000
-    max_mesh_faces: int = 10_000_000
+    max_mesh_vertices: int = 2_000_000
+    max_mesh_faces: int = 4_000_000
     max_pages: int = 500
     max_text_chars: int = 20_000_000
     max_seconds: float = 120.0
+    max_step_seconds: float = 1.25
+    """Of processor time, for a small file."""
+    max_step_bytes: int = 184 * 2**20
+    """Of memory on top of the decoder's own, for a small file. Held against a picture, too."""
+
+    def step_seconds(self, size: int) -> float:
+        """Processor time for a step of a file of ``size`` bytes: half a second more for each MiB above four."""
+        return self.max_step_seconds + max(0, size - _SMALL_FILE) / 2**21
+
+    def step_bytes(self, size: int) -> int:
+        """Memory for a step of a file of ``size`` bytes: 24 bytes more for each above four MiB."""
+        return self.max_step_bytes + 24 * max(0, size - _SMALL_FILE)
 
 
 DEFAULT_LIMITS = DecodeLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """How much one archive may unpack to. Every limit is inclusive."""
+
+    max_entries: int = 200_000
+    """Files and folders; of more than ``free_entries``, each has to take 16 packed bytes at least."""
+    free_entries: int = 20_000
+    max_bytes: int = 2**40
+    """Of all files together, unpacked."""
+    max_ratio: float = 200.0
+    """Unpacked bytes for each packed one. Held against what exceeds ``free_bytes``: small files may be all zeros."""
+    free_bytes: int = 64 * 2**20
+
+    def check_entries(self, found: int, *, packed: int) -> None:
+        """Raises MediaLimitError for so many entries in so many packed bytes."""
+        most = min(self.max_entries, self.free_entries + packed // 16)
+        if found > most:
+            raise MediaLimitError(f"{found} entries found, above the limit max_entries = {most} of a file of its size")
+
+    def check_unpacked(self, found: int, *, packed: int) -> None:
+        """Raises MediaLimitError for so many bytes out of so many packed ones."""
+        if found > self.max_bytes:
+            raise MediaLimitError(f"{found} bytes found, above the limit max_bytes = {self.max_bytes}")
+        if found > self.free_bytes + self.max_ratio * packed:
+            raise MediaLimitError(
+                f"{found} bytes found in {packed} packed ones, above the limit max_ratio = {self.max_ratio:g}"
+            )
 
 
 def within(media: Media, limit: str, most: float, found: float, unit: str) -> None:

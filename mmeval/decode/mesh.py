@@ -1,12 +1,13 @@
-"""Meshes and point clouds."""
+"""Meshes and point clouds, built apart."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mmeval.decode.guard import decoding, quiet, whole_bytes
+from mmeval.decode.apart import Step, steps_apart
+from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.mesh_header import declared_counts
@@ -40,21 +41,81 @@ def mesh(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> trimesh.Trim
     """The geometry of an obj, off, ply, stl or glb: one mesh, or a point cloud where there are no faces.
 
     Materials and textures are left out, references to other files are not followed, the parts of a scene are put
-    together where it places them, vertices at one place are merged. Decoded once; every call gives a copy of its own.
-    Raises the errors of this package.
+    together where it places them, vertices at one place are merged. Colours of vertices and faces are kept. Decoded
+    once; every call gives a copy of its own. Raises the errors of this package.
     """
-    trimesh = need("trimesh", "3d")
+    need("trimesh", "3d")
     data = whole_bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
     if kind is None:
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, not one of {', '.join(_MESH_TYPES.values())}")
-    with decoding(media, "a mesh"), quiet("trimesh"):
-        declared = declared_counts(data, media.mime)
+    with decoding(media, "a mesh"):
+        for step in steps_apart("mmeval.decode.mesh:mesh_steps", media, data, limits, kind=kind):
+            return _from_step(step)
+    raise CorruptMediaError(f"{media.label}: it holds no vertices")
+
+
+def _from_step(step: Step) -> trimesh.Trimesh | trimesh.PointCloud:
+    import numpy as np
+    import trimesh
+
+    points, faces, colours = (
+        np.frombuffer(data, kind).reshape(-1, width).copy()
+        for data, kind, width in zip(step.buffers, (np.float64, np.int64, np.uint8), (3, 3, 4), strict=True)
+    )
+    if not len(faces):
+        cloud: trimesh.PointCloud = need("trimesh", "3d").PointCloud(points, colors=colours if len(colours) else None)
+        return cloud
+    per_vertex, per_face = (
+        colours if len(colours) and step.facts["colours"] == of else None for of in ("vertex", "face")
+    )
+    return trimesh.Trimesh(points, faces, process=False, vertex_colors=per_vertex, face_colors=per_face)
+
+
+def mesh_steps(media: Media, limits: DecodeLimits, *, kind: str) -> Iterator[Step]:
+    """One step: what the colours belong to; vertices, faces and colours as they lie in memory. Runs apart."""
+    trimesh = need("trimesh", "3d")
+    _import_readers()
+    plain = {"skip_materials": True} if kind in ("obj", "glb") else {}
+
+    def build() -> Iterator[Step]:
+        declared = declared_counts(media.read(), media.mime)
         within(media, "max_mesh_vertices", limits.max_mesh_vertices, declared.vertices, "vertices")
         within(media, "max_mesh_faces", limits.max_mesh_faces, declared.faces, "faces")
-        plain = {"skip_materials": True} if kind in ("obj", "glb") else {}
-        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, resolver={}, process=False, **plain)
-        return _one_geometry(media, scene)
+        scene = trimesh.load_scene(io.BytesIO(media.read()), file_type=kind, resolver={}, process=False, **plain)
+        geometry = _one_geometry(media, scene)
+        within(media, "max_mesh_vertices", limits.max_mesh_vertices, len(geometry.vertices), "vertices")
+        yield _as_step(geometry)
+
+    return build()
+
+
+def _import_readers() -> None:
+    """What trimesh imports when it first needs it: none of that is the medium's doing."""
+    import trimesh
+
+    square = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    for kind in ("ply", "obj", "off", "stl", "glb"):
+        trimesh.load_scene(io.BytesIO(_exported(square, kind)), file_type=kind).graph.nodes_geometry  # noqa: B018
+
+
+def _exported(solid: trimesh.Trimesh, kind: str) -> bytes:
+    found: Any = solid.export(file_type=kind)
+    return found.encode() if isinstance(found, str) else found
+
+
+def _as_step(geometry: Any) -> Step:
+    import numpy as np
+
+    faces = getattr(geometry, "faces", np.empty((0, 3)))
+    visual = getattr(geometry, "visual", None)
+    of = getattr(visual, "kind", None) if len(faces) else "vertex"
+    colours: Any = np.empty((0, 4))
+    if of in ("vertex", "face"):
+        found = geometry.colors if not len(faces) else getattr(visual, f"{of}_colors")
+        colours = found if np.ndim(found) == 2 else colours
+    kept = ((geometry.vertices, np.float64), (faces, np.int64), (colours, np.uint8))
+    return Step({"colours": of}, tuple(np.ascontiguousarray(array, kind).tobytes() for array, kind in kept))
 
 
 def _one_geometry(media: Media, scene: Any) -> trimesh.Trimesh | trimesh.PointCloud:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 _HEADER_BYTES = 65536
+_MOST_NODES = 8000
+"""Of a scene: each takes a reader's time, however little it shows."""
 _PLY_ELEMENT = re.compile(rb"^element\s+(vertex|face|tristrips)\s+([0-9]{1,18})\s*$", re.MULTILINE)
 _OFF_COUNTS = re.compile(rb"[A-Za-z0-9]*?OFF\s*(?:BINARY\s*)?(?:#[^\n]*\n\s*)*([0-9]{1,18})\s+([0-9]{1,18})\b")
 
@@ -74,6 +76,8 @@ def _glb(data: bytes) -> MeshCounts:
 def _nodes(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The nodes of a scene. Raises ValueError unless they form trees: a reader may follow a circle for ever."""
     nodes: list[Mapping[str, Any]] = tree.get("nodes", [])
+    if max(len(nodes), len(tree.get("meshes", ()))) > _MOST_NODES:
+        raise ValueError(f"it has more than {_MOST_NODES} nodes or meshes")
     children = [child for node in nodes for child in node.get("children", ())]
     roots = {root for scene in tree.get("scenes", ()) for root in scene.get("nodes", ())}
     if len(set(children)) != len(children) or roots & set(children):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from mmeval.decode.guard import decoding, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
@@ -14,6 +15,7 @@ from mmeval.extras import need
 from mmeval.media import Media
 
 if TYPE_CHECKING:
+    import numpy as np
     from PIL.Image import Image
 
 _PICTURE_FORMATS = {
@@ -26,6 +28,14 @@ _PICTURE_FORMATS = {
     "image/avif": "AVIF",
 }
 """Raster formats whose reader stays in the process: the one for EPS, say, starts another program."""
+_SVG = "image/svg+xml"
+_ORIENTATION = 0x0112
+_CONVERTED = 8
+"""Bytes a pixel while there are two pictures of four bytes each."""
+_LOADED = {"1": 5, "L": 5, "P": 5, "RGB": 5, "RGBA": 5, "I": 9, "F": 9}
+"""Bytes a pixel at the worst moment, by mode; ``_CONVERTED`` for all others."""
+_READERS = {"AVIF": 6, "WEBP": 8, "TIFF": 3}
+"""Bytes a pixel that a reader takes besides; that of a progressive JPEG keeps all coefficients."""
 
 
 def _kept_size(picture: Image) -> int:
@@ -40,20 +50,25 @@ def _copy(picture: Image) -> Image:
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     """The picture, upright, as RGB or, where it has transparency, RGBA; of an animation the first frame.
 
-    Sixteen-bit grey is scaled to eight. Decoded once; every call gives a copy of its own. Raises the errors of this
-    package.
+    Sixteen-bit grey is scaled to eight. An SVG is drawn in its own size, as RGBA, with one font for all text. Decoded
+    once; every call gives a copy of its own. Raises the errors of this package.
     """
     pictures = need("PIL.Image", "image")
     data = whole_bytes(media, limits)
     kind = _PICTURE_FORMATS.get(media.mime)
+    if media.mime == _SVG:
+        from mmeval.decode.svg import drawn
+
+        data, kind = drawn(media, data, limits), "PNG"
     if kind is None:
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, which is not decoded as a picture")
     with decoding(media, "a picture"), quiet():
         try:
             with pictures.open(io.BytesIO(data), formats=(kind,)) as picture:
                 within(media, "max_pixels", limits.max_pixels, picture.width * picture.height, "pixels")
+                _check_memory(media, limits, picture, _loading(picture, kind))
                 picture.load()
-                return _upright(_rgb(picture))
+                return _upright(media, limits, _rgb(picture))
         except pictures.DecompressionBombError as error:
             pixels = re.search("[0-9]+", str(error))
             within(media, "max_pixels", limits.max_pixels, int(pixels[0]) if pixels else 0, "pixels")
@@ -61,29 +76,55 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
             raise MediaLimitError(f"{media.label}: {error}") from None
 
 
-def _upright(picture: Image) -> Image:
+def _loading(picture: Image, kind: str) -> int:
+    """Bytes a pixel while it is loaded and converted."""
+    extra = 6 if picture.info.get("progressive") else _READERS.get(kind, 0)
+    return _LOADED.get(picture.mode, _CONVERTED) + extra
+
+
+def _check_memory(media: Media, limits: DecodeLimits, picture: Image, each: int) -> None:
+    """``each`` pixel takes so many bytes at the worst moment."""
+    found = picture.width * picture.height * each
+    within(media, "max_step_bytes", limits.max_step_bytes, found, "bytes of memory")
+
+
+def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
     from PIL import ImageOps
 
     try:
-        return ImageOps.exif_transpose(picture)
+        turned = picture.getexif().get(_ORIENTATION, 1) != 1
+        if turned:
+            _check_memory(media, limits, picture, _CONVERTED)
+            ImageOps.exif_transpose(picture, in_place=True)
+    except MediaLimitError:
+        raise
     except Exception:  # a damaged orientation note: the pixels are sound
         return picture
+    return picture
 
 
 def _rgb(picture: Image) -> Image:
     if picture.mode.startswith(("I", "F")):
         return _eight_bit(picture).convert("RGB")
     mode = "RGBA" if picture.has_transparency_data else "RGB"
-    return picture.copy() if picture.mode == mode else picture.convert(mode)
+    return picture if picture.mode == mode else picture.convert(mode)
 
 
 def _eight_bit(picture: Image) -> Image:
-    """Grey of sixteen or more bits, which Pillow would clip to white."""
+    """Grey of sixteen or more bits, which Pillow would clip to white. A few rows at a time."""
     import numpy as np
     from PIL import Image as Pictures
 
-    grey = np.asarray(picture).astype(np.float64)
+    grey = np.asarray(picture)
     scale = 257.0 if picture.mode.startswith("I") and (picture.mode != "I" or grey.max() > 255) else 1.0
-    eight = Pictures.fromarray(np.clip(np.nan_to_num(grey / scale), 0, 255).round().astype(np.uint8))
-    eight.info.update(picture.info)
-    return eight
+    eight = np.empty(grey.shape, np.uint8)
+    for rows, found in zip(_strips(eight), _strips(grey), strict=True):
+        rows[:] = np.clip(np.nan_to_num(found.astype(np.float64) / scale), 0, 255).round()
+    shown = Pictures.fromarray(eight)
+    shown.info.update(picture.info)
+    return shown
+
+
+def _strips(array: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    rows = max(1, 2**20 // max(1, array.shape[1]))
+    return (array[start : start + rows] for start in range(0, len(array), rows))

@@ -39,7 +39,8 @@ class Scan(NamedTuple):
 def row_files(source: DataSource) -> tuple[Path, ...]:
     """The files of a split: the option ``data_file`` (a name or a list of names), or by the split's own name.
 
-    Raises MissingDataError when there are none, UsageError for a file that is neither JSONL nor parquet.
+    Raises MissingDataError when there are none, UsageError for a file that is neither JSONL nor parquet, or is a link
+    out of the data folder.
     """
     named = source.options.get("data_file")
     if named is None:
@@ -56,13 +57,15 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
 
 def _files_of_split(source: DataSource) -> tuple[Path, ...]:
     top = path_inside(source.folder, source.name) if source.name else source.folder
+    if "/" in source.split:
+        raise UsageError(f"test_split: {source.split!r} is no name of a split; folders belong into dataset_name")
     split = glob.escape(source.split)
     for folder in (top, top / "data"):
         for suffix in SUFFIXES:
             found = sorted(folder.glob(f"{split}{suffix}")) or sorted(folder.glob(f"{split}-*{suffix}"))
             if found:
                 _require_all_shards(found)
-                return tuple(found)
+                return tuple(path_inside(source.folder, str(file.relative_to(source.folder))) for file in found)
     raise MissingDataError(_no_rows(top, source.split))
 
 

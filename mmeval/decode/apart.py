@@ -1,0 +1,221 @@
+"""Decoding apart: libraries that cannot be bounded from inside read hostile bytes in a process of their own.
+
+That process has a limit of processor time and of memory for each step, no key of the user's in its environment, and
+no right to write a file. It lives on from one medium to the next, and is ended and made anew when a medium was too
+much for it. It runs nothing of the user's script: what it needs is imported by name. Any process or thread may decode;
+each lazy stream that is open has a process to itself.
+
+What it sends back is data of a stated size and never an object that could run code here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import multiprocessing
+import multiprocessing.spawn
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.decode.limits import DecodeLimits
+from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
+from mmeval.media import Media
+
+IDLE_SECONDS = 60.0
+"""A process that is asked nothing for so long ends."""
+_FRESH_SECONDS = 0.8 * IDLE_SECONDS
+_MOST_MEDIA = 1000
+"""After so many media a process is replaced, as what its libraries lose of memory adds up."""
+_WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
+"""Wall time is a second limit, for what waits without working; a busy machine must not reach it."""
+_PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from mmeval.decode.apart_worker import work; "
+    "work(int(sys.argv[2]))"
+)
+
+
+class Step(NamedTuple):
+    """What one step of a decoder gives: facts that JSON can hold, and the bytes that they describe."""
+
+    facts: dict[str, Any]
+    buffers: tuple[bytes, ...] = ()
+
+
+def steps_apart(
+    decoder: str, media: Media, data: bytes, limits: DecodeLimits, **options: Any
+) -> Generator[Step, None, None]:
+    """The steps of a decoder, each made apart when it is asked for.
+
+    ``decoder`` is ``module:function`` below ``mmeval.decode``: it takes (media, limits, **options), imports what it
+    needs, for which there is no limit, and returns a generator of steps. Raises what that raises of this package's
+    errors; MediaLimitError where a step takes more time or memory than ``limits`` allow, CorruptMediaError where the
+    library falls over.
+    """
+    worker = _crew.take()
+    usable = False
+    try:
+        seconds, size = limits.step_seconds(len(data)), limits.step_bytes(len(data))
+        job = {
+            "decoder": decoder,
+            "label": media.label,
+            "mime": media.mime,
+            "limits": asdict(limits),
+            "options": options,
+            "seconds": seconds,
+            "bytes": size,
+        }
+        worker.begin(job, data)
+        while True:
+            step = worker.step(media, seconds, size)
+            if step is None:
+                usable = True
+                return
+            usable = True  # the worker waits for what is next, so it may as well be told to stop
+            yield step
+            usable = False
+    except ContentError as error:
+        usable = worker.is_waiting
+        raise error
+    finally:
+        _crew.put_back(worker, usable=usable)
+
+
+class _Worker:
+    """A process that decodes, seen from here."""
+
+    def __init__(self) -> None:
+        ours, theirs = multiprocessing.Pipe()
+        path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+        command = [multiprocessing.spawn.get_executable(), "-I", "-c", _START, path, str(theirs.fileno())]
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        # One thread and one heap: more would reserve addresses, which are what its memory is limited by.
+        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+        with theirs:
+            self._process = subprocess.Popen(
+                [os.fsdecode(word) for word in command],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                process_group=0,  # Ctrl-C is the user's process's to handle
+            )
+        self._line: Connection = ours
+        self._media = 0
+        self._used = time.monotonic()
+        self.is_waiting = False
+
+    @property
+    def is_fresh(self) -> bool:
+        return self._media < _MOST_MEDIA and time.monotonic() < self._used + _FRESH_SECONDS
+
+    def begin(self, job: dict[str, Any], data: bytes) -> None:
+        self._media += 1
+        with contextlib.suppress(OSError):  # a process that is gone is found when it is asked for a step
+            self._line.send_bytes(json.dumps(job).encode())
+            self._line.send_bytes(data)
+
+    def step(self, media: Media, seconds: float, size: int) -> Step | None:
+        """The next step; None after the last. Raises the error that it ended in."""
+        self.is_waiting = False
+        try:
+            self._line.send_bytes(b"next")
+            if not self._line.poll(max(_WALL_LEAST, _WALL_FACTOR * seconds)):
+                raise MediaLimitError(f"{media.label}: decoding it took too long and was ended")
+            said = json.loads(self._line.recv_bytes(1 << 20))
+            buffers = tuple(self._line.recv_bytes() for _ in range(said.get("buffers", 0)))
+        except (EOFError, OSError):
+            raise self._fallen(media, seconds, size) from None
+        self._used, self.is_waiting = time.monotonic(), True
+        if "facts" in said:
+            return Step(said["facts"], buffers)
+        if "error" in said:
+            raise _ERRORS[said["error"]](said["words"])
+        return None
+
+    def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:
+        """Why the process ended."""
+        code = self._process.wait()
+        if code == -signal.SIGPROF:
+            return MediaLimitError(
+                f"{media.label}: decoding it needs more than {seconds:.3g} seconds of processor time, the limit "
+                "max_step_seconds for a file of its size"
+            )
+        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return CorruptMediaError(
+            f"{media.label}: its decoder fell over ({name}): it is damaged, or made to need more than the "
+            f"{size >> 20} MiB of memory that max_step_bytes allows a file of its size"
+        )
+
+    def stop(self) -> None:
+        """Leave the medium that it is at; it then waits for another one."""
+        with contextlib.suppress(OSError):
+            self._line.send_bytes(b"stop")
+
+    def end(self) -> None:
+        self._line.close()
+        self._process.kill()
+        self._process.wait()
+
+    def forget(self) -> None:
+        """It belongs to the process that this one was forked from."""
+        self._line.close()
+        self._process.returncode = 0
+
+
+_ERRORS: dict[str, type[CorruptMediaError | MediaLimitError]] = {
+    "corrupt": CorruptMediaError,
+    "limit": MediaLimitError,
+}
+
+
+class _Crew:
+    """The processes of this process that wait for a medium."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[_Worker] = []
+
+    def take(self) -> _Worker:
+        with self._lock:
+            stale = [worker for worker in self._idle if not worker.is_fresh]
+            self._idle = [worker for worker in self._idle if worker.is_fresh]
+            found = self._idle.pop() if self._idle else None
+        for worker in stale:
+            worker.end()
+        return found or _Worker()
+
+    def put_back(self, worker: _Worker, *, usable: bool) -> None:
+        if not usable:
+            worker.end()
+            return
+        worker.stop()
+        with self._lock:
+            self._idle.append(worker)
+
+    def dismiss(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+    def forget(self) -> None:
+        for worker in self._idle:
+            worker.forget()
+        self._lock, self._idle = threading.Lock(), []
+
+
+_crew = _Crew()
+atexit.register(_crew.dismiss)
+os.register_at_fork(after_in_child=_crew.forget)

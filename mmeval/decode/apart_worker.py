@@ -1,0 +1,108 @@
+"""The process that decodes apart: it takes one medium after the other, and a limit of time and memory for each step."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from mmeval.decode.apart import IDLE_SECONDS, Step
+from mmeval.decode.guard import decoding, quiet
+from mmeval.decode.limits import DecodeLimits
+from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.media import Media
+
+_PACKAGE = "mmeval.decode."
+_DEEPEST = 400
+"""Frames of Python: a document nested deeper than a reader can follow is an error, before the stack of C is full."""
+
+
+def work(handle: int) -> None:
+    """The life of the process: until its parent is gone, or has asked nothing for a while."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    parent = os.getppid()
+    with Connection(handle) as line, contextlib.suppress(EOFError, OSError):
+        while _is_asked(line, parent):
+            job = line.recv_bytes()
+            if job not in (b"next", b"stop"):  # said to a medium that is over
+                _decode(line, json.loads(job), line.recv_bytes())
+
+
+def _is_asked(line: Connection, parent: int) -> bool:
+    """Wait for word. False when nothing came for long, or when the parent is gone (a process that it has forked may
+    keep its end of the line open)."""
+    for _ in range(int(IDLE_SECONDS)):
+        if line.poll(1.0):
+            return True
+        if os.getppid() != parent:
+            break
+    return False
+
+
+def _decode(line: Connection, job: dict[str, Any], data: bytes) -> None:
+    media = Media(data=data, mime=job["mime"], size=len(data), name=job["label"])
+    steps = _decoder(job["decoder"])(media, DecodeLimits(**job["limits"]), **job["options"])
+    with contextlib.closing(steps):  # type: ignore[type-var]  # generators, all of them
+        while line.recv_bytes() == b"next":
+            try:
+                with _bounded(job["seconds"], job["bytes"]), decoding(media, "what it says it is"), quiet():
+                    step = next(steps, None)
+            except (CorruptMediaError, MediaLimitError) as error:
+                _send(
+                    line, {"error": "limit" if isinstance(error, MediaLimitError) else "corrupt", "words": str(error)}
+                )
+                return
+            if step is None:
+                _send(line, {})
+                return
+            _send(line, {"facts": step.facts, "buffers": len(step.buffers)}, *step.buffers)
+
+
+def _decoder(name: str) -> Callable[..., Iterator[Step]]:
+    module, function = name.split(":")
+    if not module.startswith(_PACKAGE):
+        raise ValueError(f"{name} is no decoder")
+    found: Callable[..., Iterator[Step]] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _send(line: Connection, said: dict[str, Any], *buffers: bytes) -> None:
+    line.send_bytes(json.dumps(said).encode())
+    for buffer in buffers:
+        line.send_bytes(buffer)
+
+
+@contextlib.contextmanager
+def _bounded(seconds: float, size: int) -> Iterator[None]:
+    """So much processor time, after which the kernel ends the process, and so much memory on top of what it has."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    depth = sys.getrecursionlimit()
+    most = _addresses() + size
+    resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    sys.setrecursionlimit(_DEEPEST)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        sys.setrecursionlimit(depth)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _addresses() -> int:
+    """Bytes of addresses in use; where the system does not tell, none, so that the limit is the whole of it."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return 2**40
+    return pages * resource.getpagesize()

@@ -1,0 +1,67 @@
+"""Names in archives: which of them may become files, and when two of them would become the same one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import PurePosixPath
+
+MAX_NAME_CHARS = 1000
+MAX_STEP_BYTES = 255
+"""What one folder or file may be called on the file systems in use."""
+MAX_DEPTH = 32
+
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def entry_path(name: str) -> PurePosixPath:
+    """The relative path that an entry's name means; ``./`` and a closing ``/`` are left out, so ``.`` is the top.
+
+    The same names are refused on every system, whatever its own rules. Raises ValueError with the reason: absolute,
+    on a drive or a share, through ``..``, of a device, with control characters or a backslash, too long or too deep.
+    """
+    steps = [step for step in name.split("/") if step not in ("", ".")]
+    for reason, found in (
+        ("has a name with control characters, or with bytes that are no text", _CONTROL.search(name)),
+        ("has a backslash in its name", "\\" in name),
+        ("has an absolute name", name.startswith("/") or re.match("[A-Za-z]:", name)),
+        ("leads out of the folder", ".." in steps),
+        (f"lies more than {MAX_DEPTH} folders deep", len(steps) > MAX_DEPTH),
+        ("has a name that is too long", any(len(step.encode("utf-8", "replace")) > MAX_STEP_BYTES for step in steps)),
+        ("has a name that is too long", len(name) > MAX_NAME_CHARS),
+        ("has the name of a device", any(_DEVICE.fullmatch(step) for step in steps)),
+    ):
+        if found:
+            raise ValueError(f"the entry {name[:80]!r} {reason}")
+    return PurePosixPath(*steps)
+
+
+class Names:
+    """The names of one archive so far: files and the folders that they lie in."""
+
+    def __init__(self) -> None:
+        self._spelt: dict[str, tuple[str, bool]] = {}
+        self._files: set[str] = set()
+
+    def add(self, path: PurePosixPath, *, is_folder: bool) -> None:
+        """Raises ValueError where a file system would take the name for another: the same but for case, for the form
+        of its accents, or for dots and spaces at the end; or where a file would also have to be a folder."""
+        if not path.parts:
+            return
+        for above in path.parents:
+            if above.parts:
+                self._add(above, is_folder=True)
+        self._add(path, is_folder=is_folder)
+
+    def _add(self, path: PurePosixPath, *, is_folder: bool) -> None:
+        key = "/".join(_folded(step) for step in path.parts)
+        known = self._spelt.setdefault(key, (str(path), is_folder))
+        if known != (str(path), is_folder) or (not is_folder and key in self._files):
+            raise ValueError(f"the entries {known[0][:80]!r} and {str(path)[:80]!r} would be one file")
+        if not is_folder:
+            self._files.add(key)
+
+
+def _folded(step: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", step).casefold()).rstrip(". ")

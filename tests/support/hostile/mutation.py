@@ -1,0 +1,127 @@
+"""Fuzzing: valid media, changed at random in ways that can be repeated, put to every decoder that takes their kind.
+
+A process that is meant to be started for it: ``python -m tests.support.hostile.mutation COUNT SEED`` prints a row of
+JSON before each case and one for each that did not end as it should.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from mmeval.errors import ContentError
+from mmeval.media import Media
+from tests.support import tiny_media as tiny
+from tests.support.hostile import archives
+from tests.support.hostile.opening import OPENERS
+
+SLOW_SECONDS = 2.0
+_NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
+
+
+class Grown(NamedTuple):
+    """A medium that is valid, and those who are to open what becomes of it."""
+
+    name: str
+    openers: tuple[str, ...]
+    data: bytes
+
+
+def media() -> Iterator[Grown]:
+    """One of every format."""
+    for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF"):
+        yield Grown(form, ("image",), tiny.picture(form, size=(33, 17)))
+    for form, coding in (("WAV", None), ("FLAC", None), ("OGG", "VORBIS"), ("MP3", None), ("AIFF", None)):
+        yield Grown(form, ("audio",), tiny.sound(form, coding, frames=4000))
+    for form, codec in (("mp4", "mpeg4"), ("mp4", "libx264"), ("webm", "vp9"), ("avi", "mjpeg"), ("flv", "flv")):
+        yield Grown(f"{form} {codec}", ("video", "video_info"), _clip(form, codec))
+    yield Grown("mp4 with sound", ("audio", "video"), tiny.clip(frames=5, with_sound=True))
+    yield Grown("pdf", ("pages", "document_text"), tiny.pdf(pages=2))
+    yield Grown("svg", ("image",), _SVG)
+    for name, mesh in (
+        ("obj", tiny.PLAIN_OBJ),
+        ("off", tiny.PLAIN_OFF),
+        ("ply", tiny.PLAIN_PLY),
+        ("stl", tiny.PLAIN_STL),
+    ):
+        yield Grown(name, ("mesh",), mesh)
+    yield Grown("binary stl", ("mesh",), tiny.binary_stl(3))
+    yield Grown("glb", ("mesh",), tiny.glb())
+    yield Grown("zip", ("archive",), archives.small_zip())
+    yield Grown("tar", ("archive",), archives.small_tar())
+    yield Grown("tar.gz", ("archive",), archives.small_tar("gz"))
+    yield Grown("text", ("document_text",), "a text with ä and ö, 漢字\n".encode())
+
+
+def _clip(form: str, codec: str) -> bytes:
+    try:
+        return tiny.clip(form, codec, frames=5)
+    except Exception:  # a codec that this build lacks, or that wants other pixels
+        return tiny.clip(form, frames=5) if form in ("mp4", "avi") else tiny.clip("mp4", frames=5)
+
+
+_SVG = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 20 20"><defs><g id="a"><path '
+    b'd="M0 0L9 9C1 2 3 4 5 6z" fill="url(#b)"/></g><linearGradient id="b"><stop offset="0.5" stop-color="red"/>'
+    b'</linearGradient></defs><use href="#a" transform="rotate(9)"/><text x="1" y="9">words</text></svg>'
+)
+
+
+def mutated(data: bytes, other: bytes, dice: random.Random) -> bytes:
+    """Some bytes changed, a number replaced by a telling one, a piece cut, repeated, or taken from another medium."""
+    found = bytearray(data)
+    for _ in range(dice.choice((1, 1, 2, 4, 16))):
+        at, kind = dice.randrange(len(found) + 1), dice.randrange(6)
+        length = min(len(found) - at, dice.choice((1, 4, 30, 300)))
+        if kind == 0 and at < len(found):
+            found[at] = dice.randrange(256)
+        elif kind == 1:
+            order = dice.choice("<>")
+            found[at : at + 4] = struct.pack(f"{order}I", dice.choice(_NUMBERS))
+        elif kind == 2:
+            del found[at : at + length]
+        elif kind == 3:
+            found[at:at] = found[at : at + length] * dice.choice((1, 2, 50))
+        elif kind == 4:
+            start = dice.randrange(len(other) + 1)
+            found[at:at] = other[start : start + length]
+        else:
+            del found[at + length :]
+    return bytes(found)
+
+
+def main(count: int, seed: int) -> None:
+    grown = list(media())
+    for number in range(count):
+        for item in grown:
+            dice = random.Random(f"{seed} {number} {item.name}")
+            data = mutated(item.data, dice.choice(grown).data, dice)
+            mime = Media.from_bytes(item.data, f"a.{item.name}").mime
+            for opener in item.openers:
+                print(json.dumps([item.name, opener, number]), flush=True)
+                fault = _fault(opener, Media(data=data, mime=mime, size=len(data), name="a"))
+                if fault:
+                    print(json.dumps([item.name, opener, number, fault, data.hex()[:4000]]), flush=True)
+
+
+def _fault(opener: str, medium: Media) -> str:
+    """What is wrong with the way in which it ended; empty where nothing is."""
+    start = time.process_time()
+    try:
+        OPENERS[opener](medium)
+    except ContentError as error:
+        if not str(error):
+            return "it says nothing"
+    except Exception as error:
+        return f"untyped {type(error).__name__}: {error}"
+    took = time.process_time() - start
+    return f"{took:.1f} seconds" if took > SLOW_SECONDS else ""
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,108 @@
+"""Hostile sounds."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from tests.support import tiny_media as tiny
+from tests.support.hostile.case import Hostile, named
+
+
+def cases() -> tuple[Hostile, ...]:
+    makers: dict[str, Callable[[], bytes]] = {
+        "wav that says four gigabytes": lambda: _wav_size(0xFFFFFF00),
+        "wav that says it is streamed": lambda: _wav_size(0xFFFFFFFF),
+        "wav of 0 Hz": lambda: _wav(rate=0),
+        "wav of four billion Hz": lambda: _wav(rate=0xFFFFFFFF),
+        "wav of 65535 channels": lambda: _wav(channels=65535),
+        "wav of 1024 channels": lambda: _wav(channels=1024),
+        "wav of no channels": lambda: _wav(channels=0),
+        "wav of no bits": lambda: _wav(bits=0),
+        "wav of 65535 bits": lambda: _wav(bits=65535),
+        "wav of no known coding": lambda: _wav(coding=0x4242),
+        "wav of a compressed coding": lambda: _wav(coding=2, bits=4),
+        "wav of numbers that are none": lambda: _wav(coding=3, bits=32, data=struct.pack("<f", float("nan")) * 900),
+        "wav of numbers without end": lambda: _wav(coding=3, bits=32, data=struct.pack("<f", float("inf")) * 900),
+        "wav of nothing": lambda: tiny.wav(0),
+        "wav with a million chunks": lambda: _riff(b"fmt " + _format() + b"junk\0\0\0\0" * 1_000_000),
+        "wav whose chunks go backwards": lambda: _riff(b"junk" + struct.pack("<i", -8) + bytes(64)),
+        "wav of a whole hour in silence": lambda: _wav(rate=8000, data=bytes(8000 * 3700 * 2)),
+        "wav, cut": lambda: tiny.wav()[:-100],
+        "rf64 that lies": lambda: b"RF64\xff\xff\xff\xffWAVEds64" + struct.pack("<IQQQI", 28, 2**60, 2**60, 2**60, 0),
+        "flac of 2^36 frames": lambda: _flac(frames=2**36 - 1),
+        "flac of 0 Hz": lambda: _flac(rate=0),
+        "flac without an end": lambda: tiny.sound("FLAC")[:-20],
+        "flac of endless notes": lambda: b"fLaC" + b"\x04\0\0\0" * 1_000_000,
+        "flac whose picture is 16 MB": lambda: b"fLaC\x06\xff\xff\xff" + bytes(64),
+        "ogg with a last page of 2^62": lambda: _ogg_last(2**62),
+        "ogg with a last page below zero": lambda: _ogg_last(2**64 - 5),
+        "ogg of empty pages": lambda: tiny.sound("OGG", "VORBIS")[:58] + (b"OggS" + bytes(23)) * 100_000,
+        "ogg of 255 channels": lambda: _vorbis(channels=255, rate=48000),
+        "ogg of 0 Hz": lambda: _vorbis(channels=1, rate=0),
+        "ogg, cut": lambda: tiny.sound("OGG", "VORBIS")[:-200],
+        "mp3 that counts four billion frames": lambda: _mp3_counts(b"\xff\xff\xff\xff"),
+        "mp3 with notes of 256 MB": lambda: b"ID3\x04\0\0\x7f\x7f\x7f\x7f" + bytes(100),
+        "mp3 of nothing but starts": lambda: b"\xff\xfb\x90\x00" * 500_000,
+        "mp3, cut": lambda: tiny.sound("MP3")[:-100],
+        "mp3 of noise": lambda: b"\xff\xfb\x90\x64" + bytes((i * i * 7919) >> 3 & 255 for i in range(200_000)),
+        "aiff of 65535 channels": lambda: _aiff(channels=65535),
+        "aiff of a rate of no number": lambda: _aiff(rate=b"\x7f\xff" + b"\xff" * 8),
+        "aiff that says four gigabytes": lambda: b"FORM\xff\xff\xff\xffAIFFCOMM" + bytes(40),
+        "aac of nothing but starts": lambda: b"\xff\xf1\x50\x80\x00\x1f\xfc" * 300_000,
+        "sound of a video without pictures or sound": lambda: b"\0\0\0\x18ftypM4A \0\0\0\0M4A mp42" + bytes(64),
+    }
+    return named("sound", ("audio",), makers)
+
+
+def _format(*, coding: int = 1, channels: int = 1, rate: int = 8000, bits: int = 16) -> bytes:
+    block = max(1, channels * bits // 8) & 0xFFFF
+    body = struct.pack("<HHIIHH", coding, channels, rate, rate * block & 0xFFFFFFFF, block, bits)
+    return struct.pack("<I", len(body)) + body
+
+
+def _riff(chunks: bytes) -> bytes:
+    return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
+
+
+def _wav(
+    *, coding: int = 1, channels: int = 1, rate: int = 8000, bits: int = 16, data: bytes = bytes(1 << 18)
+) -> bytes:
+    head = b"fmt " + _format(coding=coding, channels=channels, rate=rate, bits=bits)
+    return _riff(head + b"data" + struct.pack("<I", len(data)) + data)
+
+
+def _wav_size(size: int) -> bytes:
+    data = tiny.wav()
+    at = data.index(b"data") + 4
+    return data[:at] + struct.pack("<I", size) + data[at + 4 :]
+
+
+def _flac(*, frames: int = 9600, rate: int = 48000) -> bytes:
+    data = tiny.sound("FLAC")
+    packed = rate << 44 | 0 << 41 | 15 << 36 | frames
+    return data[:18] + packed.to_bytes(8) + data[26:]
+
+
+def _ogg_last(granule: int) -> bytes:
+    data = tiny.sound("OGG", "VORBIS")
+    at = data.rfind(b"OggS") + 6
+    return data[:at] + struct.pack("<Q", granule) + data[at + 8 :]
+
+
+def _vorbis(*, channels: int, rate: int) -> bytes:
+    data = tiny.sound("OGG", "VORBIS")
+    at = data.index(b"\x01vorbis") + 11
+    return data[:at] + struct.pack("<BI", channels, rate) + data[at + 5 :]
+
+
+def _mp3_counts(count: bytes) -> bytes:
+    data = tiny.sound("MP3")
+    at = max(data.find(b"Xing"), data.find(b"Info"))
+    return data[: at + 8] + count * 2 + data[at + 16 :]
+
+
+def _aiff(*, channels: int = 1, rate: bytes = b"\x40\x0e\xac\x44\0\0\0\0\0\0") -> bytes:
+    common = struct.pack(">HIH", channels, 0xFFFFFFF, 16) + rate
+    chunks = b"COMM" + struct.pack(">I", 18) + common + b"SSND" + struct.pack(">I", 1008) + bytes(1008)
+    return b"FORM" + struct.pack(">I", 4 + len(chunks)) + b"AIFF" + chunks
