@@ -1,6 +1,7 @@
 # make demo    a tiny model of ours on two tasks, beside the right answers, in an environment of its own (.venv)
 # make test    every test
 # make check   what must hold before a commit: format, lint, strict types, fast tests
+# make docs    the pages of docs/ as a site, in build/docs
 #
 # All that is needed is Python 3.11 or newer with pip. VENV=FOLDER uses another environment, PYTHON=COMMAND another
 # interpreter to create it with, TESTS="-k name" another choice of tests. On Linux, pip brings torch with gigabytes of
@@ -15,7 +16,7 @@ PACKAGING := setup.cfg setup.py pyproject.toml $(CONSTRAINTS)
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4
 
-.PHONY: demo test check static format lint types fast clean
+.PHONY: demo test check static format lint types fast docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -27,6 +28,7 @@ demo: $(VENV)/demo.stamp
 	@echo "and so are the samples of UniM that hold sounds, videos, documents or 3D. Its scores mean nothing; the column"
 	@echo "'reference' has those of the right answers. What it answered, as parts in their order, is in"
 	@echo runs/tiny/default/samples_unim_hard_*.jsonl
+	@echo "and this page shows it: runs/tiny/default/report/index.html"
 
 test: $(VENV)/dev.stamp
 	$(PYTEST) $(TESTS)
@@ -49,6 +51,11 @@ types: $(VENV)/dev.stamp
 
 fast: $(VENV)/dev.stamp
 	$(PYTEST) -m "not slow" $(TESTS)
+
+# A warning is an error: a link that leads nowhere, a page that nobody can reach.
+docs: $(VENV)/dev.stamp
+	$(BIN)/python -m sphinx -q -W -n --keep-going -b html -c docs -d build/doctrees . build/docs
+	@echo build/docs/index.html
 
 clean:
 	rm -rf .venv .typing build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

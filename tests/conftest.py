@@ -4,6 +4,10 @@ import os
 
 import pytest
 
+from tests.support.pinned_skips import pytest_sessionfinish, pytest_terminal_summary
+
+__all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
+
 # Tests run side by side, one for each core; torch with threads of its own would have them all wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

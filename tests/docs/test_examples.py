@@ -1,42 +1,60 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.doc_examples import Command, Reader, blocks, commands, matches
+from tests.support.doc_examples import PAGES, ROOT, Command, Reader, blocks, commands, installs, matches
 from tests.support.judges import judge_server
+from tests.support.mock_openai_server import MockServer
+from tests.support.reader_environment import reader_environment
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WITH_MODELS = {"local-models.md", "writing-an-adapter.md"}
-"""Pages that run a local model; each run imports torch."""
+SLOW = {
+    "bring-a-model.md",
+    "doctor-and-prepare.md",
+    "local-models.md",
+    "reading-results.md",
+    "writing-an-adapter.md",
+}
+"""Pages that take more than a few seconds: each run of a local model imports torch, packages are made and installed."""
+
+FOLLOWED_BY = {"publish-a-benchmark.md": "tests/test_publish_a_benchmark.py"}
+"""Pages that a test of their own follows, in an environment that holds nothing but what the page has named."""
 
 
 def cases() -> Iterator[Any]:
     # What ``pytest.param`` makes has no public type.
     for page in PAGES:
-        marks = [pytest.mark.slow] if page.name in WITH_MODELS else []
-        yield pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=marks)
+        if page.name not in FOLLOWED_BY:
+            marks = [pytest.mark.slow] if page.name in SLOW else []
+            yield pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=marks)
+
+
+@pytest.mark.parametrize(("page", "test"), FOLLOWED_BY.items())
+def test_a_page_with_a_test_of_its_own_is_followed_by_it(page: str, test: str) -> None:
+    text = (ROOT / test).read_text()
+
+    assert f'"{page}"' in text
+    assert "in blocks(" in text
+    assert ".follow(block)" in text
 
 
 @pytest.mark.parametrize("page", list(cases()))
 def test_the_examples_of_a_page_do_what_they_show(
     page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with judge_server(tmp_path_factory.mktemp("judge"), reply="Here you are.") as server:
-        reader = Reader(tmp_path, server.url)
+    python = reader_environment(tmp_path_factory.mktemp("venv")).python if installs(page) else Path(sys.executable)
+    with (
+        judge_server(tmp_path_factory.mktemp("judge"), reply="Here you are.") as server,
+        MockServer(latency=2.0) as slow,
+    ):
+        reader = Reader(tmp_path, server, slow, python)
 
         for block in blocks(page):
             reader.follow(block)
-
-
-def test_few_examples_are_left_alone() -> None:
-    console = [block for page in PAGES for block in blocks(page) if block.language == "console"]
-
-    assert sum("no-run" in block.words for block in console) < len(console) / 4
 
 
 @pytest.mark.parametrize(
@@ -71,4 +89,5 @@ def test_a_command_may_go_on_in_the_next_line() -> None:
 
 
 def test_a_failing_command_shows_its_exit_code(tmp_path: Path) -> None:
-    assert Reader(tmp_path, "http://127.0.0.1:1/v1").printed(Command("echo no; exit 3", "")) == "no\n[exit 3]\n"
+    with MockServer() as server:
+        assert Reader(tmp_path, server).printed(Command("echo no; exit 3", "")) == "no\n[exit 3]\n"

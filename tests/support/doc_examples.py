@@ -8,11 +8,12 @@
 | `yaml wrong`            | the same; the parser must refuse it                                             |
 | `yaml config`           | a file for ``--config``: read by the parser of those                            |
 | any, with `file=NAME`   | written to that file, for the blocks that follow                                |
-| any, with `no-run`      | left alone                                                                      |
+| any, with `run-by=TEST` | left to that test, which takes the commands from the page (``blocks_run_by``)   |
 
-A ``pyproject.toml`` registers its entry points, as installing it would. A line ``...`` stands for any lines but
-``[exit N]``, which is shown for an exit code other than 0. Times, seconds (``in 3.1 s``), hashes and line numbers of
-log lines differ from run to run and are not compared. ``http://localhost:8000/v1`` is the mock server.
+A line ``...`` stands for any lines but ``[exit N]``, which is shown for an exit code other than 0. Where a line ``^C``
+is shown, the command is interrupted once it has printed what stands before and its requests are under way. Times,
+seconds (``in 3.1 s``), hashes and line numbers of log lines differ from run to run and are not compared.
+``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that takes its time.
 The embedded model is made already, as it is for a reader who has run the demo.
 """
 
@@ -21,10 +22,11 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import signal
 import subprocess
 import sys
-import tomllib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,8 +36,15 @@ from mmeval.errors import TaskFileError
 from mmeval.taskfile import parse_group, parse_task
 from mmeval.taskyaml import Document, read_document
 from tests.support.embedded import embedded_cache
+from tests.support.mock_openai_server import MockServer
+from tests.support.reader_environment import OFFLINE_PIP
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+"""Every page whose commands are run."""
 
 SERVER = "http://localhost:8000/v1"
+SLOW_SERVER = "http://localhost:8001/v1"
 _LEFT_OUT = r"(?:(?!\[exit ).*\n)*?"
 _ASKS_TINY = re.compile(r"pretrained=tiny(?![-\w])")
 _FENCE = re.compile(r"^```(\S*) *(.*)$")
@@ -59,7 +68,15 @@ class Block:
 
     @property
     def file(self) -> str:
-        return next((word.removeprefix("file=") for word in self.words if word.startswith("file=")), "")
+        return self._word("file=")
+
+    @property
+    def run_by(self) -> str:
+        """Who runs the block in place of the reader: ``tests/path.py::test_name``, or a script with its commands."""
+        return self._word("run-by=")
+
+    def _word(self, prefix: str) -> str:
+        return next((word.removeprefix(prefix) for word in self.words if word.startswith(prefix)), "")
 
     def __str__(self) -> str:
         return f"{self.page.name}:{self.line}"
@@ -107,15 +124,45 @@ def commands(text: str) -> Iterator[Command]:
         yield Command("\n".join(command), _lines(output))
 
 
-class Reader:
-    """Follows blocks in a folder; ``server`` is where the mock server is."""
+def blocks_run_by(test: str) -> list[Block]:
+    """The blocks of all pages that name this test (``tests/path.py::test_name``) as the one that runs them.
 
-    def __init__(self, folder: Path, server: str) -> None:
-        self._folder, self._server = folder, server
+    Fails when there are none: a page that changed must not leave its test without work.
+    """
+    found = [block for page in PAGES if page.is_file() for block in blocks(page) if block.run_by == test]
+    assert found, f"no page has a block with run-by={test}"
+    return found
+
+
+def said_in_passing(beginning: str) -> list[str]:
+    """The commands between backticks in the sentences of all pages that begin so, each once, in their order."""
+    found: dict[str, None] = {}
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        found |= dict.fromkeys(re.findall(rf"(?<!`)`({re.escape(beginning)}[^`\n]*)`", text))
+    return list(found)
+
+
+def installs(page: Path) -> bool:
+    """Whether a reader of the page installs something."""
+    return any("$ pip install" in block.text for block in blocks(page) if not block.run_by)
+
+
+class Reader:
+    """Follows blocks in a folder, with the commands of ``python``'s environment.
+
+    Two servers are there: ``server`` answers at once, ``slow`` takes its time.
+    """
+
+    def __init__(
+        self, folder: Path, server: MockServer, slow: MockServer | None = None, python: Path = Path(sys.executable)
+    ) -> None:
+        self._folder, self._slow, self._python = folder, slow, python
+        self._addresses = {SERVER: server.url} | ({SLOW_SERVER: slow.url} if slow else {})
 
     def follow(self, block: Block) -> None:
         """Raises AssertionError that shows what the page says and what happened."""
-        if "no-run" in block.words:
+        if block.run_by:
             return
         if block.file:
             self._write(block)
@@ -125,21 +172,27 @@ class Reader:
             for command in commands(block.text):
                 self._compare(block, command)
         elif block.language == "python" and not block.file:
-            done = self._run([sys.executable, "-c", block.text])
-            assert done.returncode == 0, f"{block}:\n{done.stdout}"
+            code, printed = self._run([str(self._python), "-c", block.text])
+            assert code == 0, f"{block}:\n{printed}"
 
     def printed(self, command: Command) -> str:
         """What a command prints, the exit code included where it is not 0."""
-        done = self._run(["bash", "-c", command.text.replace(SERVER, self._server)])
-        code = f"[exit {done.returncode}]\n" if done.returncode else ""
-        return _lines((done.stdout.replace(self._server, SERVER) + code).splitlines())
+        words = ["bash", "-c", self._here(command.text)]
+        before, interrupted, _ = command.output.partition("^C\n")
+        code, printed = self._stopped(words, before) if interrupted else self._run(words)
+        for shown, real in self._addresses.items():
+            printed = printed.replace(real, shown)
+        return _lines([*printed.splitlines(), *([f"[exit {code}]"] if code else [])])
+
+    def _here(self, text: str) -> str:
+        for shown, real in self._addresses.items():
+            text = text.replace(shown, real)
+        return text
 
     def _write(self, block: Block) -> None:
         path = self._folder / block.file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text)
-        if path.name == "pyproject.toml":
-            _register(tomllib.loads(block.text)["project"], path.parent)
 
     def _compare(self, block: Block, command: Command) -> None:
         found = self.printed(command)
@@ -147,18 +200,57 @@ class Reader:
             shown = difflib.unified_diff(command.output.splitlines(), found.splitlines(), "shown", "found", lineterm="")
             raise AssertionError(f"{block}: $ {command.text}\n" + "\n".join(shown))
 
-    def _run(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+    def _run(self, words: list[str]) -> tuple[int, str]:
+        with self._started(words) as process:
+            printed, _ = process.communicate(timeout=120)
+        return process.returncode, printed
+
+    def _stopped(self, words: list[str], before: str) -> tuple[int, str]:
+        """The same for a command that is interrupted, as Ctrl-C does, once it has printed ``before``."""
+        with self._started(words) as process:
+            assert process.stdout is not None
+            printed = ""
+            while not matches(before, printed) and (line := process.stdout.readline()):
+                printed += line
+            _until(self._slow_server_is_asked)
+            os.killpg(process.pid, signal.SIGINT)
+            rest, _ = process.communicate(timeout=60)
+        return process.returncode, f"{printed}^C\n{rest}"
+
+    def _slow_server_is_asked(self) -> bool:
+        return self._slow is not None and self._slow.stats()["requests"] > 0
+
+    def _started(self, words: list[str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             words,
             cwd=self._folder,
-            env=_environment(self._folder) | (_with_tiny() if _ASKS_TINY.search(words[-1]) else {}),
+            env=self._environment() | (_with_tiny() if _ASKS_TINY.search(words[-1]) else {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
-            check=False,
+            start_new_session=True,
         )
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name in ("LANG", "LC_ALL", "TMPDIR")}
+        return {
+            **kept,
+            **OFFLINE_PIP,
+            "PATH": f"{self._python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            "PYTHONPATH": str(self._folder),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HOME": str(self._folder),
+            "HF_HUB_OFFLINE": "1",
+            "COLUMNS": "100",
+        }
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)  # the other requests of the same moment are sent, too
 
 
 def matches(shown: str, found: str) -> bool:
@@ -207,29 +299,5 @@ def _lines(lines: list[str]) -> str:
     return f"{text}\n" if text else ""
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name in ("LANG", "LC_ALL", "TMPDIR")}
-    return {
-        **kept,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PYTHONPATH": str(folder),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": str(folder),
-        "HF_HUB_OFFLINE": "1",
-        "COLUMNS": "100",
-    }
-
-
 def _with_tiny() -> dict[str, str]:
     return {"MMEVAL_CACHE_DIR": str(embedded_cache())}
-
-
-def _register(project: dict[str, object], folder: Path) -> None:
-    """The metadata that an installation of the project would leave, where Python looks for it."""
-    name, groups = str(project["name"]), project["entry-points"]
-    assert isinstance(groups, dict)
-    info = folder / f"{name}-{project['version']}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {project['version']}\n")
-    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in found.items()) for group, found in groups.items()]
-    (info / "entry_points.txt").write_text("\n".join(lines))

@@ -1,0 +1,156 @@
+"""What the pages have a reader type in a clone: it is made, installed, run and measured there, as it is printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import requires
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.support.doc_examples import blocks_run_by, commands, said_in_passing
+from tests.support.embedded import embedded_cache
+from tests.support.fresh_environment import ROOT, FreshEnvironment, clean_environ, closure, copy_of_tree
+from tests.support.reader_environment import OFFLINE_PIP, add_commands
+
+HERE = "tests/docs/test_clone.py"
+DEMO = "test_the_demo_runs_in_a_fresh_clone"
+INSTALLED = "test_the_clone_is_installed_with_its_extras"
+MEASURED = "test_a_benchmark_prints_its_table"
+STANDS_IN = "test_a_stand_in_server_answers"
+PORTS_ARE_FREE_WITHIN = 60.0
+"""Seconds for which another process of this machine may hold the port that a page names."""
+
+pytestmark = pytest.mark.slow
+
+
+def printed(test: str) -> list[str]:
+    """The commands that the pages leave to one test of this file, in their order."""
+    return [command.text for block in blocks_run_by(f"{HERE}::{test}") for command in commands(block.text)]
+
+
+def clone(folder: Path) -> FreshEnvironment:
+    """A copy of the checkout with an environment ``.venv`` that holds pip, and all that mmeval needs but mmeval."""
+    copy_of_tree(folder)
+    environment = FreshEnvironment.create(folder / ".venv")
+    needed = closure(requires("mmeval") or [], ("all",), installed_only=True) - {"mmeval"}
+    environment.link({*needed, "pip", "setuptools"})
+    add_commands(environment, ("pip",))
+    return environment
+
+
+def typed_by_a_reader() -> dict[str, str]:
+    """The variables of this process without those of the make that may run it, and without a network for pip."""
+    of_make = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "VENV", "PYTHON", "TESTS"}
+    kept = {name: value for name, value in clean_environ().items() if name not in of_make}
+    return kept | OFFLINE_PIP | {"HF_HUB_OFFLINE": "1"}
+
+
+def bash(script: str, folder: Path, **environ: str) -> str:
+    """What a shell prints that runs the script in the folder; each line has to succeed."""
+    done = subprocess.run(
+        ["bash", "-ec", script],
+        cwd=folder,
+        env=typed_by_a_reader() | environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_the_demo_runs_in_a_fresh_clone(tmp_path: Path) -> None:
+    clone(tmp_path)
+    typed = "\n".join(printed(DEMO))
+    asked = 'python -c "import sys, mmeval; print(sys.prefix, mmeval.__file__)"'
+
+    said = bash(f"{typed}\n{asked}", tmp_path, MMEVAL_CACHE_DIR=str(embedded_cache()))
+
+    assert printed(DEMO) == ["make demo", ". .venv/bin/activate"]
+    assert "|UniM (hard)" in said
+    assert said.splitlines()[-1] == f"{tmp_path}/.venv {tmp_path}/mmeval/__init__.py"
+
+
+@pytest.mark.parametrize("command", dict.fromkeys([*printed(INSTALLED), *said_in_passing("pip install -e .")]))
+def test_the_clone_is_installed_with_its_extras(command: str, tmp_path: Path) -> None:
+    environment = clone(tmp_path)
+
+    said = bash(command, tmp_path, PATH=f"{environment.python.parent}:{os.environ['PATH']}")
+
+    assert "Successfully installed mmeval" in said
+    assert environment.run("mmeval", "ls", "groups", cwd=tmp_path).returncode == 0
+
+
+def beside_python() -> dict[str, str]:
+    """The same, where ``python`` is the one that runs this test."""
+    return typed_by_a_reader() | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("command", printed(MEASURED))
+def test_a_benchmark_prints_its_table(command: str) -> None:
+    """Whether the figures meet their goals (exit code 1: not all) is no question for a machine that runs tests."""
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, env=beside_python(), capture_output=True, text=True)
+
+    assert done.returncode in (0, 1), done.stderr
+    rows = re.findall(r"^\| .* \| (?:yes|NO) \|$", done.stdout, re.MULTILINE)
+    assert len(rows) >= 4, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", printed(STANDS_IN))
+def test_a_stand_in_server_answers(command: str) -> None:
+    with started(command) as first:
+        asked = {"model": "m", "messages": [{"role": "user", "content": "Is it met?"}]}
+        answer = post(f"{first['url']}/chat/completions", asked)
+    said = answer["choices"][0]["message"]["content"]
+
+    assert f"--port {first['port']}" in command
+    assert said == '{"reason": "so it is", "met": "yes"}' if "--reply" in command else said.startswith("mock ")
+
+
+@contextmanager
+def started(command: str) -> Iterator[dict[str, Any]]:
+    """A server that was started by a command, and what its first line says; it is ended as Ctrl-C does."""
+    process, line = begun(command)
+    try:
+        yield json.loads(line)
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=20)
+
+
+def begun(command: str) -> tuple[subprocess.Popen[str], str]:
+    deadline = time.monotonic() + PORTS_ARE_FREE_WITHIN
+    while True:
+        process = subprocess.Popen(
+            ["bash", "-c", command],
+            cwd=ROOT,
+            env=beside_python(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        if line := process.stdout.readline():
+            return process, line
+        _, said = process.communicate()
+        assert "address already in use" in said and time.monotonic() < deadline, said
+        time.sleep(1)
+
+
+def post(url: str, body: object) -> Any:
+    request = Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urlopen(request, timeout=20) as response:
+        return json.load(response)

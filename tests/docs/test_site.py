@@ -1,0 +1,149 @@
+"""The site: it is built without a warning and without a network, every page is reached, and none loads from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.support.fresh_environment import ROOT, copy_of_tree
+
+pytestmark = pytest.mark.slow
+
+NO_NETWORK = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+"""Whatever asks for an address outside fails at once."""
+
+LOADING = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "link": "href",
+}
+"""The attribute by which an element loads something when the page is opened."""
+
+
+class Page(HTMLParser):
+    """The anchors of a page, where its links lead, and what it loads."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = {""}
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(file.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if tag in LOADING and LOADING[tag] in given:
+            self.loads.append(given[LOADING[tag]])
+
+
+def command() -> list[str]:
+    """What ``make docs`` runs, with the interpreter of this test."""
+    (line,) = re.findall(r"^\t\$\(BIN\)/python (-m sphinx .*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return [sys.executable, *shlex.split(line)]
+
+
+def built_from(folder: Path) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, **NO_NETWORK}
+    return subprocess.run(command(), cwd=folder, env=environ, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tree")
+    copy_of_tree(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(tree: Path) -> dict[Path, Page]:
+    """The pages of the site by their file."""
+    done = built_from(tree)
+    assert (done.returncode, done.stderr) == (0, "")
+    return {file: Page(file) for file in sorted((tree / "build" / "docs").rglob("*.html"))}
+
+
+def inner_links(file: Path, page: Page) -> Iterator[tuple[Path, str]]:
+    for link in page.links:
+        parts = urlsplit(link)
+        if not parts.scheme and not parts.netloc:
+            yield ((file.parent / unquote(parts.path)).resolve() if parts.path else file), unquote(parts.fragment)
+
+
+def test_every_page_of_the_checkout_is_on_the_site(site: dict[Path, Page], tree: Path) -> None:
+    pages = [tree / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    pages += (tree / "docs").rglob("*.md")
+
+    missing = {page.relative_to(tree).with_suffix(".html") for page in pages} - {
+        file.relative_to(tree / "build" / "docs") for file in site
+    }
+    assert missing == set()
+
+
+def test_every_page_is_reached_from_the_first_one(site: dict[Path, Page], tree: Path) -> None:
+    start = tree / "build" / "docs" / "index.html"
+    found, waiting = {start}, [start]
+    while waiting:
+        file = waiting.pop()
+        fresh = {target for target, _ in inner_links(file, site[file]) if target in site} - found
+        found |= fresh
+        waiting += fresh
+
+    assert {file.name for file in site.keys() - found} <= {"search.html"}
+
+
+def test_links_and_anchors_lead_somewhere(site: dict[Path, Page]) -> None:
+    broken = [
+        f"{file.name}: {target.name}#{anchor}"
+        for file, page in site.items()
+        for target, anchor in inner_links(file, page)
+        if not target.is_file() or (target in site and anchor not in site[target].anchors)
+    ]
+
+    assert broken == []
+
+
+def test_no_page_loads_anything_from_outside(site: dict[Path, Page]) -> None:
+    assert any(page.loads for page in site.values())
+    outside = [(file.name, load) for file, page in site.items() for load in page.loads if urlsplit(load).netloc]
+
+    assert outside == []
+
+
+def test_no_style_or_script_of_the_site_names_an_address_to_load(site: dict[Path, Page], tree: Path) -> None:
+    styles = (tree / "build" / "docs").rglob("*.css")
+
+    assert [file.name for file in styles if re.search(r"url\([\"']?(?:https?:)?//|@import", file.read_text())] == []
+
+
+def test_the_pages_stand_in_the_order_of_the_index(site: dict[Path, Page], tree: Path) -> None:
+    start = site[tree / "build" / "docs" / "docs" / "first-run.html"]
+    order = [Path(link.partition("#")[0]).stem for link in start.links]
+
+    assert order.index("choosing-tasks") < order.index("backends") < order.index("metrics") < order.index("task-files")
+
+
+def test_a_link_that_leads_nowhere_ends_the_build(tree: Path, tmp_path: Path) -> None:
+    copy_of_tree(tmp_path)
+    page = tmp_path / "docs" / "concepts.md"
+    page.write_text(page.read_text() + "\n[nowhere](first-run.md#no-such-heading)\n")
+
+    done = built_from(tmp_path)
+
+    assert done.returncode != 0
+    assert "no-such-heading" in done.stderr
