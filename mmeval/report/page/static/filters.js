@@ -1,0 +1,95 @@
+/* Filters: which rows match, and in which order. Values in, row numbers out. */
+"use strict";
+
+mmeval.filters = (() => {
+  const SEVERITY = { failed: 0, unsupported: 1, unscored: 2, unavailable: 3, scored: 4 };
+
+  /* No filter at all. `statuses` is a list; `score` is {metric, low, high}; `labels` has a value by label. */
+  function none() {
+    return { run: "", task: "", statuses: [], kinds: "", labels: {}, score: null, text: "", order: "" };
+  }
+
+  function isNone(filters) {
+    return JSON.stringify({ ...filters, order: "" }) === JSON.stringify(none());
+  }
+
+  /* Tests by column, each of them a function of a row; that of the status stands apart, for its counts. */
+  function tests(index, filters, texts) {
+    const rows = index.rows;
+    const found = [];
+    if (filters.run !== "" || filters.task !== "") {
+      const wanted = index.tasks.map((task) =>
+        (filters.run === "" || String(task.run) === filters.run) && (filters.task === "" || task.name === filters.task));
+      found.push((row) => wanted[rows.task[row]]);
+    }
+    if (filters.kinds !== "") found.push((row) => rows.kinds[row] === filters.kinds);
+    for (const [name, value] of Object.entries(filters.labels)) {
+      const label = index.labels.find((one) => one.name === name);
+      const number = label ? label.values.indexOf(value) : -2;
+      const column = label ? rows.labels[name] : [];
+      found.push((row) => column[row] === number && number >= 0);
+    }
+    if (filters.score) found.push(scoreTest(rows.scores[filters.score.metric] || [], filters.score));
+    if (filters.text !== "") found.push(textTest(rows, filters.text.toLowerCase(), texts));
+    return found;
+  }
+
+  function scoreTest(column, { low, high }) {
+    return (row) => {
+      const value = column[row];
+      return typeof value === "number" && (low === null || value >= low) && (high === null || value <= high);
+    };
+  }
+
+  function textTest(rows, wanted, texts) {
+    return (row) =>
+      rows.sample[row].toLowerCase().includes(wanted) || rows.title[row].toLowerCase().includes(wanted) ||
+      (texts[row] !== undefined && texts[row].includes(wanted));
+  }
+
+  /* {rows: numbers in their order, counts: how many of each status there are without the filter of statuses}. */
+  function matching(index, filters, texts) {
+    const chosen = new Set(filters.statuses.map((name) => index.statuses.indexOf(name)));
+    const every = tests(index, filters, texts);
+    const counts = index.statuses.map(() => 0);
+    const rows = [];
+    for (let row = 0; row < index.count; row += 1) {
+      if (!every.every((test) => test(row))) continue;
+      const status = index.rows.status[row];
+      counts[status] += 1;
+      if (chosen.size === 0 || chosen.has(status)) rows.push(row);
+    }
+    if (filters.order === "failures") worstFirst(index, filters, rows);
+    return { rows, counts };
+  }
+
+  /* Failures, then what has no score, then the lowest scores: of the metric that is filtered by, else of the worst one. */
+  function worstFirst(index, filters, rows) {
+    const severity = index.statuses.map((name) => SEVERITY[name] ?? 3);
+    const metrics = filters.score ? index.metrics.filter((one) => one.name === filters.score.metric) : index.metrics;
+    const goodness = metrics.map((metric) => rating(metric, index.rows.scores[metric.name] || []));
+    const key = new Map(rows.map((row) => [
+      row, severity[index.rows.status[row]] + Math.min(1, ...goodness.map((rate) => rate(row))) / 2]));
+    rows.sort((one, other) => key.get(one) - key.get(other) || one - other);
+  }
+
+  /* How good a score is, from 0 to 1, whatever its range and direction; 1 where there is none. */
+  function rating(metric, column) {
+    let [low, high] = metric.range || [Infinity, -Infinity];
+    if (!metric.range) {
+      for (const value of column) {
+        if (typeof value !== "number") continue;
+        if (value < low) low = value;
+        if (value > high) high = value;
+      }
+    }
+    const width = high - low || 1;
+    return (row) => {
+      if (typeof column[row] !== "number") return 1;
+      const place = Math.min(1, Math.max(0, (column[row] - low) / width));
+      return metric.higher_is_better === false ? 1 - place : place;
+    };
+  }
+
+  return { none, isNone, matching };
+})();

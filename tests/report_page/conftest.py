@@ -1,0 +1,37 @@
+"""Chromium, once for all tests of the page, and a report to look at."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.support.chromium import Watched, chromium, watched
+from tests.support.report_page_demo import demo
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index.html of a report with a trial of every kind of part, and with every status."""
+    return demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture
+def seen(browser: Browser) -> Iterator[Watched]:
+    """A page on a desk. Whatever a test does with it, it stays calm."""
+    page = watched(browser)
+    yield page
+    assert page.is_calm()
+    page.page.context.close()
+
+
+@pytest.fixture
+def samples(seen: Watched, report: Path) -> Page:
+    """The gallery, with nothing chosen."""
+    return seen.open(report, "#samples")

@@ -1,0 +1,100 @@
+"""The page of real runs, as the command leaves it: the demo of the README, and a model that fails at most of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.chromium import Watched, drawn
+from tests.support.cli import mmeval
+
+pytestmark = pytest.mark.slow
+
+
+def page_of(folder: Path, *model: str) -> Path:
+    """The page that a run of two bundled tasks has written at its end."""
+    tasks = ("--tasks", "unim_hard,mmmg_audio", "--data", "bundled", "--output_path", folder)
+    mmeval(*tasks, *model)
+    return next(folder.glob("*/default/report/index.html"))
+
+
+@pytest.fixture(scope="module")
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return page_of(tmp_path_factory.mktemp("demo_run"), "--model", "reference")
+
+
+@pytest.fixture(scope="module")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("transformers")
+    return page_of(tmp_path_factory.mktemp("tiny_run"), "--model", "hf", "--model_args", "pretrained=tiny")
+
+
+def test_the_page_of_a_run_says_what_was_asked_and_how_sure_its_numbers_are(seen: Watched, demo_run: Path) -> None:
+    page = seen.open(demo_run)
+
+    expect(page.locator(".summary")).to_contain_text("32 trials")
+    expect(page.locator(".summary")).to_contain_text("95 %")
+    expect(page.get_by_role("row", name="UniM (hard)").first).to_contain_text("8 / 8")
+    expect(page.locator("svg.chart").first).to_be_visible()
+
+
+def test_a_sound_of_a_data_set_plays(seen: Watched, demo_run: Path) -> None:
+    page = seen.open(demo_run, "#task=mmmg_a_structure")
+    page.keyboard.press("j")
+    sound = page.locator(".block-output audio").first
+    sound.evaluate("sound => sound.play()")
+
+    page.wait_for_function("sound => sound.played.length > 0 && sound.currentTime > 0", arg=sound.element_handle())
+
+
+def test_a_mesh_of_a_data_set_turns(seen: Watched, demo_run: Path) -> None:
+    page = seen.open(demo_run, "#kinds=text%2B3d")
+    page.keyboard.press("j")
+    page.locator(".block-output .viewer").scroll_into_view_if_needed()
+    canvas = page.locator(".block-output canvas")
+    expect(canvas).to_be_visible()
+    before = drawn(canvas)
+
+    canvas.press("ArrowRight")
+
+    assert drawn(canvas) != before
+
+
+def test_every_trial_of_the_demo_opens_and_shows_its_answer(seen: Watched, demo_run: Path) -> None:
+    page = seen.open(demo_run, "#samples")
+
+    for number in range(1, 33):
+        page.keyboard.press("j")
+        expect(page.locator(".place")).to_have_text(f"{number} of 32")
+        expect(page.locator(".block-output .parts")).to_be_visible()
+    assert page.locator(".gone").count() == 0
+
+
+def test_a_slice_of_the_table_leads_to_its_trials(seen: Watched, demo_run: Path) -> None:
+    page = seen.open(demo_run)
+
+    page.get_by_role("link", name="natural_science").first.click()
+
+    expect(page.locator("#count")).to_have_text("5 of 32 trials")
+
+
+def test_what_a_model_cannot_be_asked_is_found_and_says_why(seen: Watched, tiny_run: Path) -> None:
+    page = seen.open(tiny_run, "#samples")
+
+    page.get_by_role("button", name="unsupported").click()
+    page.keyboard.press("j")
+
+    expect(page.locator("#count")).to_have_text("29 of 32 trials")
+    expect(page.locator(".block-output .failure")).to_contain_text("the model takes no")
+
+
+def test_several_runs_stand_on_one_page(seen: Watched, demo_run: Path, tiny_run: Path, tmp_path: Path) -> None:
+    mmeval("report", demo_run.parents[1], tiny_run.parents[1], "--output_path", tmp_path / "both")
+
+    page = seen.open(tmp_path / "both" / "index.html", "#run=1&trial=unim_hard/0/0")
+    expect(page.locator(".trial-head .facts")).to_contain_text("tiny / default")
+    page.get_by_role("link", name="reference", exact=True).click()
+    expect(page.locator(".trial-head .facts")).to_contain_text("reference / default")
+    assert "run=0&trial=unim_hard/0/0" in page.url

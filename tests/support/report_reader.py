@@ -1,0 +1,51 @@
+"""The data files of a report, read back as the page reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report folder: its index, its trials in full, what the text filter searches, and its page."""
+
+    folder: Path
+
+    @property
+    def index(self) -> dict[str, Any]:
+        (found,) = called(self.folder / "data" / "index.js", "index")
+        return dict(found)
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        return self._chunked("details")
+
+    @property
+    def texts(self) -> list[str]:
+        return self._chunked("text")
+
+    @property
+    def page(self) -> str:
+        return (self.folder / "index.html").read_text()
+
+    @property
+    def scripts(self) -> list[Path]:
+        return sorted((self.folder / "data").iterdir())
+
+    def _chunked(self, name: str) -> list[Any]:
+        files = sorted((self.folder / "data").glob(f"{name}-*.js"))
+        chunks = [called(file, name) for file in files]
+        assert [number for number, _ in chunks] == list(range(len(files)))
+        return [item for _, items in chunks for item in items]
+
+
+def called(file: Path, name: str) -> list[Any]:
+    """The values that a data file hands to its function."""
+    found = re.fullmatch(rb"mmeval\.(\w+)\((.*)\);\n", file.read_bytes(), re.DOTALL)
+    assert found is not None
+    assert found[1].decode() == name
+    return list(json.loads(b"[" + found[2] + b"]"))
