@@ -32,6 +32,7 @@ from mmeval.errors import UsageError, did_you_mean
 from mmeval.logger import create_loggers, log_results
 from mmeval.options import RunOutcome
 from mmeval.records import Result
+from mmeval.report.atend import write_at_end
 from mmeval.report.baseline import read_baseline
 from mmeval.report.progress import Logged
 from mmeval.report.published import Published
@@ -143,6 +144,7 @@ def simple_evaluate(
     }
     if output_path is not None:
         return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=output_path, **given))
+    given["report"] = False  # nobody could look at it before it is removed
     with _temporary_folder() as folder:
         return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=folder, **given))
 
@@ -225,6 +227,8 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     wanted = outcome.chosen if plan.log_samples else None
     published = publish(outcome, plan.report, moment=moment, wanted=wanted, baseline=baseline)
     log_results(loggers, outcome, published)
+    if plan.page:
+        write_at_end(outcome.folder, published.file)
     return _evaluation(outcome, published)
 
 

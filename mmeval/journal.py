@@ -101,6 +101,15 @@ class Journal:
 
     def get(self, key: str) -> Entry | None:
         """The answer to a call, or None when there is none yet."""
+        row = self.row(key)
+        if row is None:
+            return None
+        response = Response.from_json(row["r"], self.media.root)
+        earlier = self._index[key_hash(key)] >> _OFFSET_BITS < self._first_own
+        return Entry(row["d"], response, to_line(row["r"]), row.get("t", 0.0), earlier, row.get("w") is not None)
+
+    def row(self, key: str) -> Mapping[str, Any] | None:
+        """The line that answers a call, as JSON values: no record is made of it."""
         place = self._index.get(key_hash(key))
         if place is None:
             return None
@@ -108,9 +117,7 @@ class Journal:
         draw = row.get("w")
         if draw is not None and draw < self.refusals(key):
             return None  # somebody has looked at it since
-        response = Response.from_json(row["r"], self.media.root)
-        earlier = place >> _OFFSET_BITS < self._first_own
-        return Entry(row["d"], response, to_line(row["r"]), row.get("t", 0.0), earlier, draw is not None)
+        return row
 
     def refusals(self, key: str) -> int:
         """How many replies to a call were not acceptable, over all processes."""

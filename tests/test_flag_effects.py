@@ -198,6 +198,14 @@ def log_samples(bench: Bench) -> None:
     assert [row["resps"] for row in bench.run("--log_samples").samples()] == [[[f"answer {i}"]] for i in range(3)]
 
 
+def report(bench: Bench) -> None:
+    page = bench.runs / "noting" / "default" / "report" / "index.html"
+    bench.run("--report", "false")
+    assert not page.exists()
+    assert "report/index.html" in bench.run().err
+    assert page.exists()
+
+
 def metadata(bench: Bench) -> None:
     assert bench.run("--metadata", '{"note": "x"}').results["config"]["note"] == "x"
 
@@ -358,6 +366,7 @@ CASES: tuple[Callable[[Bench], None], ...] = (
         fresh,
         use_cache,
         log_samples,
+        report,
         metadata,
         wandb_args,
         trackio_args,

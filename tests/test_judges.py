@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from tests.support.cli import ROOT, Ended, environment, mmeval, openai, results, run_folder
-from tests.support.doc_examples import _register
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
+from tests.support.registered import register
 
 ROWS = 3
 CRITERIA = ["It greets.", {"id": "short", "criterion": "It is short.", "weight": 3}]
@@ -243,7 +243,7 @@ def test_the_example_with_rubrics_is_judged_by_two_judges_in_turn(tmp_path: Path
 def test_a_judged_task_of_another_package_is_judged_by_two_judges_in_turn(tmp_path: Path) -> None:
     project = tomllib.loads((ROOT / "tests" / "plugin" / "pyproject.toml").read_text())["project"]
     (tmp_path / "site").mkdir()
-    _register(project, tmp_path / "site")
+    register(project, tmp_path / "site")
     path = os.pathsep.join(map(str, (tmp_path / "site", ROOT / "tests" / "plugin")))
     env = environment(PYTHONPATH=path)
     log = tmp_path / "painter.jsonl"

@@ -189,6 +189,10 @@ FLAGS: tuple[Flag, ...] = (
         "write samples_<task>_<time>.jsonl", "BOOL", "?",
     ),
     Flag(
+        "report", "", _WHERE, values.switch, True, "command.report",
+        "write a page to look at the samples and the numbers, <run>/report/index.html (true)", "BOOL", "?",
+    ),
+    Flag(
         "metadata", "", _WHERE, values.json_object, {}, "command.metadata",
         "JSON object that is added to the results' config", "JSON",
     ),
@@ -313,5 +317,5 @@ HARMLESS: dict[str, tuple[str, ...]] = {
 }
 """Values of refused flags that ask for what is done anyway."""
 
-OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL", "MMEVAL_CACHE_DIR")
+OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL", "MMEVAL_CACHE_DIR", "MMEVAL_WEIGHTS_DIR")
 """Variables of mmeval that are no flags."""

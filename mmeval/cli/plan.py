@@ -35,6 +35,8 @@ class Plan:
     """The loggers by name, each with its arguments."""
     baseline: Path | None = None
     """Another run, whose numbers stand beside those of this one in the tables; None: no other."""
+    page: bool = True
+    """Whether the report page is written at the end."""
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
@@ -55,6 +57,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
         dry_run=values["dry_run"],
         loggers=chosen_loggers(settings),
         baseline=values["baseline"],
+        page=values["report"],
     )
 
 

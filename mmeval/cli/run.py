@@ -92,6 +92,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.cli.publish import publish
     from mmeval.logger import create_loggers, log_results
     from mmeval.report import progress
+    from mmeval.report.atend import write_at_end
     from mmeval.report.baseline import read_baseline
     from mmeval.run import run as run_tasks
 
@@ -122,6 +123,8 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     published = publish(outcome, plan.report, moment=moment, wanted=wanted, baseline=baseline)
     print_text(published.table)
     log_results(loggers, outcome, published)
+    if plan.page:
+        write_at_end(outcome.folder, published.file)
     return outcome.exit_code
 
 

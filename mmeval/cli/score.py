@@ -46,6 +46,7 @@ _NAMES = (
     "budget_calls",
     "model_cost_config",
     "log_samples",
+    "report",
     "baseline",
     "metadata",
     "wandb_args",
@@ -79,6 +80,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     from mmeval.cli.publish import publish
     from mmeval.logger import create_loggers, log_results
     from mmeval.report import progress
+    from mmeval.report.atend import write_at_end
     from mmeval.report.baseline import read_baseline
     from mmeval.rescore import rescore
 
@@ -95,6 +97,8 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     published = publish(outcome, _context(folder, settings), moment=moment, wanted=wanted, baseline=baseline)
     print_text(published.table)
     log_results(loggers, outcome, published)
+    if settings["report"].value:
+        write_at_end(outcome.folder, published.file)
     return outcome.exit_code
 
 

@@ -19,20 +19,20 @@ VERBS: dict[str, str] = {
     "run": "ask a model the samples of tasks and score its answers (implied by bare flags)",
     "ls": "list tasks, groups, tags, metrics, backends, adapters, tools and other plugins",
     "validate": "check task files and say what is wrong, with file and line",
+    "doctor": "say what is installed, what can run here, and how to mend the rest",
+    "prepare": "fetch and check the data of tasks, so that they run offline",
     "metric": "compute one metric on given files or answers",
     "score": "score a run again, without the model",
+    "report": "write the page of a run, its tables or its charts",
+    "init": "write a new package: a benchmark, a metric or a backend to begin with",
 }
 """Each verb lives in ``mmeval.cli.<verb>`` as ``configure(parser)`` and ``run(args) -> exit code``."""
 
 REFUSED_VERBS: dict[str, str] = {
     "compare": "runs are not compared yet; keep both results files",
-    "doctor": "it is not there yet; 'mmeval ls' names the plugins that cannot be loaded",
     "export": "it is not there yet; results_*.json and samples_*.jsonl are plain files",
-    "init": "it is not there yet; copy a task file and run 'mmeval validate FILE'",
     "merge": "it is not there yet; run all tasks into one --run_id",
-    "prepare": "it is not there yet; data are fetched when a task first runs",
-    "report": "it is not there yet; 'mmeval score RUN' prints the tables of a run",
-    "view": "it is not there yet; --log_samples writes every answer to samples_*.jsonl",
+    "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
 """Verbs that users know from elsewhere, with what to do instead."""
 

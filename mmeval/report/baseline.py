@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.options import RunOutcome
 from mmeval.records import Result
+from mmeval.report.comparing import Making, difference, made, served
 from mmeval.report.markdown import cell
-from mmeval.task import Task
+from mmeval.task import Task, TaskMetric
+from mmeval.verdictlog import Served
 
 
 class Key(NamedTuple):
@@ -95,39 +97,17 @@ class Baseline:
         tasks = {task.name: task for task in outcome.selection}
         groups = {group.name: group.members for group in outcome.selection.groups}
         reasons = (
-            self._other_task(task) or self._other_metric(task, result.metric, outcome)
+            self._difference(task, result.metric, outcome)
             for name in _inside(result.task, groups)
             if (task := tasks.get(name)) is not None
         )
         return next(filter(None, reasons), "")
 
-    def _other_task(self, task: Task) -> str:
-        version = self.document.get("versions", {}).get(task.name)
-        if version != task.version:
-            return f"{task.name} had version {version}, now it has {task.version}"
-        if (task.name in self.ours.get("not_comparable", ())) == task.comparable:
-            return "one of the two was made on bundled samples, the other on the benchmark's data"
-        protocol = self.ours.get("protocols", {}).get(task.name)
-        if protocol != task.protocol_name:
-            return f"{task.name} was asked by the protocol {protocol}, now by {task.protocol_name}"
-        return ""
-
-    def _other_metric(self, task: Task, output: str, outcome: RunOutcome) -> str:
-        entry = next((entry for entry in task.metrics if output in entry.bound.metric.outputs), None)
-        if entry is None:
-            return ""
-        bound = entry.bound
-        now = {
-            "version": bound.metric.version,
-            "switches": json.loads(json.dumps(bound.described)),
-            "aggregation": entry.aggregation,
-        }
-        before = self.ours.get("metrics", {}).get(task.name, {}).get(bound.name, {})
-        changed = [name for name, value in now.items() if before.get(name) != value]
-        if changed:
-            return f"the metric had another {' and '.join(changed)}"
-        judges = (self.ours.get("judges", {}).get(task.name, ()), map(asdict, outcome.judges.get(task.name, ())))
-        return "it was judged by another judge" if bound.metric.judged and len({*map(_served, judges)}) > 1 else ""
+    def _difference(self, task: Task, output: str, outcome: RunOutcome) -> str:
+        before, entry = made(self.document, task.name, output), _entry(task, output)
+        if entry is None or not entry.bound.metric.judged:
+            before = replace(before, judges=frozenset())
+        return difference(before, _made_now(task, entry, outcome))
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -164,5 +144,22 @@ def _inside(name: str, groups: Mapping[str, Collection[str]]) -> set[str]:
     return {task for member in groups[name] for task in _inside(member, groups)}
 
 
-def _served(rows: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:
-    return frozenset((str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows)
+def _entry(task: Task, output: str) -> TaskMetric | None:
+    return next((entry for entry in task.metrics if output in entry.bound.metric.outputs), None)
+
+
+def _made_now(task: Task, entry: TaskMetric | None, outcome: RunOutcome) -> Making:
+    definition: dict[str, Any] = {}
+    judges: Iterable[Served] = ()
+    if entry is not None:
+        switches = json.loads(json.dumps(entry.bound.described))
+        definition = {"version": entry.bound.metric.version, "switches": switches, "aggregation": entry.aggregation}
+        judges = outcome.judges.get(task.name, ()) if entry.bound.metric.judged else ()
+    return Making(
+        task=task.name,
+        version=task.version,
+        comparable=task.comparable,
+        protocol=task.protocol_name,
+        metric=definition,
+        judges=served(map(asdict, judges)),
+    )

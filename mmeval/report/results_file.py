@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import re
 import subprocess
@@ -173,6 +174,9 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
                     "profile": metric.bound.profile,
                     "aggregation": metric.aggregation,
                     "unavailable": metric.unavailable,
+                    "outputs": list(metric.bound.metric.outputs),
+                    "judged": metric.bound.metric.judged,
+                    "range": _finite(metric.bound.metric.range),
                 }
                 for metric in task.metrics
             }
@@ -187,6 +191,11 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "complaints": list(outcome.complaints),
         "exit_code": outcome.exit_code,
     }
+
+
+def _finite(spread: tuple[float, float]) -> list[float] | None:
+    """A range that JSON can hold; null for one without an end."""
+    return list(spread) if all(map(math.isfinite, spread)) else None
 
 
 def _timestamp(started: str) -> float:

@@ -68,6 +68,7 @@ WALK: dict[str, tuple[Any, str, Any]] = {
     "dry_run": ("true", "dry_run", True),
     "baseline": ("/runs/m/default", "baseline", Path("/runs/m/default")),
     "write_out": ("true", "write_out", True),
+    "report": ("false", "page", False),
 }
 """Flag: (as it is written, where its value arrives, the value)."""
 

@@ -1,0 +1,149 @@
+"""Write the page of a run, its tables or its charts, from its folder alone.
+
+RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the numbers with what stands behind them, and
+every sample with its answers, scores and judge replies; it opens from disk, without a server. Several runs make one
+page with their numbers side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mmeval.cli import values
+from mmeval.cli.streams import print_text
+from mmeval.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from mmeval.report.page.stored import StoredRun
+
+FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
+
+log = logging.getLogger(__name__)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folders", nargs="+", metavar="RUN", type=Path, help="the folder of a run")
+    parser.add_argument(
+        "-o",
+        "--output_path",
+        metavar="FOLDER",
+        default="",
+        help="the folder of the report (RUN/report; ./report for several runs); tables go there too",
+    )
+    parser.add_argument(
+        "--format",
+        metavar="FORMAT",
+        default="html",
+        help="html: the page; markdown, latex, csv: the numbers, printed where no --output_path is given; svg, png: "
+        "the charts as files; several with commas (html)",
+    )
+    parser.add_argument(
+        "--copy_media",
+        metavar="BOOL",
+        nargs="?",
+        const=True,
+        default=False,
+        help="put all media into the report, so that it can be sent to somebody",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write what is asked for; print tables, or the paths of what was written."""
+    formats = _formats(args.format)
+    folders = [_run_folder(folder) for folder in args.folders]
+    into = Path(args.output_path).expanduser() if args.output_path else None
+    report = into or (folders[0] / "report" if len(folders) == 1 else Path("report"))
+    if "html" in formats:
+        _write_page(folders, report, copy_media=values.switch(args.copy_media))
+    if others := [name for name in formats if name != "html"]:
+        _write_numbers(folders, report, others, print_tables=into is None)
+    return 0
+
+
+def _formats(text: str) -> list[str]:
+    names = list(values.words(text))
+    for name in names:
+        if name not in FORMATS:
+            raise UsageError(f"--format: {', '.join(FORMATS)} are there, not {name!r}{did_you_mean(name, FORMATS)}")
+    if not names:
+        raise UsageError(f"--format: {', '.join(FORMATS)} are there")
+    return names
+
+
+def _run_folder(folder: Path) -> Path:
+    """The folder of a run: as it is given, or the only one below it."""
+    folder = folder.expanduser()
+    if (folder / "run.json").exists():
+        return folder
+    below = [found.parent for depth in ("*", "*/*") for found in folder.glob(f"{depth}/run.json")]
+    if len(below) != 1:
+        return folder  # whoever opens it says what there is
+    log.info("the run below %s is %s", folder, below[0])
+    return below[0]
+
+
+def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> None:
+    from mmeval.report.page import write_report
+
+    made = write_report(folders, report, copy_media=copy_media)
+    if made.damaged:
+        log.warning("%d trials have damaged records, which are left out", made.damaged)
+    print_text(f"{report / made.page.name}\n")
+
+
+def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool) -> None:
+    from mmeval.report.formats import TABLES
+    from mmeval.report.page.stored import StoredRun
+    from mmeval.report.page.writer import check_replaceable
+
+    runs = [StoredRun(folder) for folder in folders]
+    for found in runs:
+        if not found.results:
+            raise UsageError(f"{found.folder} has no results yet: the command that began it makes them at its end")
+    check_replaceable(report)
+    for name in formats:
+        if name in TABLES:
+            _write_table(runs, name, report, printed=print_tables)
+        else:
+            for file in _write_charts(runs, name, report):
+                print_text(f"{file}\n")
+
+
+def _write_table(runs: Sequence[StoredRun], name: str, report: Path, *, printed: bool) -> None:
+    from mmeval.lines import write_atomic
+    from mmeval.report.formats import TABLES
+    from mmeval.report.numbers import number_rows
+    from mmeval.report.page import writer
+
+    table = TABLES[name]
+    names = writer.names_of(runs)
+    text = table.render(number_rows([run.results for run in runs], names, every_slice=table.every_slice), names)
+    if printed:
+        print_text(text)
+        return
+    file = report / writer.TABLES / table.file
+    write_atomic(file, text.encode("utf-8", "replace"))
+    print_text(f"{file}\n")
+
+
+def _write_charts(runs: Sequence[StoredRun], name: str, report: Path) -> Iterator[Path]:
+    from mmeval.lines import write_atomic
+    from mmeval.report import charts
+    from mmeval.report.charts.chosen import ranges_of
+    from mmeval.report.numbers import number_rows
+    from mmeval.report.page import writer
+    from mmeval.runfolder import file_name
+
+    names, documents = writer.names_of(runs), [run.results for run in runs]
+    found = charts.charts_of(number_rows(documents, names, every_slice=True), names, ranges_of(documents))
+    if not found:
+        log.warning("there is nothing to draw: no task has two numbers")
+    for chart in found:
+        file = report / writer.CHARTS / f"{file_name(chart.name)}.{name}"
+        drawn = charts.png(chart.drawing) if name == "png" else charts.standalone(chart.drawing).encode()
+        write_atomic(file, drawn)
+        yield file

@@ -1,0 +1,108 @@
+"""Bars: one a number, with its 95 % interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mmeval.report.charts.scale import Scale, scale_for, shown
+from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
+
+LABEL_CHARS = 36
+WIDTH, BAR, GAP, GROUP_GAP, TOP, BOTTOM = 640.0, 14.0, 3.0, 8.0, 8.0, 24.0
+SERIES = 6
+"""Colours that tell series apart; more of them begin again."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value (None: there is none) with its interval, and the number of its series."""
+
+    value: float | None
+    interval: tuple[float, float] | None = None
+    series: int = 0
+
+
+def bars(
+    title: str,
+    groups: Sequence[tuple[str, Sequence[Bar]]],
+    *,
+    series: Sequence[str] = (),
+    spread: Sequence[float] | None = None,
+) -> Drawing:
+    """Horizontal bars in labelled groups. ``series`` names the colours where there are several; ``spread`` is the range
+    of the values, where it is known."""
+    ends = [
+        end for _, group in groups for bar in group for end in (bar.value, *(bar.interval or ())) if end is not None
+    ]
+    scale = scale_for(ends, spread)
+    legend = _Legend(series if len(series) > 1 else ())
+    heights = [len(group) * (BAR + GAP) + GROUP_GAP for _, group in groups]
+    drawing = Drawing(WIDTH, TOP + legend.height + sum(heights) + BOTTOM, title)
+    longest = max((len(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0)
+    axis = _Axis(scale, 12 + longest * CHAR_WIDTH, WIDTH - 56)
+    legend.draw(drawing)
+    top = TOP + legend.height
+    axis.draw(drawing, top, top + sum(heights))
+    for (label, group), height in zip(groups, heights, strict=True):
+        middle = top + (height - GROUP_GAP) / 2 + GROUP_GAP / 2
+        drawing.text("label", fitted(label, LABEL_CHARS), axis.left - 6, middle + 2.5, "end")
+        for at, bar in enumerate(group):
+            _bar(drawing, bar, axis, top + GROUP_GAP / 2 + at * (BAR + GAP))
+        top += height
+    return drawing
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """A scale between two places of the drawing."""
+
+    scale: Scale
+    left: float
+    right: float
+
+    def at(self, value: float) -> float:
+        return self.left + self.scale.share(value) * (self.right - self.left)
+
+    def draw(self, drawing: Drawing, top: float, bottom: float) -> None:
+        for tick in self.scale.ticks:
+            drawing.line("grid", self.at(tick), top, self.at(tick), bottom)
+            drawing.text("axis", shown(tick), self.at(tick), bottom + 15, "middle")
+
+
+def _bar(drawing: Drawing, bar: Bar, axis: _Axis, top: float) -> None:
+    middle = top + BAR / 2
+    if bar.value is None:
+        drawing.text("value", "N/A", axis.left + 4, middle + 4)
+        return
+    zero, end = axis.at(0.0), axis.at(bar.value)
+    colour = f"bar series-{bar.series % SERIES}"
+    drawing.add("rect", colour, x=min(zero, end), y=top, width=max(1.0, abs(end - zero)), height=BAR)
+    last = max(zero, end)
+    if bar.interval is not None:
+        low, high = map(axis.at, bar.interval)
+        drawing.line("whisker", low, middle, high, middle)
+        for x in (low, high):
+            drawing.line("whisker", x, middle - 3, x, middle + 3)
+        last = max(last, high)
+    drawing.text("value", shown(bar.value), last + 5, middle + 4)
+
+
+class _Legend:
+    """The names of the series above the bars, as many in a line as fit."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._places: list[tuple[float, float, str]] = []
+        x, y = 8.0, TOP
+        for name in (fitted(name, LABEL_CHARS) for name in names):
+            width = 30 + len(name) * CHAR_WIDTH
+            if x + width > WIDTH and x > 8:
+                x, y = 8.0, y + 18
+            self._places.append((x, y, name))
+            x += width
+        self.height = y - TOP + 24 if names else 0.0
+
+    def draw(self, drawing: Drawing) -> None:
+        for at, (x, y, name) in enumerate(self._places):
+            drawing.add("rect", f"bar series-{at % SERIES}", x=x, y=y, width=10, height=10)
+            drawing.text("label", name, x + 15, y + 9)

@@ -1,0 +1,121 @@
+"""Which charts a report has: the numbers of tasks and groups, and the breakdowns of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from mmeval.records import Result
+from mmeval.report.charts import radar as radars
+from mmeval.report.charts.bars import Bar, bars
+from mmeval.report.charts.svg import Drawing
+from mmeval.report.numbers import NumberRow
+
+MOST_BARS = 60
+MOST_CHARTS = 40
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: its name as a file's, its title, what it shows in words, and the drawing."""
+
+    name: str
+    title: str
+    words: str
+    drawing: Drawing
+
+
+Ranges = Mapping[str, Sequence[float] | None]
+"""The finite range of each metric, as far as it is known."""
+
+
+def charts_of(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> list[Chart]:
+    """The charts of some rows: ``names`` are those of the runs. A number alone makes no chart, and what comes after
+    MOST_CHARTS is left out."""
+    return [*islice(chain(_whole(rows, names, ranges), _breakdowns(rows, names, ranges)), MOST_CHARTS)]
+
+
+def ranges_of(documents: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[float] | None]:
+    """The finite ranges that results files say of their metrics."""
+    return {
+        output: metric.get("range")
+        for document in documents
+        for metrics in document.get("mmeval", {}).get("metrics", {}).values()
+        for name, metric in metrics.items()
+        for output in metric.get("outputs", (name,))
+    }
+
+
+def _whole(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
+    """Tasks and groups as wholes, one chart for the metrics of one range."""
+    whole = [row for row in rows if not row.slice and _known(row)]
+    for spread in dict.fromkeys(_range_key(row, ranges) for row in whole):
+        own = [row for row in whole if _range_key(row, ranges) == spread][:MOST_BARS]
+        if sum(len(row.results) for row in own) < 2:
+            continue
+        groups = [(f"{row.alias}, {row.metric}", _bars(row.results)) for row in own]
+        title = "Tasks and groups" if isinstance(spread, tuple) else f"Tasks and groups: {spread}"
+        drawing = bars(title, groups, series=names, spread=spread if isinstance(spread, tuple) else None)
+        suffix = "" if isinstance(spread, tuple) and not spread[0] and spread[1] == 1 else f"-{spread}"
+        yield Chart(f"tasks{suffix}", title, _in_words(own, names, whole=True), drawing)
+
+
+def _range_key(row: NumberRow, ranges: Ranges) -> tuple[float, ...] | str:
+    """What rows share whose bars may stand on one axis: a range, else the metric."""
+    spread = ranges.get(row.metric)
+    return row.metric if spread is None else tuple(spread)
+
+
+def _breakdowns(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
+    keys = dict.fromkeys((row.task, row.slice.partition("=")[0]) for row in rows if row.slice)
+    for task, label in keys:
+        own = [row for row in rows if row.task == task and row.slice.startswith(f"{label}=")]
+        for metric in dict.fromkeys(row.metric for row in own):
+            slices = [row for row in own if row.metric == metric]
+            if len(slices) > 1 and any(map(_known, slices)):
+                yield from _breakdown(slices[:MOST_BARS], label, names, ranges)
+
+
+def _breakdown(rows: Sequence[NumberRow], label: str, names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
+    first = rows[0]
+    spread = ranges.get(first.metric)
+    title = f"{first.alias}: {first.metric} by {label}"
+    levels = [row.slice.partition("=")[2] for row in rows]
+    groups = [(level, _bars(row.results)) for level, row in zip(levels, rows, strict=True)]
+    words = _in_words(rows, names, whole=False)
+    yield Chart(f"{first.task}-{first.metric}-{label}", title, words, bars(title, groups, series=names, spread=spread))
+    if radars.LEAST <= len(rows) <= radars.MOST and sum(map(_known, rows)) >= radars.LEAST:
+        outlines = [(name, [_value(row.results[at]) for row in rows]) for at, name in enumerate(names)]
+        drawing = radars.radar(title, levels, outlines, spread=spread)
+        yield Chart(f"{first.task}-{first.metric}-{label}-radar", f"{title} (radar)", "", drawing)
+
+
+def _bars(results: Iterable[Result | None]) -> list[Bar]:
+    return [Bar(_value(r), None if r is None else r.ci95, series) for series, r in enumerate(results)]
+
+
+def _value(result: Result | None) -> float | None:
+    return None if result is None else result.value
+
+
+def _known(row: NumberRow) -> bool:
+    return any(result is not None and result.value is not None for result in row.results)
+
+
+def _in_words(rows: Sequence[NumberRow], names: Sequence[str], *, whole: bool) -> str:
+    """The lowest and the highest number of the first run that has one, for those who do not see the chart."""
+    for at, name in enumerate(names):
+        found = [(value, row) for row in rows if (value := _value(row.results[at])) is not None]
+        if len(found) > 1:
+            (low, lowest), (high, highest) = (pick(found, key=lambda item: item[0]) for pick in (min, max))
+            said = (
+                f"lowest {low:.4f} ({_name(lowest, whole=whole)}), highest {high:.4f} ({_name(highest, whole=whole)})"
+            )
+            return f"{name}: {said}" if len(names) > 1 else said[:1].upper() + said[1:]
+    return ""
+
+
+def _name(row: NumberRow, *, whole: bool) -> str:
+    return f"{row.alias}, {row.metric}" if whole else row.slice.partition("=")[2]

@@ -1,0 +1,55 @@
+"""SVG as text: elements whose texts and attributes are escaped, put into one drawing."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from xml.sax.saxutils import escape, quoteattr
+
+_NO_XML = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+CHAR_WIDTH = 6.4
+"""Units that a character of a label takes, about, at 11 units of size."""
+FONT_SIZE = 11
+
+
+class Drawing:
+    """A drawing of a size in units, with what it shows in words."""
+
+    def __init__(self, width: float, height: float, title: str) -> None:
+        self.width, self.height, self.title = width, height, title
+        self._items: list[str] = []
+
+    def add(self, element: str, classes: str, text: str = "", **attributes: float | str) -> None:
+        """An element. Underscores in the names of attributes are hyphens; numbers are rounded."""
+        given = {"class": classes, **{name.replace("_", "-"): _plain(value) for name, value in attributes.items()}}
+        written = " ".join(f"{name}={quoteattr(xml_text(value))}" for name, value in given.items())
+        self._items.append(f"<{element} {written}>{escape(xml_text(text))}</{element}>")
+
+    def text(self, classes: str, text: str, x: float, y: float, anchor: str = "start") -> None:
+        self.add("text", classes, text, x=x, y=y, text_anchor=anchor, font_size=FONT_SIZE)
+
+    def line(self, classes: str, x1: float, y1: float, x2: float, y2: float) -> None:
+        self.add("line", classes, x1=x1, y1=y1, x2=x2, y2=y2)
+
+    def markup(self, *, head: str = "") -> str:
+        """The drawing as one element. ``head`` is markup that comes first in it."""
+        size = f'viewBox="0 0 {_plain(self.width)} {_plain(self.height)}"'
+        own = f'width="{_plain(self.width)}" height="{_plain(self.height)}"'
+        start = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} {own} fill="currentColor">'
+        return "".join([start, f"<title>{escape(xml_text(self.title))}</title>", head, *self._items, "</svg>"])
+
+
+def xml_text(text: str) -> str:
+    """Text in which what XML cannot hold, and what turns the direction of writing, is replaced."""
+    clean = _NO_XML.sub("�", text)
+    return "".join("�" if unicodedata.category(char) == "Cf" else char for char in clean)
+
+
+def fitted(text: str, chars: int) -> str:
+    """A label on one line, cut at so many characters."""
+    words = " ".join(text.split())
+    return words if len(words) <= chars else words[: chars - 1] + "…"
+
+
+def _plain(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,54 @@
+"""Numbers for a spreadsheet or a script: one a line, with everything that is known of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from mmeval.records import Result
+from mmeval.report.markdown import printable
+from mmeval.report.numbers import NumberRow
+
+COLUMNS = (
+    "run", "task", "alias", "slice", "version", "metric", "higher_is_better", "value", "stderr", "ci95_low",
+    "ci95_high", "bounds_low", "bounds_high", "n", "scored", "failed", "unscored", "unavailable", "unsupported",
+    "clusters", "bootstrap_iters", "suspended", "compares_with_first", "notes",
+)  # fmt: skip
+MAX_CHARS = 2_000
+_FORMULA = ("=", "+", "-", "@")
+"""With these a spreadsheet begins to calculate; a text that begins so gets a quote before it."""
+
+
+def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
+    """A line for each run's number; what is unknown is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        for at, (name, result) in enumerate(zip(names, row.results, strict=True)):
+            if result is not None:
+                why = row.unlike[at - 1] if at else ""
+                writer.writerow([*_named(name, row), *_numbers(result), _text(why) or "yes", _text(row.notes)])
+    return out.getvalue()
+
+
+def _named(run: str, row: NumberRow) -> list[str]:
+    texts = map(_text, (run, row.task, row.alias, row.slice, row.version, row.metric))
+    return [*texts, _yes(row.higher_is_better)]
+
+
+def _numbers(result: Result) -> list[str]:
+    pairs = [*(result.ci95 or (None, None)), *(result.bounds or (None, None))]
+    values = ["" if value is None else repr(float(value)) for value in (result.value, result.stderr, *pairs)]
+    counts = (result.n, result.scored, result.failed, result.unscored, result.unavailable, result.unsupported)
+    return [*values, *map(str, counts), str(result.clusters), str(result.bootstrap_iters), _yes(result.suspended)]
+
+
+def _yes(truth: bool) -> str:
+    return "true" if truth else "false"
+
+
+def _text(text: str) -> str:
+    clean = printable(text, limit=MAX_CHARS)
+    return f"'{clean}" if clean.startswith(_FORMULA) else clean

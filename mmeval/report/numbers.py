@@ -1,0 +1,187 @@
+"""The numbers of results files as rows: groups above their tasks, each whole and by its slices, runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval.records import Result
+from mmeval.report.baseline import Key
+from mmeval.report.comparing import difference, made
+from mmeval.report.table import NOT_COMPARABLE, missing
+
+Document = Mapping[str, Any]
+"""The content of a results file: JSON values."""
+
+
+@dataclass(frozen=True)
+class NumberRow:
+    """A metric over a task, a group or a slice, with one number for each run (None: that run has none).
+
+    ``notes`` is what is to be said of the number besides; ``unlike`` says for each run after the first why its number
+    does not compare with the first one's, empty where it does.
+    """
+
+    task: str
+    alias: str
+    depth: int
+    slice: str
+    version: str
+    metric: str
+    higher_is_better: bool
+    is_group: bool
+    results: tuple[Result | None, ...]
+    unlike: tuple[str, ...]
+    notes: str
+
+    @property
+    def label(self) -> str:
+        """What the row is called below those that it belongs to."""
+        return self.slice or self.alias
+
+
+def number_rows(documents: Sequence[Document], names: Sequence[str], *, every_slice: bool = False) -> list[NumberRow]:
+    """The rows of some runs, which ``names`` tells apart in the notes. Of several breakdowns of a task the first is
+    taken, unless every slice is wanted."""
+    tables = [{Key.of(result): result for result in _results(document)} for document in documents]
+    depths = _depths(documents)
+    found: list[NumberRow] = []
+    for task, depth in depths.items():
+        own = [key for key in dict.fromkeys(key for table in tables for key in table) if key.task == task]
+        for key in _slice_by_slice(own, every_slice=every_slice):
+            results = tuple(table.get(key) for table in tables)
+            found.append(_row(key, depth, results, documents, names))
+    return found
+
+
+def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
+    """The members of each group."""
+    return {
+        name: list(members)
+        for document in documents
+        for name, members in document.get("group_subtasks", {}).items()
+        if members
+    }
+
+
+def _results(document: Document) -> list[Result]:
+    return [Result.from_json(row) for row in document.get("mmeval", {}).get("results", ())]
+
+
+def _depths(documents: Sequence[Document]) -> dict[str, int]:
+    """Groups and tasks in the order in which they are shown, with their depth: groups first, their members below."""
+    members = groups_of(documents)
+    inner = {name for group in members.values() for name in group}
+    names = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
+    depths: dict[str, int] = {}
+    for name in (*(name for name in names if name in members and name not in inner), *names):
+        _visit(name, 0, members, depths)
+    return depths
+
+
+def _visit(name: str, depth: int, members: Mapping[str, Sequence[str]], depths: dict[str, int]) -> None:
+    if name in depths:
+        return
+    depths[name] = depth
+    for member in members.get(name, ()):
+        _visit(member, depth + 1, members, depths)
+
+
+def _slice_by_slice(keys: Sequence[Key], *, every_slice: bool) -> list[Key]:
+    """The whole first, then each slice with all its metrics."""
+    first = next((_breakdown(key) for key in keys if key.slice), "")
+    kept = [key for key in keys if every_slice or not key.slice or _breakdown(key) == first]
+    order = {name: at for at, name in enumerate(dict.fromkeys(["", *(key.slice for key in kept)]))}
+    return sorted(kept, key=lambda key: order[key.slice])
+
+
+def _breakdown(key: Key) -> str:
+    return key.slice.partition("=")[0]
+
+
+def _row(
+    key: Key, depth: int, results: tuple[Result | None, ...], documents: Sequence[Document], names: Sequence[str]
+) -> NumberRow:
+    known = next(result for result in results if result is not None)
+    members = groups_of(documents)
+    unlike = tuple(_unlike(key, documents[0], other, members) for other in documents[1:])
+    notes = [
+        _named(name, text, several=len(documents) > 1)
+        for name, result, document in zip(names, results, documents, strict=True)
+        if result is not None and (text := _notes(result, document, members))
+    ]
+    notes += [
+        f"{name} does not compare with {names[0]}: {why}"
+        for name, why, result in zip(names[1:], unlike, results[1:], strict=True)
+        if why and results[0] is not None and result is not None
+    ]
+    versions = (document.get("versions", {}).get(key.task) for document in documents)
+    return NumberRow(
+        task=key.task,
+        alias=_alias(key.task, documents),
+        depth=depth + bool(key.slice),
+        slice=key.slice,
+        version="" if key.slice else str(next(filter(None, versions), "")),
+        metric=key.metric,
+        higher_is_better=known.higher_is_better,
+        is_group=key.task in members,
+        results=results,
+        unlike=unlike,
+        notes="; ".join(dict.fromkeys(notes)),
+    )
+
+
+def _alias(task: str, documents: Iterable[Document]) -> str:
+    found = (document.get("results", {}).get(task, {}).get("alias") for document in documents)
+    return str(next(filter(None, found), task))
+
+
+def _named(name: str, text: str, *, several: bool) -> str:
+    return f"{name}: {text}" if several else text
+
+
+def _unlike(key: Key, first: Document, other: Document, members: Mapping[str, Sequence[str]]) -> str:
+    tasks = sorted(_inside(key.task, members))
+    return next(filter(None, (difference(made(first, t, key.metric), made(other, t, key.metric)) for t in tasks)), "")
+
+
+def _inside(name: str, members: Mapping[str, Sequence[str]]) -> set[str]:
+    if name not in members:
+        return {name}
+    return {task for member in members[name] for task in _inside(member, members)}
+
+
+def _notes(result: Result, document: Document, members: Mapping[str, Sequence[str]]) -> str:
+    inside = _inside(result.task, members)
+    ours = document.get("mmeval", {})
+    said = [missing(result), _weights(result)]
+    said += [NOT_COMPARABLE] if inside & set(ours.get("not_comparable", ())) else []
+    if not result.slice:
+        is_group = result.task in members
+        said += list(_parts(inside, ours, whole=not is_group))
+    return "; ".join(filter(None, said))
+
+
+def _weights(result: Result) -> str:
+    if len(set(result.weights.values())) < 2:
+        return ""
+    return "weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items())
+
+
+def _parts(tasks: Collection[str], ours: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
+    """What part of the tasks stands behind a number, where it is not all of them."""
+    unfinished = {task: row for task, row in ours.get("unfinished", {}).items() if task in tasks}
+    subsets = {
+        task: row
+        for task, row in ours.get("subset", {}).items()
+        if task in tasks and (row.get("of") is None or row["chosen"] < row["of"])
+    }
+    if unfinished:
+        yield _share("unfinished", next(iter(unfinished.values())), "made") if whole else "unfinished"
+    if subsets:
+        yield _share("subset", next(iter(subsets.values())), "chosen") if whole else "subset"
+
+
+def _share(what: str, row: Mapping[str, Any], name: str) -> str:
+    return f"{what}: {row[name]:,}" if row.get("of") is None else f"{what}: {row[name]:,} of {row['of']:,}"

@@ -1,0 +1,70 @@
+"""Data as scripts: one JSON value handed to one function, in which nothing can end the script or start another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmeval.lines import to_line
+
+_ESCAPES = (
+    (b"<", b"\\u003c"),
+    (b">", b"\\u003e"),
+    (b"&", b"\\u0026"),
+    (b"\xe2\x80\xa8", b"\\u2028"),
+    (b"\xe2\x80\xa9", b"\\u2029"),
+)
+_PROTO = re.compile(rb'(?<=[{,])"__proto__":')
+"""In a script this key would set an object's prototype; in brackets it is a key as any other. A quote that follows a
+brace or a comma directly opens a string: within strings quotes are escaped."""
+MAX_DEPTH = 60
+"""Levels of nesting that are shown of a value that JSON cannot write as it is."""
+
+
+def script(call: str, *values: Any) -> bytes:
+    """``mmeval.<call>(<json>, ...);`` as UTF-8. NaN and infinity become null, what nests too deeply is cut."""
+    body = b",".join(_json(value) for value in values)
+    return b"mmeval.%b(%b);\n" % (call.encode(), body)
+
+
+def _json(value: Any) -> bytes:
+    try:
+        line = to_line(value)
+    except (RecursionError, TypeError, ValueError):
+        line = to_line(_shallow(value))
+    for raw, escaped in _ESCAPES:
+        if raw in line:
+            line = line.replace(raw, escaped)
+    return _PROTO.sub(b'["__proto__"]:', line) if b"__proto__" in line else line
+
+
+def _shallow(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _shallow(v, depth + 1) for k, v in value.items()} if depth < MAX_DEPTH else "…"
+    if isinstance(value, (list, tuple)):
+        return [_shallow(item, depth + 1) for item in value] if depth < MAX_DEPTH else "…"
+    return value if isinstance(value, (str, int, float)) or value is None else str(value)
+
+
+class Chunks:
+    """Items in files of ``size``: ``<name>-0000.js`` calls ``mmeval.<name>(0, [...])``."""
+
+    def __init__(self, folder: Path, name: str, size: int) -> None:
+        self._folder, self._name, self._size = folder, name, size
+        self._held: list[Any] = []
+        self._number = 0
+
+    def add(self, item: Any) -> None:
+        self._held.append(item)
+        if len(self._held) == self._size:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held, as the last file has to be."""
+        if self._held:
+            path = self._folder / f"{self._name}-{self._number:04d}.js"
+            path.write_bytes(script(self._name, self._number, self._held))
+            self._held = []
+            self._number += 1

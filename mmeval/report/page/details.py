@@ -1,0 +1,174 @@
+"""A trial in full, as the page shows it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval.journal import Journal
+from mmeval.report.page.parts import MAX_TEXT, PartWriter
+from mmeval.report.page.stored import Row, StoredTrial
+
+MAX_ITEMS = 2_000
+"""Items of one list or mapping of evidence, metadata and the like that are shown."""
+MAX_DEPTH = 40
+GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One call of a trial and the journal's line that answers it; None where the call failed, or the line has gone."""
+
+    path: str
+    role: str
+    line: Row | None
+
+    @property
+    def reply(self) -> Row:
+        found: Row = {} if self.line is None else self.line["r"]
+        return found
+
+
+def exchanges(trial: StoredTrial, journal: Journal) -> list[Exchange]:
+    return [Exchange(str(path), str(role), journal.row(key)) for path, role, key in trial.row["x"]]
+
+
+def output_of(trial: StoredTrial, made: Iterable[Exchange]) -> list[Row] | None:
+    """The parts of the answer; None where there is none."""
+    if "error" in trial.row:
+        return None
+    if "output" in trial.row:
+        own: list[Row] = trial.row["output"]
+        return own
+    first = next((exchange for exchange in made if exchange.line is not None), None)
+    return None if first is None else first.reply.get("output")
+
+
+def error_of(trial: StoredTrial, output: object) -> Row | None:
+    error: Row | None = trial.row.get("error")
+    return error if error is not None else GONE if output is None else None
+
+
+def details(
+    trial: StoredTrial,
+    made: list[Exchange],
+    output: list[Row] | None,
+    labels: Mapping[str, Any],
+    *,
+    outputs: Mapping[str, str],
+    journal: Journal,
+    writer: PartWriter,
+) -> dict[str, Any]:
+    """What is written of a trial. ``outputs`` says of each metric under which number its verdicts stand."""
+    sample = trial.sample
+    whole = trial.size <= MAX_TEXT  # nothing in it can be too long, so nothing has to be looked through
+    return {
+        "input": [{"role": m["role"], "parts": writer.parts(m["content"])} for m in sample["input"]],
+        "references": [writer.parts(answer) for answer in sample["references"]],
+        "output": None if output is None else writer.parts(output),
+        "error": _error(error_of(trial, output)),
+        "warnings": _warnings(made),
+        "finish": _finish(made),
+        "scores": list(_scores(trial, outputs, journal, writer, whole=whole)),
+        "steps": _steps(trial, made, writer),
+        "labels": labels if whole else bounded(labels),
+        "metadata": sample["metadata"] if whole else bounded(sample["metadata"]),
+    }
+
+
+def bounded(value: Any, depth: int = 0) -> Any:
+    """A value of JSON with its long texts and lists cut, each with a word that says so."""
+    if isinstance(value, str):
+        return value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}… ({len(value):,} characters)"
+    if depth == MAX_DEPTH and isinstance(value, (Mapping, list)):
+        return "…"
+    if isinstance(value, Mapping):
+        kept = {str(k)[:MAX_TEXT]: bounded(v, depth + 1) for k, v in list(value.items())[:MAX_ITEMS]}
+        return kept if len(value) <= MAX_ITEMS else {**kept, "…": f"{len(value):,} in all"}
+    if isinstance(value, list):
+        items = [bounded(item, depth + 1) for item in value[:MAX_ITEMS]]
+        return items if len(value) <= MAX_ITEMS else [*items, f"… ({len(value):,} in all)"]
+    return value
+
+
+def _error(error: Row | None) -> dict[str, str] | None:
+    if error is None:
+        return None
+    return {"kind": str(error.get("kind", "")), "message": str(error.get("message", ""))[:MAX_TEXT]}
+
+
+def _warnings(made: Iterable[Exchange]) -> list[str]:
+    found = (str(text)[:MAX_TEXT] for exchange in made for text in exchange.reply.get("warnings", ()))
+    return list(dict.fromkeys(found))
+
+
+def _finish(made: Iterable[Exchange]) -> str:
+    """Why the model's answer ended, where that is not simply its end."""
+    reasons = (str(exchange.reply.get("finish_reason", "")) for exchange in made if exchange.role == "model")
+    return next((reason for reason in reasons if reason not in ("", "stop", "error")), "")
+
+
+def _steps(trial: StoredTrial, made: list[Exchange], writer: PartWriter) -> list[dict[str, Any]]:
+    is_output = len(made) == 1 and "output" not in trial.row
+    return [_step(exchange, writer, is_output=is_output) for exchange in made]
+
+
+def _step(exchange: Exchange, writer: PartWriter, *, is_output: bool) -> dict[str, Any]:
+    reply = exchange.reply
+    parts: list[dict[str, Any]] | None = None if is_output else writer.parts(reply.get("output", ()))
+    lost = {"kind": "internal", "message": "it failed, or its reply is no longer in the journal"}
+    return {
+        "path": exchange.path,
+        "role": exchange.role,
+        "served": str(reply.get("served", "")),
+        "seconds": reply.get("latency", 0.0),
+        "tokens": list(reply.get("usage", (0, 0)))[:2],
+        "finish": str(reply.get("finish_reason", "stop")),
+        "parts": parts if exchange.line is not None else [],
+        "error": lost if exchange.line is None else _error(reply.get("error")),
+    }
+
+
+def _scores(
+    trial: StoredTrial, outputs: Mapping[str, str], journal: Journal, writer: PartWriter, *, whole: bool
+) -> Iterator[dict[str, Any]]:
+    if trial.scores is None:
+        return
+    verdicts: dict[str, list[Row]] = {}
+    for row in trial.verdicts:
+        verdicts.setdefault(outputs.get(str(row["metric"]), str(row["metric"])), []).append(row)
+    for name, score in trial.scores["scores"].items():
+        evidence = score.get("evidence", {})
+        yield {
+            "name": name,
+            "status": score.get("status", "scored"),
+            "value": score.get("value"),
+            "reason": str(score.get("reason", ""))[:MAX_TEXT],
+            "bounds": score.get("bounds"),
+            "evidence": evidence if whole else bounded(evidence),
+            "verdicts": [_verdict(row, journal, writer) for row in verdicts.get(name, ())],
+        }
+
+
+def _verdict(row: Row, journal: Journal, writer: PartWriter) -> dict[str, Any]:
+    line = journal.row(str(row.get("key", "")))
+    return {
+        "path": str(row.get("path", "")),
+        "role": str(row.get("role", "")),
+        "asked": str(row.get("asked", "")),
+        "served": " ".join(filter(None, (str(row.get("served", "")), str(row.get("fingerprint", ""))))),
+        "at": _moment(row.get("at")),
+        "seconds": row.get("latency", 0.0),
+        "tokens": list(row.get("usage", (0, 0)))[:2],
+        "error": str(row.get("error", "")),
+        "parts": [] if line is None else writer.parts(line["r"].get("output", ())),
+    }
+
+
+def _moment(at: Any) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(at)))
+    except (TypeError, ValueError, OverflowError, OSError):
+        return ""

@@ -1,0 +1,165 @@
+"""The index of a report: one row a trial, by columns; and what the text filter searches."""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mmeval.report.page.stored import Row, StoredRun, StoredTask, StoredTrial
+
+STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable")
+CHUNK = 100
+TEXT_CHUNK = 2_000
+MAX_TITLE = 120
+MAX_SEARCHED = 4_000
+MAX_NAME = 500
+FORMAT = 1
+
+_WORST = ("unscored", "unavailable", "scored")
+
+
+class Index:
+    """Columns of all trials; nothing else of them is held."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._runs: list[dict[str, str]] = []
+        self._tasks: list[dict[str, Any]] = []
+        self._metrics: dict[str, dict[str, Any]] = {}
+        self._numbers = {name: array("l") for name in ("task", "index", "repeat", "status")}
+        self._texts: dict[str, list[str]] = {name: [] for name in ("sample", "title", "kinds")}
+        self._scores: dict[str, list[float | None]] = {}
+        self._labels: dict[str, array[int]] = {}
+        self._levels: dict[str, dict[str, int]] = {}
+        self._kinds: dict[str, str] = {}
+
+    def begin_run(self, run: StoredRun) -> None:
+        self._runs.append({"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder)})
+
+    def begin_task(self, task: StoredTask, ours: Row) -> None:
+        """The rows that follow are those of this task. ``ours`` is what the results file says under ``mmeval``."""
+        comparable = task.name not in ours.get("not_comparable", ())
+        said = {"name": task.name, "alias": task.alias, "run": len(self._runs) - 1, "comparable": comparable}
+        self._tasks.append(said)
+        directions = {row["metric"]: row.get("higher_is_better", True) for row in ours.get("results", ())}
+        for metric in ours.get("metrics", {}).get(task.name, {}).values():
+            for name in metric.get("outputs", ()):
+                self._metrics.setdefault(name, _metric(name, directions.get(name, True), metric.get("range")))
+        for row in ours.get("results", ()):
+            if row["task"] == task.name:
+                self._metrics.setdefault(row["metric"], _metric(row["metric"], row.get("higher_is_better", True), None))
+
+    def add(self, trial: StoredTrial, output: Iterable[Row] | None, error: Row | None, labels: Row) -> None:
+        """A trial's row. What its record lacks is found before anything is added, so that the columns stay alike."""
+        scores: Mapping[str, Row] = {} if trial.scores is None else trial.scores["scores"]
+        values = {n: _finite(s.get("value")) if s.get("status") == "scored" else None for n, s in scores.items()}
+        numbers = (len(self._tasks) - 1, trial.index, trial.repeat, STATUSES.index(_status(error, scores)))
+        kinds = "+".join(dict.fromkeys(part["type"] for part in output or () if part["type"] != "reasoning"))
+        texts = (str(trial.sample["id"])[:MAX_NAME], title(trial.sample), self._kinds.setdefault(kinds, kinds))
+        levels = {str(name)[:MAX_NAME]: None if value is None else level(value) for name, value in labels.items()}
+        for column, number in zip(self._numbers.values(), numbers, strict=True):
+            column.append(number)
+        for words, text in zip(self._texts.values(), texts, strict=True):
+            words.append(text)
+        for name, value in values.items():
+            self._scores.setdefault(name, [None] * self.count).append(value)
+        self.count += 1
+        for scored in self._scores.values():
+            if len(scored) < self.count:
+                scored.append(None)
+        self._add_levels(levels)
+
+    def _add_levels(self, levels: Mapping[str, str | None]) -> None:
+        for name, found in levels.items():
+            known = self._levels.setdefault(name, {})
+            column = self._labels.setdefault(name, array("l", [-1]) * (self.count - 1))
+            if found is not None and len(column) < self.count:
+                column.append(known.setdefault(found, len(known)))
+        for column in self._labels.values():
+            if len(column) < self.count:
+                column.append(-1)
+
+    def to_json(self, *, made: str, version: str) -> dict[str, Any]:
+        for name in self._scores:
+            self._metrics.setdefault(name, _metric(name, True, None))
+        return {
+            "format": FORMAT,
+            "made": made,
+            "mmeval": version,
+            "chunk": CHUNK,
+            "text_chunk": TEXT_CHUNK,
+            "count": self.count,
+            "runs": self._runs,
+            "tasks": self._tasks,
+            "metrics": [metric for name, metric in self._metrics.items() if name in self._scores],
+            "statuses": STATUSES,
+            "labels": [{"name": name, "values": list(levels)} for name, levels in self._levels.items()],
+            "rows": {
+                **{name: column.tolist() for name, column in self._numbers.items()},
+                **self._texts,
+                "scores": self._scores,
+                "labels": {name: column.tolist() for name, column in self._labels.items()},
+            },
+        }
+
+
+def labels_of(trial: StoredTrial, task: StoredTask) -> dict[str, Any]:
+    """The labels by which the task's numbers are broken down, as its score row has them, else as the sample has."""
+    if trial.scores is not None and "labels" in trial.scores:
+        found: dict[str, Any] = trial.scores["labels"]
+        return found
+    metadata = trial.sample["metadata"]
+    return {name: metadata.get(name) for name in task.breakdown}
+
+
+def level(value: Any) -> str:
+    """A label's value as a text; a list is that of its members."""
+    if isinstance(value, list):
+        return ", ".join(map(level, value))[:MAX_NAME]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text[:MAX_NAME]
+
+
+def title(sample: Row) -> str:
+    """The first words that are asked, on one line, with a word for each medium."""
+    for message in reversed(sample["input"]):
+        if message["role"] == "user":
+            words = " ".join("".join(_spoken(part) for part in message["content"])[: 8 * MAX_TITLE].split())
+            if words:
+                return words if len(words) <= MAX_TITLE else words[: MAX_TITLE - 1] + "…"
+    return ""
+
+
+def _spoken(part: Row) -> str:
+    return str(part.get("text") or "") if part["type"] == "text" else f" [{part['type']}] "
+
+
+def searched(trial: StoredTrial, output: Iterable[Row] | None, error: Row | None) -> str:
+    """What the text filter looks into: the name, what was asked, answered and expected, and why there is no score."""
+    sample = trial.sample
+    contents = [*(m["content"] for m in sample["input"]), output or (), *sample["references"][:3]]
+    texts = [str(sample["id"])]
+    texts += [str(part["text"])[:MAX_SEARCHED] for content in contents for part in content if part.get("text")]
+    if error is not None:
+        texts.append(str(error.get("message", "")))
+    if trial.scores is not None:
+        texts += [str(score["reason"]) for score in trial.scores["scores"].values() if score.get("reason")]
+    return "\n".join(texts)[:MAX_SEARCHED]
+
+
+def _status(error: Row | None, scores: Mapping[str, Row]) -> str:
+    if error is not None:
+        return "unsupported" if error.get("kind") == "unsupported" else "failed"
+    found = {score.get("status", "scored") for score in scores.values()}
+    return next((status for status in _WORST if status in found), "unscored")
+
+
+def _metric(name: str, higher_is_better: Any, spread: Any) -> dict[str, Any]:
+    return {"name": name, "higher_is_better": bool(higher_is_better), "range": spread}
+
+
+def _finite(value: Any) -> float | None:
+    return value if isinstance(value, (int, float)) and math.isfinite(value) else None

@@ -1,0 +1,80 @@
+"""Parts of prompts, references, answers and replies as the page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mmeval.media import kind_for
+from mmeval.report.page.code import coloured
+from mmeval.report.page.places import SHOWN, Places
+from mmeval.report.page.previews import Previews
+
+MAX_TEXT = 20_000
+"""Characters of a text that the page shows."""
+MAX_KNOWN = 20_000
+"""Media whose places are remembered: the same picture is often in many samples."""
+
+_TEXTS = frozenset({"text", "code", "reasoning"})
+
+
+class PartWriter:
+    """Turns parts as a run folder has them into the parts of details files."""
+
+    def __init__(self, places: Places, previews: Previews) -> None:
+        self._places, self._previews = places, previews
+        self._known: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def parts(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [self.part(row) for row in rows]
+
+    def part(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        kind, text, media = str(row["type"]), row.get("text"), row.get("media")
+        if media is not None:
+            shown = self._medium(kind, media)
+        elif text is None:
+            shown = {"kind": kind, "dangling": True, "raw": str(row.get("raw", ""))[:200]}
+        else:
+            shown = _words(kind if kind in _TEXTS else "text", str(text))
+        return {**shown, "label": str(row["label"])[:200]} if row.get("label") else shown
+
+    def _medium(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
+        key = (kind, row.get("sha256"), row.get("path"), row.get("mime"), row.get("name"))
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            known = self._known[key] = self._look(kind, row)
+        return known
+
+    def _look(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
+        mime = str(row.get("mime", ""))
+        shown: dict[str, Any] = {
+            "kind": kind,
+            "name": str(row.get("name", ""))[:300],
+            "mime": mime[:100],
+            "size": row.get("size", 0),
+            "sha256": str(row.get("sha256", ""))[:64],
+            "src": "",
+            "note": "",
+        }
+        place = self._places.place(row)
+        if place.media is None:
+            return {**shown, "note": place.note}
+        if kind != "document" and kind_for(mime) not in (kind, "document" if kind == "code" else kind):
+            return {**shown, "note": f"it is no {kind} but {mime}, and is not shown"}
+        if mime in SHOWN.get(kind, ()):
+            return {**shown, "src": place.src}
+        return {**shown, **self._previews.of(place.media)}
+
+
+def _words(kind: str, text: str) -> dict[str, Any]:
+    shown: dict[str, Any] = {"kind": kind, "text": text}
+    if len(text) > MAX_TEXT:
+        shown = {"kind": kind, "text": text[:MAX_TEXT], "note": f"the first {MAX_TEXT:,} of {len(text):,} characters"}
+    if kind == "code":
+        found = coloured(shown["text"])
+        shown["language"] = found.language
+        if found.tokens is not None:
+            shown["tokens"] = found.tokens
+    return shown

@@ -1,0 +1,106 @@
+"""Where the media of a run lie, as addresses that a page in the report's folder can show."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from mmeval.errors import UsageError
+from mmeval.media import Media
+from mmeval.sniff import suffix_for
+
+SHOWN: Mapping[str, frozenset[str]] = {
+    "image": frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif"}),
+    "audio": frozenset(
+        {"audio/wav", "audio/mpeg", "audio/ogg", "audio/mp4", "audio/aac", "audio/flac", "audio/webm", "video/webm"}
+    ),
+    "video": frozenset({"video/mp4", "video/webm", "video/ogg", "video/quicktime"}),
+}
+"""The types that a browser's own element of a kind shows, and runs nothing."""
+MEDIA = "media"
+"""The folder of a report that holds media: those made to be looked at, and with ``--copy_media`` all of them."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a medium is. ``note`` says why it cannot be shown; empty where it can. ``src`` is its address for a
+    browser, ``media`` the medium for decoders, which compare its bytes with the recorded digest."""
+
+    media: Media | None = None
+    src: str = ""
+    note: str = ""
+
+
+class Places:
+    """Finds media of one run for a page in ``shown``; ``into`` is where the report is being written.
+
+    With ``copy`` every medium is put into the report (as a hard link where that is possible).
+    """
+
+    def __init__(self, run: Path, shown: Path, into: Path, *, copy: bool) -> None:
+        self._run, self._shown, self._into, self._copy = run.resolve(), shown, into, copy
+
+    def place(self, row: Mapping[str, Any]) -> Place:
+        """The place of a recorded medium. Whatever is wrong with it stands in the note."""
+        try:
+            media = Media.from_json(row, self._run / "media")
+        except (UsageError, KeyError, TypeError, ValueError) as error:
+            return Place(note=f"its record is damaged ({error})")
+        if media.path is None:
+            return Place(note="nothing says where it lies")
+        try:
+            size = media.path.stat().st_size
+            if not media.path.is_file():
+                return Place(note="it is no file")
+        except (OSError, ValueError):
+            return Place(note=f"its file has gone: {_name(media)}")
+        if size != media.size:
+            return Place(note=f"its file has changed since it was recorded ({media.size} bytes then, {size} now)")
+        found = Place(media, self._address(media.path))
+        return self._copied(found, media) if self._copy else found
+
+    def _address(self, path: Path) -> str:
+        """Relative where the medium lies in the run's folder, else that of the file."""
+        whole = Path("/" + str(path.absolute()).lstrip("/"))  # two strokes would name another machine
+        try:
+            inside = whole.resolve().is_relative_to(self._run) and ".." not in whole.parts
+            if not inside:
+                return whole.as_uri()
+            relative = os.path.relpath(self._run / whole.resolve().relative_to(self._run), self._shown)
+            return quote(os.fsencode(relative), safe="/-_.~")
+        except (OSError, RuntimeError, ValueError):
+            return ""
+
+    def _copied(self, found: Place, media: Media) -> Place:
+        assert media.path is not None
+        name = f"{media.sha256}{suffix_for(media.mime)}"
+        target = self._into / MEDIA / name
+        if not target.exists():
+            target.parent.mkdir(exist_ok=True)
+            if not _same(media.path, media.sha256):
+                return Place(note="its file has changed since it was recorded")
+            linked_or_copied(media.path, target)
+        return replace(found, src=f"{MEDIA}/{name}")
+
+
+def linked_or_copied(source: Path, target: Path) -> None:
+    """A file under another name: a hard link, or a copy where the disk has none. Links are followed."""
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _same(path: Path, sha256: str) -> bool:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+
+
+def _name(media: Media) -> str:
+    return media.name or f"{media.sha256[:12]}{suffix_for(media.mime)}"

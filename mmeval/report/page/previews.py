@@ -1,0 +1,203 @@
+"""What is made to be looked at: SVG as PNG, pages of PDFs, meshes as vertices and faces; each once for its content.
+
+Previews lie in the report's ``media`` folder under the digest of what they show. Those of the report before are taken
+over. Making them may take a bounded time; what is left over says so, and the next report makes it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.decode.limits import DecodeLimits
+from mmeval.errors import MmevalError
+from mmeval.media import Media
+from mmeval.report.page.chunks import script
+from mmeval.report.page.places import MEDIA, linked_or_copied
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+LIMITS = DecodeLimits(
+    max_bytes=64 * 2**20,
+    max_pixels=40_000_000,
+    max_mesh_vertices=2_000_000,
+    max_mesh_faces=2_000_000,
+    max_seconds=5.0,
+)
+"""For previews: nobody looks at more."""
+PAGES = 3
+PAGE_DPI = 90.0
+MAX_SIDE = 1600
+"""Pixels of a drawn picture's longer side."""
+MAX_FACES = 200_000
+MAX_TEXT = 20_000
+NO_TIME = "not drawn: the time at the end of the run was up; mmeval report makes it"
+
+_TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
+_DRAWN = ("image/svg+xml", "image/tiff")
+"""Pictures that browsers do not show, or that could hold scripts."""
+_MESHES = ("model/obj", "model/off", "model/ply", "model/stl", "model/gltf-binary")
+
+
+class Previews:
+    """Makes previews into a report. ``before`` is the report that it replaces; ``seconds`` is how long making them may
+    take in all, None for as long as it takes. ``left_over`` counts those for which there was no time."""
+
+    def __init__(self, into: Path, before: Path, *, seconds: float | None) -> None:
+        self._into, self._before = into / MEDIA, before / MEDIA
+        self._left = seconds
+        self._failed: dict[str, str] = {}
+        self.left_over = 0
+
+    def of(self, media: Media) -> dict[str, Any]:
+        """What is to be added to a medium that no element shows as it is: ``src``, ``pages``, ``mesh`` or ``text``, and
+        a ``note`` where it cannot be shown."""
+        make = self._maker(media.mime)
+        if make is None:
+            return {"note": f"files of type {media.mime} are not shown"}
+        known = self._failed.get(media.sha256)
+        if known is not None:
+            return {"note": known}
+        try:
+            return make(media)
+        except (MmevalError, OSError, RecursionError, MemoryError) as error:
+            note = " ".join(str(error).replace(f"{media.label}: ", "").split())[:500]
+            self._failed[media.sha256] = note
+            return {"note": note}
+
+    def _maker(self, mime: str) -> Callable[[Media], dict[str, Any]] | None:
+        if mime in _DRAWN:
+            return self._picture
+        if mime == "application/pdf":
+            return self._pages
+        if mime in _MESHES:
+            return self._mesh
+        return _text if mime.startswith(_TEXT_MIMES) else None
+
+    def _picture(self, media: Media) -> dict[str, Any]:
+        name = f"{media.sha256}.png"
+        if not self._kept(name):
+            if not self._time_left():
+                return self._no_time()
+            self._timed(lambda: self._save(_drawn(media), name))
+        return {"src": f"{MEDIA}/{name}"}
+
+    def _pages(self, media: Media) -> dict[str, Any]:
+        said = f"{media.sha256}.json"
+        if not self._kept(said):
+            if not self._time_left():
+                return self._no_time()
+            self._timed(lambda: self._draw_pages(media, said))
+        count = json.loads((self._into / said).read_bytes())["page_count"]
+        names = [f"{media.sha256}-{number}.png" for number in range(1, min(count, PAGES) + 1)]
+        shown = [f"{MEDIA}/{name}" for name in names if self._kept(name)]
+        return {"pages": shown, "page_count": count}
+
+    def _draw_pages(self, media: Media, said: str) -> None:
+        from mmeval.decode import pages
+
+        pictures = pages(media, dpi=PAGE_DPI, limits=LIMITS)
+        for number, picture in enumerate(islice(pictures, PAGES), start=1):
+            self._save(picture, f"{media.sha256}-{number}.png")
+        self._write(said, json.dumps({"page_count": _page_count(media)}).encode())
+
+    def _mesh(self, media: Media) -> dict[str, Any]:
+        name = f"{media.sha256}.js"
+        if not self._kept(name):
+            if not self._time_left():
+                return self._no_time()
+            self._timed(lambda: self._write(name, script("mesh", media.sha256, _geometry(media))))
+        return {"mesh": f"{MEDIA}/{name}"}
+
+    def _kept(self, name: str) -> bool:
+        """Whether a preview is in the report already, or was in the one before."""
+        target, earlier = self._into / name, self._before / name
+        if target.exists():
+            return True
+        if not earlier.is_file():
+            return False
+        target.parent.mkdir(exist_ok=True)
+        linked_or_copied(earlier, target)
+        return True
+
+    def _time_left(self) -> bool:
+        return self._left is None or self._left > 0
+
+    def _no_time(self) -> dict[str, Any]:
+        self.left_over += 1
+        return {"note": NO_TIME}
+
+    def _timed(self, work: Callable[[], None]) -> None:
+        started = time.monotonic()
+        try:
+            work()
+        finally:
+            if self._left is not None:
+                self._left -= time.monotonic() - started
+
+    def _save(self, picture: Image, name: str) -> None:
+        import io
+
+        out = io.BytesIO()
+        picture.thumbnail((MAX_SIDE, MAX_SIDE))
+        picture.save(out, "PNG")
+        self._write(name, out.getvalue())
+
+    def _write(self, name: str, data: bytes) -> None:
+        self._into.mkdir(exist_ok=True)
+        (self._into / name).write_bytes(data)
+
+
+def _drawn(media: Media) -> Image:
+    from mmeval.decode import image
+
+    return image(media, limits=LIMITS)
+
+
+def _page_count(media: Media) -> int:
+    from mmeval.extras import need
+
+    document: Any = need("pypdfium2", "doc").PdfDocument(media.read())  # pages() has held it against its limits
+    try:
+        return len(document)
+    finally:
+        document.close()
+
+
+def _geometry(media: Media) -> Mapping[str, Any]:
+    """Vertices and faces as base64, a box around them, and what was left out."""
+    import numpy as np
+
+    from mmeval.decode import mesh
+
+    found = mesh(media, limits=LIMITS)
+    vertices: Any = np.asarray(found.vertices, dtype="<f4")
+    faces: Any = np.asarray(getattr(found, "faces", np.empty((0, 3))), dtype="<u4")
+    note = ""
+    if len(faces) > MAX_FACES or (not len(faces) and len(vertices) > MAX_FACES):
+        step = -(-len(vertices) // MAX_FACES)
+        note = f"{len(faces):,} faces: every {step}. of its {len(vertices):,} points is shown"
+        vertices, faces = vertices[::step], faces[:0]
+    box = [[round(float(value), 6) for value in corner] for corner in (vertices.min(axis=0), vertices.max(axis=0))]
+    return {
+        "vertices": base64.b64encode(vertices.tobytes()).decode(),
+        "faces": base64.b64encode(faces.tobytes()).decode(),
+        "box": box,
+        "note": note,
+    }
+
+
+def _text(media: Media) -> dict[str, Any]:
+    """The beginning of a document that is text. The digest of all of it is compared first: a record that somebody else
+    has written names no other file."""
+    from mmeval.decode import document_text
+
+    text = document_text(media, limits=LIMITS)
+    note = f"the first {MAX_TEXT:,} of {len(text):,} characters" if len(text) > MAX_TEXT else ""
+    return {"text": text[:MAX_TEXT], "note": note}

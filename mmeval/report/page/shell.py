@@ -1,0 +1,61 @@
+"""index.html and its assets: everything that is readable without scripts."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmeval.report.charts import Chart
+from mmeval.report.page.stored import StoredRun
+
+STATIC = Path(__file__).with_name("static")
+TEMPLATE = "index.html.jinja"
+
+
+def write_shell(into: Path, context: Mapping[str, Any]) -> None:
+    """Render the template (its head says what it is given), and copy the page's scripts and styles."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
+    text = environment.get_template(TEMPLATE).render(**context)
+    (into / "index.html").write_bytes(text.encode("utf-8", "replace"))
+    assets = into / "assets"
+    assets.mkdir()
+    for file in sorted(STATIC.iterdir()):
+        if file.is_file() and file.name != TEMPLATE:
+            shutil.copyfile(file, assets / file.name)
+
+
+def chart_rows(charts: Sequence[Chart]) -> list[dict[str, Any]]:
+    from markupsafe import Markup
+
+    return [{"title": chart.title, "text": chart.words, "svg": Markup(chart.drawing.markup())} for chart in charts]
+
+
+def run_rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    return [
+        {"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder), "settings": _settings(run)}
+        for run in runs
+    ]
+
+
+_LEFT_OUT = frozenset({"dry_run", "write_out", "verbosity", "fresh", "output_path", "report"})
+"""Settings that say nothing of how the numbers were made."""
+
+
+def _settings(run: StoredRun) -> list[dict[str, str]]:
+    settings: Mapping[str, Any] = run.ours.get("settings") or run.record.get("settings", {})
+    sessions = run.record.get("sessions", [])
+    shown = [{"name": str(name), "value": _plain(value)} for name, value in settings.items() if name not in _LEFT_OUT]
+    shown.append({"name": "begun", "value": str(run.record.get("created", ""))})
+    if sessions and sessions[-1].get("command"):
+        shown.append({"name": "command", "value": str(sessions[-1]["command"])})
+    return shown
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={_plain(item)}" for name, item in value.items())
+    return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)

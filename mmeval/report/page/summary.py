@@ -1,0 +1,186 @@
+"""A run in plain words: what was asked, how much of it was scored, how sure the numbers are, what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mmeval.records import Result
+from mmeval.report.bill import dollars
+from mmeval.report.numbers import NumberRow, groups_of, number_rows
+from mmeval.report.page.stored import Row, StoredRun
+
+MOST_NAMED = 5
+"""Tasks and numbers that are named one by one."""
+
+
+def sentences(run: StoredRun, name: str = "") -> list[str]:
+    """The summary of a run. Where the page shows several, ``name`` tells this one from the others."""
+    return _named(_without_numbers(run) if not run.results else _with_numbers(run), name)
+
+
+def notes(run: StoredRun, name: str = "") -> list[str]:
+    """What a reader has to know before the numbers are used."""
+    ours = run.ours
+    said = [*_not_comparable(ours), *_partial(ours), *(str(text) for text in ours.get("complaints", ()))]
+    if others := run.other_tasks:
+        said.append(
+            f"The folder also holds {_listed(others)}, of which the newest results file says nothing; "
+            "the last command did not name them."
+        )
+    return _named(said, name)
+
+
+def _named(said: Iterable[str], name: str) -> list[str]:
+    return [f"{name}: {text}" if name else text for text in said]
+
+
+def _without_numbers(run: StoredRun) -> Iterator[str]:
+    tasks = [task.alias for task in run.tasks]
+    yield f"{run.model} was asked for {_listed(tasks) if tasks else 'nothing yet'}. There are no numbers yet."
+    if not run.record.get("finished"):
+        yield "The run has not come to its end; the command that began it goes on with it, and makes the numbers."
+
+
+def _with_numbers(run: StoredRun) -> Iterator[str]:
+    rows = number_rows([run.results], [run.name])
+    whole = [row for row in rows if not row.slice and not row.is_group]
+    yield _asked(run, whole)
+    yield from _judged(run.ours)
+    yield from _scored(whole)
+    yield from _how_sure(rows, run)
+    yield from _spent(run.ours.get("spent", {}))
+
+
+def _asked(run: StoredRun, rows: Sequence[NumberRow]) -> str:
+    counts = run.results.get("n-samples", {})
+    samples = sum(int(counts.get(task.name, {}).get("effective", 0)) for task in run.tasks)
+    trials = sum(worst.n for worst in _worst(rows).values())
+    protocols = dict.fromkeys(str(name) for name in run.ours.get("protocols", {}).values())
+    again = f", {trials:,} trials with repeats" if trials > samples else ""
+    backend = run.record.get("options", {}).get("model", "")
+    named = run.model if backend in ("", run.model) else f"{run.model} (backend {backend})"
+    asked = f"{named} was asked {_count(samples, 'sample')}{again} of {_listed([task.alias for task in run.tasks])}"
+    return f"{asked}, by the protocol {' or '.join(protocols)}." if protocols else f"{asked}."
+
+
+def _judged(ours: Row) -> Iterator[str]:
+    found = {
+        (str(j["role"]), str(j.get("served") or j.get("asked"))) for js in ours.get("judges", {}).values() for j in js
+    }
+    for role in sorted({role for role, _ in found}):
+        yield f"The {role} was {_listed(sorted(model for own, model in found if own == role), 'and')}."
+
+
+def _worst(rows: Iterable[NumberRow]) -> dict[str, Result]:
+    """For each task the result of the metric that lacks most."""
+    found: dict[str, Result] = {}
+    for row in rows:
+        result = row.results[0]
+        if result is not None and (row.task not in found or result.scored < found[row.task].scored):
+            found[row.task] = result
+    return found
+
+
+def _scored(rows: Sequence[NumberRow]) -> Iterator[str]:
+    worst = _worst(rows).values()
+    total = sum(result.n for result in worst)
+    if not total:
+        return
+    scored = sum(result.scored for result in worst)
+    lost = {
+        "failed": sum(result.failed for result in worst),
+        "could not be scored": sum(result.unscored for result in worst),
+        "could not be asked, because the model does not take or give what they need": sum(
+            result.unsupported for result in worst
+        ),
+        "have a metric that cannot be computed here": sum(result.unavailable for result in worst),
+    }
+    if scored == total:
+        yield f"All {total:,} trials were scored by every metric." if total > 1 else "The trial was scored."
+        return
+    why = "; ".join(f"{count:,} {words}" for words, count in lost.items() if count)
+    yield f"{scored:,} of {total:,} trials were scored by every metric; {why}. None of these counts as zero."
+
+
+def _how_sure(rows: Sequence[NumberRow], run: StoredRun) -> Iterator[str]:
+    """The first number of each task or group that no other one holds."""
+    members = {name for group in groups_of([run.results]).values() for name in group}
+    first: dict[str, NumberRow] = {}
+    for row in rows:
+        if not row.slice and row.task not in members:
+            first.setdefault(row.task, row)
+    for row in list(first.values())[:MOST_NAMED]:
+        result = row.results[0]
+        if result is not None:
+            yield f"{row.alias}: {_sure(row.metric, result)}"
+    if len(first) > MOST_NAMED:
+        yield f"The other {len(first) - MOST_NAMED} are in the table."
+
+
+def _sure(metric: str, result: Result) -> str:
+    if result.value is None:
+        return f"{metric} has no value, as scoring was suspended." if result.suspended else f"{metric} has no value."
+    better = "" if result.higher_is_better else " (lower is better)"
+    said = f"{metric}{better} is {result.value:.4f}"
+    if result.ci95 is not None:
+        groups = f", from {_count(result.clusters, 'independent group')} of trials" if result.clusters else ""
+        said += f"; with 95 % confidence it lies between {result.ci95[0]:.4f} and {result.ci95[1]:.4f}{groups}"
+    else:
+        said += "; from so few trials nothing can be said of how sure that is"
+    if result.bounds is not None and (result.failed or result.unscored):
+        said += (
+            f". Whatever is failed or unscored could move it to between {result.bounds[0]:.4f} and "
+            f"{result.bounds[1]:.4f}"
+        )
+    return f"{said}."
+
+
+def _spent(spent: Mapping[str, Any]) -> Iterator[str]:
+    if not spent.get("calls"):
+        return
+    words = [_count(spent["calls"], "call")]
+    if spent.get("input_tokens") or spent.get("output_tokens"):
+        words.append(f"{spent.get('input_tokens', 0):,} tokens in and {spent.get('output_tokens', 0):,} out")
+    if spent.get("images"):
+        words.append(f"{_count(spent['images'], 'image')} made")
+    cost = (
+        "; what it cost is not known"
+        if spent.get("usd") is None
+        else f"; {dollars(spent['usd'])}"
+        if spent["usd"]
+        else ""
+    )
+    yield f"Spent in this run folder: {', '.join(words)}{cost}."
+
+
+def _not_comparable(ours: Row) -> Iterator[str]:
+    tasks = list(ours.get("not_comparable", ()))
+    if tasks:
+        yield (
+            f"Not comparable with published numbers: {_listed(tasks)}, asked on the few samples that ship with the "
+            f"task{'s' if len(tasks) > 1 else ''}."
+        )
+
+
+def _partial(ours: Row) -> Iterator[str]:
+    for task, row in ours.get("unfinished", {}).items():
+        yield f"{task} is unfinished: {row['made']:,} {_of(row)}trials were made."
+    for task, row in ours.get("subset", {}).items():
+        if row.get("of") is None or row["chosen"] < row["of"]:
+            how = f" (chosen by {', '.join(row['how'])})" if row.get("how") else ""
+            yield f"{task} is a subset: {row['chosen']:,} {_of(row)}samples{how}."
+
+
+def _of(row: Row) -> str:
+    return "" if row.get("of") is None else f"of {row['of']:,} "
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _listed(names: Sequence[str], word: str = "and") -> str:
+    shown = [*names[:MOST_NAMED], *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])]
+    *rest, last = shown or ["nothing"]
+    return f"{', '.join(rest)} {word} {last}" if rest else last

@@ -1,0 +1,193 @@
+"""A report folder from run folders: data, page and previews are written beside the old report, which is then replaced.
+
+Nothing is held of a trial but its row in the columns of the index.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from mmeval._version import __version__
+from mmeval.errors import StorageError, UsageError
+from mmeval.report.charts import charts_of
+from mmeval.report.charts.chosen import ranges_of
+from mmeval.report.numbers import number_rows
+from mmeval.report.page import details as trial_details
+from mmeval.report.page import summary
+from mmeval.report.page.chunks import Chunks, script
+from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
+from mmeval.report.page.parts import PartWriter
+from mmeval.report.page.places import Places
+from mmeval.report.page.previews import Previews
+from mmeval.report.page.shell import chart_rows, run_rows, write_shell
+from mmeval.report.page.stored import StoredRun, StoredTask, StoredTrial
+from mmeval.report.page.swap import replaced
+from mmeval.report.page.tables import tables
+
+log = logging.getLogger(__name__)
+
+PREVIEW_SECONDS = 20.0
+"""What may go into previews at the end of a run."""
+CHARTS, TABLES = "charts", "tables"
+"""Folders of a report that other formats are written to; they stay when the page is made anew."""
+_ENTRIES = frozenset({"index.html", "assets", "data", "media", CHARTS, TABLES})
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, UsageError)
+"""What the rows of a trial raise that something else than mmeval has written, or damaged."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A report: its page, how many trials it shows, how many previews there was no time for, and how many trials have
+    records that cannot be shown."""
+
+    page: Path
+    trials: int
+    left_over: int
+    damaged: int
+
+
+def write_report(
+    runs: Sequence[Path],
+    folder: Path,
+    *,
+    copy_media: bool = False,
+    preview_seconds: float | None = None,
+    results: Path | None = None,
+    made: datetime | None = None,
+) -> Made:
+    """Write the report of some runs into ``folder``, in the place of the report that is there.
+
+    ``preview_seconds`` bounds the time for drawing SVG, documents and meshes (None: as long as it takes). ``results``
+    is the results file of a single run, where it is not the newest one of its folder. Raises MissingDataError where
+    there is no run, UsageError for a run that is damaged or a folder that holds something else, StorageError.
+    """
+    folder = folder.resolve()
+    check_replaceable(folder)
+    with ExitStack() as stack:
+        stored = [StoredRun(run, results) for run in runs]
+        for run in stored:
+            stack.callback(run.close)
+        try:
+            with replaced(folder) as new:
+                writer = _Writer(new, folder, preview_seconds=preview_seconds, copy_media=copy_media)
+                writer.write(stored, made or datetime.now())
+                for name in (CHARTS, TABLES):
+                    if (folder / name).is_dir():
+                        shutil.copytree(folder / name, new / name)
+        except OSError as error:
+            raise StorageError(
+                f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another folder"
+            ) from None
+    return Made(folder / "index.html", writer.index.count, writer.previews.left_over, writer.damaged)
+
+
+def check_replaceable(folder: Path) -> None:
+    """Raises UsageError for a folder that holds something else than a report."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is a file; name a folder for the report")
+    found = {entry.name for entry in folder.iterdir()}
+    if found - _ENTRIES or (found - {CHARTS, TABLES} and not (folder / "data" / "index.js").is_file()):
+        raise UsageError(f"{folder} holds something else than a report of mmeval; name another folder")
+
+
+class _Writer:
+    def __init__(self, new: Path, folder: Path, *, preview_seconds: float | None, copy_media: bool) -> None:
+        self._new, self._folder, self._copy = new, folder, copy_media
+        (new / "data").mkdir()
+        self.index = Index()
+        self.previews = Previews(new, folder, seconds=preview_seconds)
+        self.damaged = 0
+        self._details = Chunks(new / "data", "details", CHUNK)
+        self._texts = Chunks(new / "data", "text", TEXT_CHUNK)
+
+    def write(self, runs: Sequence[StoredRun], made: datetime) -> None:
+        for run in runs:
+            self._write_run(run)
+        self._details.flush()
+        self._texts.flush()
+        shown = made.isoformat(timespec="seconds")
+        columns = self.index.to_json(made=shown, version=__version__)
+        (self._new / "data" / "index.js").write_bytes(script("index", columns))
+        write_shell(self._new, self._context(runs, made))
+
+    def _write_run(self, run: StoredRun) -> None:
+        self.index.begin_run(run)
+        parts = PartWriter(Places(run.folder, self._folder, self._new, copy=self._copy), self.previews)
+        for task in run.tasks:
+            self.index.begin_task(task, run.ours)
+            outputs = _first_outputs(run, task)
+            for trial in task.trials():
+                try:
+                    if trial is None:
+                        raise ValueError("its lines are damaged")
+                    self._write_trial(trial, task, run, parts, outputs)
+                except _DAMAGE:
+                    log.debug("a trial of %s cannot be shown", task.name, exc_info=True)
+                    self.damaged += 1
+
+    def _write_trial(
+        self, trial: StoredTrial, task: StoredTask, run: StoredRun, parts: PartWriter, outputs: dict[str, str]
+    ) -> None:
+        made = trial_details.exchanges(trial, run.journal)
+        output = trial_details.output_of(trial, made)
+        error = trial_details.error_of(trial, output)
+        labels = labels_of(trial, task)
+        full = trial_details.details(trial, made, output, labels, outputs=outputs, journal=run.journal, writer=parts)
+        text = searched(trial, output, error)
+        self.index.add(trial, output, error, labels)
+        self._details.add(full)
+        self._texts.add(text)
+
+    def _context(self, runs: Sequence[StoredRun], made: datetime) -> dict[str, Any]:
+        named = list(zip(runs, names_of(runs) if len(runs) > 1 else [""], strict=True))
+        documents = [run.results for run in runs if run.results]
+        names = [name or run.model for run, name in named if run.results]
+        rows = number_rows(documents, names)
+        charts = charts_of(number_rows(documents, names, every_slice=True), names, ranges_of(documents))
+        return {
+            "title": f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
+            "made": made.strftime("%Y-%m-%d %H:%M:%S"),
+            "mmeval": __version__,
+            "runs": run_rows(runs),
+            "summary": [sentence for run, name in named for sentence in summary.sentences(run, name)],
+            "notes": [*(note for run, name in named for note in summary.notes(run, name)), *self._own_notes()],
+            "tables": tables(rows, names),
+            "charts": chart_rows(charts),
+            "count": self.index.count,
+        }
+
+    def _own_notes(self) -> list[str]:
+        said = []
+        if count := self.previews.left_over:
+            what = "1 picture, document or mesh was" if count == 1 else f"{count:,} pictures, documents and meshes were"
+            said.append(
+                f"{what} not drawn, as the time for that at the end of the run was up; mmeval report makes them."
+            )
+        if count := self.damaged:
+            what = "1 trial has a record that is" if count == 1 else f"{count:,} trials have records that are"
+            said.append(f"{what} damaged and cannot be shown.")
+        return said
+
+
+def _first_outputs(run: StoredRun, task: StoredTask) -> dict[str, str]:
+    """By metric, the number under which its verdicts are shown."""
+    metrics = run.ours.get("metrics", {}).get(task.name, {})
+    return {name: (metric.get("outputs") or [name])[0] for name, metric in metrics.items()}
+
+
+def names_of(runs: Sequence[StoredRun]) -> list[str]:
+    """What tells runs apart: the model where that is enough."""
+    models = [run.model for run in runs]
+    if len(set(models)) == len(models):
+        return models
+    names = [run.name for run in runs]
+    return names if len(set(names)) == len(names) else [str(run.folder) for run in runs]

@@ -1,0 +1,110 @@
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from mmeval.report.charts import charts_of, png, standalone
+from mmeval.report.charts.bars import Bar, bars
+from mmeval.report.charts.radar import radar
+from mmeval.report.charts.scale import scale_for
+from mmeval.report.numbers import number_rows
+from tests.support.number_documents import document, result
+
+HOSTILE = ["</svg><script>x</script>", "a & b", '" onload="x', "\x00\x1b\ud800\ufffe", "\u202egnp", "]]>", "x" * 500]
+NAME = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(markup: str) -> ElementTree.Element:
+    return ElementTree.fromstring(markup)
+
+
+def breakdown(**values: float | None) -> dict[str, Any]:
+    slices = [result("t", value=value, slice=f"kind={name}", ci95=[0.1, 0.9]) for name, value in values.items()]
+    return document(result("t"), *slices)
+
+
+def titles(*documents: dict[str, Any], ranges: dict[str, Any] | None = None) -> list[str]:
+    names = [f"run {at}" for at in range(len(documents))]
+    rows = number_rows(documents, names, every_slice=True)
+    return [chart.title for chart in charts_of(rows, names, {"m": (0, 1)} if ranges is None else ranges)]
+
+
+def test_a_number_alone_makes_no_chart() -> None:
+    assert titles(document(result("t"))) == []
+
+
+def test_tasks_of_one_range_share_a_chart() -> None:
+    found = document(result("a"), result("b"), result("b", "seconds"), result("a", "seconds"))
+
+    assert titles(found, ranges={"m": (0, 1), "seconds": None}) == ["Tasks and groups", "Tasks and groups: seconds"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"a": 0.5, "b": 0.25}, ["T: m by kind"]),
+        ({"a": 0.5, "b": 0.25, "c": 1.0}, ["T: m by kind", "T: m by kind (radar)"]),
+        ({"a": 0.5, "b": None, "c": None}, ["T: m by kind"]),
+        ({"a": None, "b": None}, []),
+    ],
+    ids=["two slices", "three slices", "two unknown", "nothing known"],
+)
+def test_a_breakdown_of_three_slices_has_a_radar(values: dict[str, float | None], expected: list[str]) -> None:
+    assert titles(breakdown(**values)) == expected
+
+
+def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
+    tree = drawn(bars("t", [("a", [Bar(0.5, (0.25, 0.75))]), ("b", [Bar(1.0)])], spread=(0, 1)).markup())
+
+    half, whole = (float(bar.attrib["width"]) for bar in tree.iter(f"{NAME}rect"))
+    whiskers = [line for line in tree.iter(f"{NAME}line") if line.attrib["class"] == "whisker"]
+    assert half == pytest.approx(whole / 2, abs=0.01)
+    assert float(whiskers[0].attrib["x2"]) - float(whiskers[0].attrib["x1"]) == pytest.approx(whole / 2, abs=0.02)
+
+
+def test_a_number_that_is_not_known_is_no_bar() -> None:
+    tree = drawn(bars("t", [("a", [Bar(None)])]).markup())
+
+    assert list(tree.iter(f"{NAME}rect")) == []
+    assert "N/A" in [item.text for item in tree.iter(f"{NAME}text")]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_labels_are_text_whatever_they_hold(text: str) -> None:
+    for drawing in (bars(text, [(text, [Bar(0.5)])], series=(text, "b")), radar(text, [text] * 3, [(text, [1, 1, 1])])):
+        tree = drawn(standalone(drawing))
+        tags = {item.tag.removeprefix(NAME) for item in tree.iter()}
+        assert tags <= {"svg", "title", "style", "rect", "line", "text", "path", "circle"}
+        assert not any(name.startswith("on") for item in tree.iter() for name in item.attrib)
+
+
+def test_the_chart_of_a_page_has_no_style_and_no_colour_of_its_own() -> None:
+    markup = radar("t", ["a", "b", "c"], [("x", [0.5, None, 0.25]), ("y", [1, 1, 1])]).markup()
+
+    assert not re.search(r"style|#[0-9a-f]{3,6}|rgb\(", markup)
+    assert set(re.findall(r'class="([^"]+)"', markup)) <= {
+        *("chart", "grid", "axis", "label", "value", "whisker"),
+        *(f"{kind} series-{number}" for kind in ("bar", "line", "area") for number in range(6)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "spread", "ends"),
+    [([0.2], (0, 1), (0, 1)), ([3.0, 17.0], None, (0, 20)), ([-4.0, 8.0], None, (-6, 9)), ([], None, (0, 1))],
+    ids=["range", "open", "below zero", "nothing"],
+)
+def test_a_scale_holds_its_values(values: list[float], spread: tuple[float, float] | None, ends: object) -> None:
+    scale = scale_for(values, spread)
+
+    assert scale.low <= min([*values, 0]) and scale.high >= max([*values, 0])
+    assert all(scale.low <= tick <= scale.high + 1e-9 for tick in scale.ticks)
+    assert len(scale.ticks) > 1
+
+
+def test_a_chart_becomes_a_png() -> None:
+    drawing = bars("t", [("a", [Bar(0.5)])])
+    data = png(drawing)
+
+    assert data.startswith(b"\x89PNG")
+    assert int.from_bytes(data[16:20], "big") == 2 * drawing.width

@@ -1,0 +1,24 @@
+import csv
+import io
+
+import pytest
+
+from tests.support.number_documents import ONE, TWO, document, result, table
+
+
+def test_csv_has_every_number_with_all_fields() -> None:
+    rows = list(csv.DictReader(io.StringIO(table("csv", ONE, TWO))))
+
+    assert [(row["run"], row["slice"], row["value"], row["ci95_low"]) for row in rows] == [
+        ("one", "", "0.5", "0.25"),
+        ("two", "", "0.75", ""),
+        ("one", "level=50% & \\more{}", "", ""),
+    ]
+    assert rows[1]["compares_with_first"] == "a was asked by the protocol None, now by episode"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "a,b", 'a"b', "a\nb"])
+def test_no_text_is_a_formula_or_a_row_of_its_own(text: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(table("csv", document(result("t", metric=text)))))
+
+    assert row["metric"] == (f"'{text}" if text[0] in "=+-@" else text.replace("\n", " "))

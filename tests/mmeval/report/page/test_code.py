@@ -1,0 +1,48 @@
+import pytest
+
+from mmeval.report.page.code import MAX_CODE, MAX_LINE, coloured
+
+FENCED = '```python\ndef area(a):\n    return a * 2  # "x"\n```'
+
+
+def test_the_words_of_fenced_code_have_classes_and_stay_in_order() -> None:
+    found = coloured(FENCED)
+
+    assert found.language == "python"
+    assert found.tokens is not None
+    assert "".join(word for _, word in found.tokens) == FENCED
+    assert {("keyword", "def"), ("name", "area"), ("number", "2"), ("comment", '# "x"')} <= set(found.tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("import os\nprint(1)", "python"),
+        ("#!/bin/sh\necho hello", "bash"),
+        ('{"a": [1, 2]}', "json"),
+        ("<!DOCTYPE html><p>x</p>", "html"),
+        ("#include <stdio.h>\nint main() {}", "c"),
+        ("SELECT a FROM b", "sql"),
+        ("a quiet sentence", ""),
+    ],
+)
+def test_unmarked_code_is_known_by_what_it_looks_like(text: str, language: str) -> None:
+    assert coloured(text).language == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```nosuchlanguage\nx = 1\n```", "```python\n" + "x = 1\n" * MAX_CODE, "```python\n" + "x" * (MAX_LINE + 1), ""],
+    ids=["unknown language", "long", "long line", "empty"],
+)
+def test_what_is_not_coloured_stays_plain(text: str) -> None:
+    assert coloured(text).tokens is None
+
+
+@pytest.mark.parametrize(
+    "text", ["\r\n```python\r\nx\r\n```", "```c++\n\x00\ud800\n", "```html\n</script>", "```json\n{{{"]
+)
+def test_odd_code_keeps_every_character(text: str) -> None:
+    found = coloured(text)
+
+    assert found.tokens is None or "".join(word for _, word in found.tokens) == text

@@ -1,0 +1,223 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.errors import MissingDataError, StorageError, UsageError
+from mmeval.report.page import write_report
+from tests.support import kept_run
+from tests.support.report_reader import Report
+from tests.support.stored_run import Told, text, write_run
+
+NO_PARTS: Any = "no parts"
+NO_METADATA: Any = 3
+FAILED = {"kind": "timeout", "message": "no answer in 60 s"}
+
+
+def report(tmp_path: Path, *trials: Told, results: dict[str, Any] | None = None, **more: Any) -> Report:
+    run = write_run(tmp_path / "run", trials, results={} if results is None else results, **more)
+    return Report(write_report([run], run / "report").page.parent)
+
+
+def test_every_trial_is_in_the_index_and_in_full(tmp_path: Path) -> None:
+    found = report(tmp_path, *(Told([text(f"question {at}")], [text(f"answer {at}")]) for at in range(250)))
+
+    rows = found.index["rows"]
+    assert found.index["count"] == 250
+    assert rows["title"][249] == "question 249"
+    assert rows["scores"] == {"right": [1.0] * 250}
+    assert found.trials[249]["output"] == [{"kind": "text", "text": "answer 249"}]
+    assert [file.name for file in found.scripts] == [
+        *("details-0000.js", "details-0001.js", "details-0002.js"),
+        *("index.js", "text-0000.js"),
+    ]
+
+
+def test_the_columns_are_of_one_length(tmp_path: Path) -> None:
+    found = report(
+        tmp_path,
+        Told([text("a")], [text("b")], scores={}, labels={"level": "easy"}),
+        Told([text("a")], [text("b")], scores={"near": {"value": 0.5, "status": "scored"}}),
+        Told([text("a")], None, scores={}, error=FAILED, labels={"level": None, "kind": ["x", "y"]}),
+    )
+
+    rows = found.index["rows"]
+    assert {len(column) for column in (*rows["scores"].values(), *rows["labels"].values(), rows["kinds"])} == {3}
+    assert rows["scores"] == {"near": [None, 0.5, None]}
+    assert rows["labels"] == {"level": [0, -1, -1], "kind": [-1, -1, 0]}
+    assert found.index["labels"] == [{"name": "level", "values": ["easy"]}, {"name": "kind", "values": ["x, y"]}]
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"scores": {"a": {"status": "scored", "value": 0.0}}}, "scored"),
+        ({"scores": {"a": {"status": "scored", "value": 0.0}, "b": {"status": "unscored", "value": None}}}, "unscored"),
+        ({"scores": {"a": {"status": "unavailable", "value": None}}}, "unavailable"),
+        ({"scores": {}}, "unscored"),
+        ({"answer": None, "error": FAILED, "scores": {}}, "failed"),
+        ({"answer": None, "error": {"kind": "unsupported", "message": "no audio"}, "scores": {}}, "unsupported"),
+        ({"answer": None, "scores": {}}, "failed"),
+    ],
+    ids=["scored", "one unscored", "unavailable", "no score", "failed", "unsupported", "answer gone"],
+)
+def test_a_trial_has_the_status_of_its_worst_score(told: dict[str, Any], status: str, tmp_path: Path) -> None:
+    found = report(tmp_path, Told(**{"asked": [text("a")], "answer": [text("b")], **told}))
+
+    assert found.index["statuses"][found.index["rows"]["status"][0]] == status
+
+
+def test_an_agents_steps_are_kept_in_their_order(tmp_path: Path) -> None:
+    found = report(tmp_path, Told([text("a")], [text("b")], steps=[("tool", [text("c")]), ("model", [text("d")])]))
+
+    steps = found.trials[0]["steps"]
+    assert [(step["path"], step["role"], step["parts"][0]["text"]) for step in steps] == [
+        ("0", "model", "b"),
+        ("1", "tool", "c"),
+        ("2", "model", "d"),
+    ]
+
+
+def test_a_single_reply_that_is_the_answer_is_not_written_twice(tmp_path: Path) -> None:
+    (trial,) = report(tmp_path, Told([text("a")], [text("b")], reply={"finish_reason": "length"})).trials
+
+    assert [step["parts"] for step in trial["steps"]] == [None]
+    assert trial["finish"] == "length"
+
+
+def test_a_score_has_its_verdicts_with_what_the_judge_said(tmp_path: Path) -> None:
+    verdict = {"metric": "right", "role": "judge", "asked": "j", "served": "j-1", "at": 0, "parts": [text("yes")]}
+    (trial,) = report(tmp_path, Told([text("a")], [text("b")], verdicts=[verdict])).trials
+
+    (shown,) = trial["scores"][0]["verdicts"]
+    assert (shown["role"], shown["asked"], shown["served"], shown["parts"][0]["text"]) == ("judge", "j", "j-1", "yes")
+
+
+def test_long_texts_are_cut_with_a_word(tmp_path: Path) -> None:
+    long = "x" * 30_000
+    evidence = {"right": {"value": 1.0, "status": "scored", "evidence": {"reply": long, "list": [1] * 5_000}}}
+    (trial,) = report(tmp_path, Told([text(long)], [text(long)], scores=evidence, metadata={"m": long})).trials
+
+    assert trial["output"][0]["note"] == "the first 20,000 of 30,000 characters"
+    assert trial["metadata"]["m"].endswith("… (30,000 characters)")
+    assert trial["scores"][0]["evidence"]["list"][-1] == "… (5,000 in all)"
+    assert len(json.dumps(trial)) < 100_000
+
+
+def test_the_text_filter_finds_what_was_asked_answered_expected_and_why(tmp_path: Path) -> None:
+    unscored = {"right": {"value": None, "status": "unscored", "reason": "a verdict was lost"}}
+    told = Told([text("WHAT?")], [text("that")], unscored, sample="s/1", references=[[text("this")]])
+
+    assert report(tmp_path, told).texts == ["s/1\nWHAT?\nthat\nthis\na verdict was lost"]
+
+
+def test_a_run_without_results_has_a_page_that_says_so(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [Told([text("a")], [text("b")])])
+    page = write_report([run], run / "report").page
+
+    assert "There are no numbers yet." in page.read_text()
+    assert Report(page.parent).index["count"] == 1
+
+
+@pytest.mark.parametrize("damage", [b'{"i": 0}\n', b"[1]\n", b'{"i": "x", "n": {}}\n', b"\xff\xfe\n", b'{"i": 1'])
+def test_damaged_lines_cost_no_other_trial(damage: bytes, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [Told([text("a")], [text("b")])], results={})
+    for name in ("samples/told.jsonl", "trials/told.jsonl"):
+        file = run / name
+        file.write_bytes(damage + file.read_bytes() if damage.endswith(b"\n") else file.read_bytes() + damage)
+
+    assert write_report([run], run / "report").trials == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        Told([{"type": "text", "text": "a"}], [{"no": "type"}]),
+        Told([text("a")], [text("b")], scores={"right": 5}),
+        Told([text("a")], NO_PARTS),
+        Told([text("a")], [text("b")], metadata=NO_METADATA),
+    ],
+    ids=["part", "score", "answer", "metadata"],
+)
+def test_a_damaged_record_is_counted_and_costs_no_other_trial(told: Told, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [told, Told([text("a")], [text("b")])], results={}, config={"breakdown": ["x"]})
+    made = write_report([run], run / "report")
+
+    assert (made.trials, made.damaged) == (1, 1)
+    assert "1 trial has a record that is damaged and cannot be shown." in made.page.read_text()
+
+
+def test_a_folder_that_is_no_report_is_never_replaced(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [], results={})
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.tex").write_text("years of work")
+
+    for folder in (mine, run, mine / "thesis.tex"):
+        with pytest.raises(UsageError, match="name a"):
+            write_report([run], folder)
+
+    assert (mine / "thesis.tex").read_text() == "years of work"
+
+
+def test_charts_and_tables_beside_the_page_stay(tmp_path: Path) -> None:
+    found = report(tmp_path, Told([text("a")], [text("b")]))
+    (found.folder / "charts").mkdir()
+    (found.folder / "charts" / "tasks.svg").write_text("<svg/>")
+
+    write_report([tmp_path / "run"], found.folder)
+
+    assert (found.folder / "charts" / "tasks.svg").read_text() == "<svg/>"
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "m" / "default", [])
+
+    with pytest.raises(MissingDataError, match=r"give one of the runs below it: .*/runs/m/default"):
+        write_report([tmp_path / "runs"], tmp_path / "report")
+    with pytest.raises(MissingDataError, match="give the folder of a run, <output_path>/<model>/<run_id>"):
+        write_report([tmp_path / "nowhere"], tmp_path / "report")
+
+
+def test_a_damaged_results_file_is_named(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [], results={})
+    (file,) = run.glob("results_*.json")
+    file.write_text("{}")
+
+    with pytest.raises(UsageError, match="is damaged, or no results file of mmeval"):
+        write_report([run], run / "report")
+
+
+def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", [Told([text("a")], [text("b")])], results={})
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+
+    with pytest.raises(StorageError, match=r"the report cannot be written \(No space left on device\)"):
+        write_report([run], run / "report")
+
+
+def test_a_run_folder_of_an_earlier_version_is_shown_without_its_plugins(tmp_path: Path) -> None:
+    made = write_report([kept_run.FOLDER], tmp_path / "report")
+    found = Report(tmp_path / "report")
+
+    assert made.damaged == 0
+    assert made.trials == found.index["count"] > 0
+    assert any(len(trial["steps"]) > 1 for trial in found.trials)
+
+
+def test_several_runs_are_one_page_with_numbers_side_by_side(tmp_path: Path) -> None:
+    runs = [
+        write_run(tmp_path / name, [Told([text("a")], [text(name)])], results={}, model=name) for name in ("one", "two")
+    ]
+    write_report(runs, tmp_path / "report")
+    found = Report(tmp_path / "report")
+
+    assert [run["model"] for run in found.index["runs"]] == ["one", "two"]
+    assert [task["run"] for task in found.index["tasks"]] == [0, 1]
+    assert [trial["output"][0]["text"] for trial in found.trials] == ["one", "two"]
+    assert "<h1>2 runs</h1>" in found.page

@@ -1,0 +1,61 @@
+from mmeval.report.numbers import number_rows
+from tests.support.number_documents import document, result
+
+
+def test_tasks_stand_below_their_groups_and_slices_below_both() -> None:
+    found = document(result("a", slice="level=easy"), result("a"), result("b"), result("g"), groups={"g": ["a"]})
+
+    assert [(row.label, row.depth) for row in number_rows([found], ["x"])] == [
+        ("G", 0),
+        ("A", 1),
+        ("level=easy", 2),
+        ("B", 0),
+    ]
+
+
+def test_of_several_breakdowns_the_first_is_shown_unless_all_are_wanted() -> None:
+    found = document(result("a"), result("a", slice="level=easy"), result("a", slice="kind=x"))
+
+    assert [row.slice for row in number_rows([found], ["x"])] == ["", "level=easy"]
+    assert [row.slice for row in number_rows([found], ["x"], every_slice=True)] == ["", "level=easy", "kind=x"]
+
+
+def test_a_run_that_lacks_a_number_has_none_in_its_place() -> None:
+    rows = number_rows([document(result("a")), document(result("b"))], ["x", "y"])
+
+    assert [(row.task, [r is not None for r in row.results]) for row in rows] == [
+        ("a", [True, False]),
+        ("b", [False, True]),
+    ]
+
+
+def test_a_number_that_does_not_compare_says_why() -> None:
+    one = document(result("a"), protocols={"a": "single"})
+    two = document(result("a"), protocols={"a": "episode"}, not_comparable=[])
+
+    (row,) = number_rows([one, two], ["x", "y"])
+
+    assert row.unlike == ("a was asked by the protocol single, now by episode",)
+    assert row.notes == "y does not compare with x: a was asked by the protocol single, now by episode"
+
+
+def test_a_group_is_a_subset_when_one_of_its_tasks_is() -> None:
+    found = document(
+        result("a"),
+        result("g"),
+        groups={"g": ["a"]},
+        subset={"a": {"of": 100, "chosen": 4, "how": ["limit"]}},
+        not_comparable=["a"],
+        unfinished={},
+    )
+
+    assert [row.notes for row in number_rows([found], ["x"])] == [
+        "not comparable; subset",
+        "not comparable; subset: 4 of 100",
+    ]
+
+
+def test_what_is_missing_is_said_with_the_bounds() -> None:
+    found = document(result("a", scored=3, unscored=1, bounds=[0.25, 0.5]))
+
+    assert number_rows([found], ["x"])[0].notes == "1 unscored, bounds 0.2500 to 0.5000"
