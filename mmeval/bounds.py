@@ -21,9 +21,10 @@ from mmeval.backend import Capabilities
 from mmeval.content import PART_KINDS, Interleaved
 from mmeval.jobs import Plan
 from mmeval.mediastore import MediaStore
-from mmeval.options import BackendSpec, RunOptions
+from mmeval.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.records import Request, Response, Result, Sample
 from mmeval.report.progress import Quiet
+from mmeval.scoreset import finished_rows
 from mmeval.task import Selection, Task
 
 LIMIT = 200
@@ -38,9 +39,14 @@ Answers = Mapping[str, Mapping[str, Interleaved]]
 """By task and by the id of a sample, an answer."""
 
 
+TOLD_ALL_THE_SAME = ("mmeval.outage", "mmeval.judging")
+"""Loggers that are heard while the bounds are made: a role that does not answer is waited for."""
+
+
 class Doubt(NamedTuple):
     """What the bounds of a number say against it. It is ``wrong`` where the answers of other samples are clearly
-    better than the right ones: the direction of the metric, or the references, cannot be meant."""
+    better than the right ones (the direction of the metric, or the references, cannot be meant), and where the right
+    answers were given no number."""
 
     message: str
     wrong: bool = False
@@ -58,6 +64,8 @@ class Bounds:
     unavailable: str = ""
     only_one: bool = False
     """Fewer than two samples have a reference, so that there is nothing to shuffle."""
+    lost: str = ""
+    """Why the first reference that was given no score has none; empty where that is not known."""
 
     def value(self, which: Which) -> float | None:
         result = self.results.get(which)
@@ -65,6 +73,11 @@ class Bounds:
 
     def doubts(self) -> Iterator[Doubt]:
         """Why the number is of no use for telling models apart."""
+        right = self.results.get("reference")
+        if right is not None and right.value is None and (asked := right.n - right.unsupported):
+            reason = _SUSPENDED if right.suspended else self.lost
+            yield Doubt(f"{self.metric} scored {right.scored:,} of {asked:,} references: {reason}", wrong=True)
+            return
         shuffled, empty = self._margin("shuffled"), self._margin("empty")
         if shuffled is not None and shuffled < -self._noise("shuffled"):
             yield Doubt(f"{self.metric} gives {self._told('shuffled')}: look at its higher_is_better", wrong=True)
@@ -121,7 +134,8 @@ def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: 
 
 def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT) -> list[Bounds]:
     """The bounds of every number of tasks, in their order. Numbers that cannot be computed here are listed with the
-    reason. Metrics that ask a role ask it for each of the three; the data of the tasks must be sound.
+    reason. Metrics that ask a role ask it for each of the three, until it does not answer any more; the data of the
+    tasks must be sound.
 
     Raises what a run raises: MissingError for a key that a role lacks, UsageError for what cannot be asked so.
     """
@@ -136,9 +150,32 @@ def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: i
             "empty": BackendSpec("empty"),
         }
         found: dict[Which, list[Result]] = {}
+        lost: dict[tuple[str, str], str] = {}
         for which, model in models.items():
-            found[which] = _run(once, RunOptions(model, folder, run_id=which, roles=roles, limit=limit))
-    return [bounds for task in once for bounds in _of_task(task, found, only_one=not answers[task.name])]
+            outcome = _run(once, RunOptions(model, folder, run_id=which, roles=roles, limit=limit))
+            found[which] = [result for result in outcome.results if not result.slice]
+            lost = lost if which != "reference" else _reasons(outcome)
+            if any(result.suspended for result in found[which]):
+                break  # the others would wait for the same role, as long again
+    return [
+        replace(bounds, lost=lost.get((task.name, bounds.metric), ""))
+        for task in once
+        for bounds in _of_task(task, found, only_one=not answers[task.name])
+    ]
+
+
+_SUSPENDED = "whom it asks did not answer any more; with --bounds false nobody is asked"
+
+
+def _reasons(outcome: RunOutcome) -> dict[tuple[str, str], str]:
+    """By task and number, why the first trial without a score has none."""
+    found: dict[tuple[str, str], str] = {}
+    for task, folder in outcome.score_sets.items():
+        for row in finished_rows(folder, lambda _index, _repeat: True):
+            for output, score in row["scores"].items():
+                if score["status"] == "unscored":
+                    found.setdefault((task, output), str(score["reason"]))
+    return found
 
 
 def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
@@ -209,12 +246,11 @@ class _Silent(Quiet):
         pass
 
 
-def _run(tasks: tuple[Task, ...], options: RunOptions) -> list[Result]:
+def _run(tasks: tuple[Task, ...], options: RunOptions) -> RunOutcome:
     from mmeval.run import run
 
     with _hushed():
-        outcome = run(Selection(tasks), options, progress=_Silent())
-    return [result for result in outcome.results if not result.slice]
+        return run(Selection(tasks), options, progress=_Silent())
 
 
 def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: bool) -> Iterator[Bounds]:
@@ -246,11 +282,14 @@ def _workplace() -> Iterator[Path]:
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Let the log tell errors alone: what a run warns of was found by the checks before it, or stands in the table."""
-    logger = logging.getLogger("mmeval")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    """Let the log tell errors, and whom nobody answers: what else a run warns of was found by the checks before it, or
+    stands in the table."""
+    wanted = {"mmeval": logging.ERROR, **dict.fromkeys(TOLD_ALL_THE_SAME, logging.WARNING)}
+    before = {name: logging.getLogger(name).level for name in wanted}
+    for name, level in wanted.items():
+        logging.getLogger(name).setLevel(level)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)

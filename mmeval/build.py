@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from mmeval import plugins
@@ -13,6 +14,7 @@ from mmeval.aggregate import load_aggregator
 from mmeval.content import PART_KINDS, Interleaved, PartKind
 from mmeval.dataset import Loader
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.media import path_inside
 from mmeval.metric import TRUST, BoundMetric, Metric, load_metric
 from mmeval.profiles import PROFILES
 from mmeval.program import Program
@@ -299,10 +301,11 @@ def _check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
 
 def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, overrides: TaskOverrides) -> BoundMetric:
     profile = overrides.profile or file.keys.profile
-    faults = [((*path, name), fault) for name in keys.switches if (fault := _switch_fault(metric, keys, name))]
+    home = file.beside("metric_list")
+    faults = [((*path, name), fault) for name in keys.switches if (fault := _switch_fault(metric, keys, name, home))]
     if faults:
         raise _FaultsError(*faults)
-    given = {**metric.placed(keys.switches, file.beside("metric_list")), **overrides.metric_args.get(keys.metric, {})}
+    given = {**metric.placed(keys.switches, home), **overrides.metric_args.get(keys.metric, {})}
     folder = overrides.judge_prompts
     texts = PromptTexts(
         given={} if folder is None else read_prompt_folder(folder),
@@ -316,12 +319,26 @@ def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, over
         raise _FaultsError(((*path, switch), str(error))) from None
 
 
-def _switch_fault(metric: Metric, keys: MetricKeys, name: str) -> str:
+def _switch_fault(metric: Metric, keys: MetricKeys, name: str, home: Path) -> str:
     if name not in metric.switches:
         return f"unknown key{did_you_mean(name, ['metric', 'aggregation', 'higher_is_better', *metric.switches])}"
     if name == TRUST:
         return f"a task file cannot allow code to run; who runs the task gives --{TRUST}"
-    return metric.switch_fault(name, keys.switches[name])
+    return metric.switch_fault(name, keys.switches[name]) or _path_fault(metric, keys.switches[name], name, home)
+
+
+def _path_fault(metric: Metric, value: Any, name: str, home: Path) -> str:
+    """Why a switch of a task file in the folder ``home`` cannot be this path; empty when it can, or is none."""
+    if not metric.takes_path(name, value):
+        return ""
+    try:
+        path_inside(home, value)
+    except UsageError:
+        return (
+            f"{value[:200]!r} leads out of the task file's folder; put the file there, or let who runs the task give "
+            "it with --judge_prompts or --metric_args"
+        )
+    return ""
 
 
 def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:

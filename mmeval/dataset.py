@@ -33,7 +33,8 @@ class Dataset(Protocol):
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Sample]:
-        """Raises TaskFileError-like UsageError naming file and row for a row that cannot be read."""
+        """Raises UsageError naming file and row for a row that cannot be read: RowError where the same iterator can go
+        on with the next row, anything else where it is spent."""
         ...
 
 

@@ -3,6 +3,7 @@
 MmevalError                 1   something unexpected; the message still says what to do
 ├── UsageError              2   a flag, a task file or a run folder that cannot be used as asked
 │   ├── TaskFileError           a YAML file, with file and line
+│   ├── RowError                one row of a data set; the iterator that raised it goes on with the next
 │   ├── UnknownNameError        a task, metric, backend ... that nobody registered; offers near names
 │   ├── AmbiguousNameError      a name that two installed plugins claim
 │   ├── IdentityChangedError    the run folder was made by another model or with other settings
@@ -63,6 +64,11 @@ class TaskFileError(UsageError):
 
 def _rebuild_task_file_error(message: str, file: Path, line: int) -> TaskFileError:
     return TaskFileError(message, file=file, line=line)
+
+
+class RowError(UsageError):
+    """One row that cannot be made a sample. The iterator that raises it is not spent: it goes on with the next row, so
+    that whoever checks data can name every such row."""
 
 
 class UnknownNameError(UsageError):

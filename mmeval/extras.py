@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 from mmeval.errors import MissingExtraError
@@ -19,3 +20,13 @@ def need(module: str, extra: str) -> Any:
         if (error.name or "").partition(".")[0] != module.partition(".")[0]:
             raise
         raise MissingExtraError(module.partition(".")[0], extra) from None
+
+
+def need_installed(package: str, extra: str) -> None:
+    """As :func:`need`, for what another process will import: it is looked for, and not imported here."""
+    try:
+        found = importlib.util.find_spec(package)
+    except ValueError:  # somebody has put None in its place, as tests without a package do
+        found = None
+    if found is None:
+        raise MissingExtraError(package, extra)

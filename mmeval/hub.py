@@ -53,7 +53,7 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
         found = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
         files = tuple(_file(item) for item in found if isinstance(item, hub.hf_api.RepoFile))
     except Exception as error:  # whatever the library or its transport says becomes one message
-        raise _explained(error, f"{repo} at {revision}", kind) from error
+        raise _explained(error, f"{repo} at {revision}", kind, cache_too=False) from error
     strangers = [file.path for file in files if _leads_out(file.path)]
     if strangers:
         raise MissingDataError(
@@ -127,8 +127,9 @@ def _quiet_when_piped() -> None:
         need("huggingface_hub.utils", "hub").disable_progress_bars()
 
 
-def _explained(error: Exception, what: str, kind: RepoKind) -> MmevalError:
-    """The one message for the user. The most special error is asked for first, because they inherit from each other."""
+def _explained(error: Exception, what: str, kind: RepoKind, *, cache_too: bool = True) -> MmevalError:
+    """The one message for the user; ``cache_too`` says that the cache was looked into as well. The most special error
+    is asked for first, because they inherit from each other."""
     errors = need("huggingface_hub.errors", "hub")
     noun = NOUN[kind]
     if isinstance(error, errors.GatedRepoError):
@@ -143,10 +144,10 @@ def _explained(error: Exception, what: str, kind: RepoKind) -> MmevalError:
         return MissingDataError(f"{what}: this is no name of a {noun}; write owner/name or the path of a local folder")
     if _full(error):
         return StorageError(f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again")
-    return MissingDataError(f"{what}: {_unreachable(error, errors, kind)}")
+    return MissingDataError(f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}")
 
 
-def _unreachable(error: Exception, errors: Any, kind: RepoKind) -> str:
+def _unreachable(error: Exception, errors: Any, kind: RepoKind, *, cache_too: bool) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
     if variable := offline(kind):
         return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
@@ -156,7 +157,8 @@ def _unreachable(error: Exception, errors: Any, kind: RepoKind) -> str:
     if status is not None:
         return f"the hub answered HTTP {status}; try again later, finished files are kept"
     if isinstance(error, errors.LocalEntryNotFoundError) or _transport(error):
-        return "the hub cannot be reached and the cache does not hold it; check the network, HF_ENDPOINT and proxies"
+        lacking = " and the cache does not hold it" if cache_too else ""
+        return f"the hub cannot be reached{lacking}; check the network, HF_ENDPOINT and proxies"
     return f"it cannot be fetched ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})"
 
 

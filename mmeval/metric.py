@@ -91,9 +91,13 @@ class Metric:
     def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         """Switches that were written in a file of ``folder``: its relative paths (``PathOrName``) start from there."""
         return {
-            switch: str((folder / value).absolute()) if is_path(value, hint_of(self.function, switch)) else value
+            switch: str((folder / value).absolute()) if self.takes_path(switch, value) else value
             for switch, value in params.items()
         }
+
+    def takes_path(self, switch: str, value: Any) -> bool:
+        """Whether a switch means the path of a file by a value."""
+        return is_path(value, hint_of(self.function, switch))
 
     def consented(self, params: Mapping[str, Any], *, trust: bool) -> dict[str, Any]:
         """Switches as written, with the user's consent to run code that they name, where the metric asks for it.

@@ -10,7 +10,7 @@ from typing import Any
 
 from mmeval.build import SampleKinds
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.errors import ContentError, MissingError, MmevalError, UsageError, did_you_mean
+from mmeval.errors import ContentError, MissingError, MmevalError, RowError, UsageError, did_you_mean
 from mmeval.media import Media, kind_for
 from mmeval.records import Sample, Trial
 from mmeval.sniff import UNKNOWN_MIME
@@ -69,6 +69,10 @@ class SampleChecks:
                 sample = next(samples)
             except StopIteration:
                 return
+            except RowError as error:
+                self.whole = False
+                yield self._at((), "rows", str(error))
+                continue
             except Exception as error:  # a loader may fail in any way, and its iterator is spent then
                 self.whole = False
                 yield self._at((), "rows", f"row {number} and those after it cannot be read: {_told(error)}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,6 +22,8 @@ from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomi
 from mmeval.runfolder import file_name, trial_key
 from mmeval.verdictlog import VerdictLog
 
+ROWS = "rows.jsonl"
+"""The rows of a set as they came, until its end."""
 FINISHED = "scores.jsonl"
 """The rows of a set in their order; see :meth:`ScoreSet.finish`."""
 
@@ -35,7 +38,7 @@ class ScoreSet:
     def __init__(self, run: Path, task: str, plan: Mapping[str, Any]) -> None:
         self.name = digest(plan)[:12]
         self.folder = run / "scores" / file_name(task) / self.name
-        self._rows, self._sorted = self.folder / "rows.jsonl", self.folder / FINISHED
+        self._rows, self._sorted = self.folder / ROWS, self.folder / FINISHED
         self._file: BinaryIO | None = None
         self._plan = plan
         self.verdicts = VerdictLog(self.folder)
@@ -69,25 +72,13 @@ class ScoreSet:
         self.close()
         if not self._rows.is_file():
             return
-        files = [path for path in (self._sorted, self._rows) if path.is_file()]
-        keys, places = array("q"), array("q")  # a few bytes a row, where objects would be hundreds
-        for number, path in enumerate(files):
-            for offset, row in read_rows(path):
-                keys.append(trial_key(row["i"], row["n"]))
-                places.append(offset << 1 | number)
-        order = sorted(range(len(keys)), key=keys.__getitem__)  # stable: the rows of a trial stay in their order
         temporary = self._sorted.with_name(".scores.jsonl")
-        readers = [path.open("rb") for path in files]
         try:
             with temporary.open("wb") as out:
-                for _, found in groupby(order, key=keys.__getitem__):
-                    out.write(_merged([_line_at(readers[places[i] & 1], places[i] >> 1) for i in found]))
+                out.writelines(lines_so_far(self.folder))
             temporary.replace(self._sorted)
         except OSError as error:
             raise StorageError(f"{self._sorted}: cannot be written ({error.strerror})") from None
-        finally:
-            for reader in readers:
-                reader.close()
         self._rows.unlink()
 
     def close(self) -> None:
@@ -107,6 +98,22 @@ class ScoreSet:
                 names = {name for name, score in row["scores"].items() if score["status"] != "unscored"}
                 scored[key] = (row["d"], names | (before[1] if before[0] == row["d"] else set()))
         return {key: digest_ for key, (digest_, names) in scored.items() if names >= outputs}
+
+
+def lines_so_far(folder: Path) -> Iterator[bytes]:
+    """The rows of a set's folder in the order of the data set, one line a trial, also where scoring has not come to
+    its end. Holds a few bytes a row."""
+    files = [path for name in (FINISHED, ROWS) if (path := folder / name).is_file()]
+    keys, places = array("q"), array("q")  # a few bytes a row, where objects would be hundreds
+    for number, path in enumerate(files):
+        for offset, row in read_rows(path):
+            keys.append(trial_key(row["i"], row["n"]))
+            places.append(offset << 1 | number)
+    order = sorted(range(len(keys)), key=keys.__getitem__)  # stable: the rows of a trial stay in their order
+    with ExitStack() as opened:
+        readers = [opened.enter_context(path.open("rb")) for path in files]
+        for _, found in groupby(order, key=keys.__getitem__):
+            yield _merged([_line_at(readers[places[i] & 1], places[i] >> 1) for i in found])
 
 
 def finished_rows(folder: Path, wanted: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:

@@ -64,7 +64,12 @@ class TaskData:
         """
         if not self.path:
             return self.beside
-        folder = self.beside / Path(self.path).expanduser()
+        try:
+            folder = self.beside / Path(self.path).expanduser()
+        except RuntimeError:  # ``~name`` of nobody
+            raise self._missing(
+                f"nobody's home folder is {self.path!r}; correct it, or give --data_dir FOLDER"
+            ) from None
         if folder.is_dir():
             return folder
         if is_absolute(self.path) or self.path.startswith((".", "~")):

@@ -52,7 +52,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "bounds",
         "every metric gives the references a better number than the references of other samples, and than empty "
-        "answers (a warning where not, an error where those of other samples have the better one)",
+        "answers (a warning where not, an error where those of other samples have the better one, or the references "
+        "have none)",
     ),
 )
 """What is done, in this order. A check whose ground is missing (no data, say) is left out for that task."""

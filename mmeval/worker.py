@@ -122,7 +122,7 @@ class Worker:
                 self._process.kill()
                 self._process.join(END_SECONDS)
                 raise AnswererDiedError(
-                    f"{self.job.name} was ended, because what it told cannot be read ({type(error).__name__}: {error}); "
+                    f"{self.job.name} was ended: what it told cannot be read ({type(error).__name__}: {error}); "
                     f"its log is {self.job.log}"
                 ) from None
             if not isinstance(message, Said):

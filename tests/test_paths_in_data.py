@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.build import build
 from mmeval.dataset import Dataset, DataSource
 from mmeval.errors import MmevalError
 from mmeval.loaders import interleaved
@@ -161,13 +162,23 @@ def bundled(data: Path, name: str) -> str:
     return "" if folder is None else str([path.read_text() for path in folder.iterdir() if path.is_file()])
 
 
+def judge_prompt(data: Path, name: str) -> str:
+    (data.parent / "out" / f"{SECRET}.md").write_text(f"{WORDS} {{{{ form }}}}")
+    file = data / "t.yaml"
+    written = {"metric": "judge_yes_no", "question": "polite?", "prompt": f"{name}.md"}
+    metrics = f"metric_list: {json.dumps([written])}"
+    file.write_text(f"task: t\nloader: interleaved\n{metrics}\nmetadata: {{version: 1}}\n")
+    [metric] = build(parse_task(TaskFiles([data]).document(file))).metrics
+    return str([prompt["text"] for prompt in metric.bound.prompts.values()])
+
+
 def reply(data: Path, name: str) -> str:
     return str(medium({"image_url": {"url": name}}).read())
 
 
 READERS: tuple[Callable[[Path, str], str], ...] = (
     *(row_media, row_part, row_reference, parquet_path, media_folder, data_file, dataset_name, split, split_link),
-    *(unim_medium, unim_records, mmmg_file, mmmg_medium, include, bundled, reply),
+    *(unim_medium, unim_records, mmmg_file, mmmg_medium, include, bundled, judge_prompt, reply),
 )
 
 
@@ -190,6 +201,11 @@ HARMLESS = {"home", "per cent", "device of Windows", "empty", "the folder itself
 def test_what_leads_out_on_any_system_is_refused_by_the_rule_itself(way: str, data: Path) -> None:
     with pytest.raises(MmevalError, match=r"leads out of|is not a path inside"):
         path_inside(data, names(data.parent / "out")[way])
+
+
+def test_a_prompt_below_the_folder_of_its_task_file_is_read(data: Path) -> None:
+    (data / "a" / "own.md").write_text("own {{ form }}")
+    assert "own" in judge_prompt(data, "a/own")
 
 
 @pytest.mark.parametrize("name", ["12:30.png", "image:1.png", "~a.png", "a%2fb.png", "a..b.png", "ö.png", "a/../b.png"])

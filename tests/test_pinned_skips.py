@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import pinned_skips
 from tests.support.chromium import executable
-from tests.support.pinned_skips import PINNED, differences
+from tests.support.pinned_skips import NEED_A_DISK, NEED_A_DISK_AS_ROOT, PINNED, differences, without_a_disk
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFTEST = """\
@@ -74,7 +75,11 @@ def test_elsewhere_a_whole_run_only_says_what_is_skipped(tmp_path: Path) -> None
     assert (done.returncode, "skipped and not pinned: checks/test_b.py" in done.stdout) == (0, True)
 
 
-@pytest.mark.parametrize("choice", [("-k", "done"), ("checks/test_b.py",), ("-m", "not slow")], ids=" ".join)
+@pytest.mark.parametrize(
+    "choice",
+    [("-k", "done"), ("checks/test_b.py",), ("-m", "not slow"), ("--ignore", "checks/test_b.py")],
+    ids=" ".join,
+)
 def test_a_part_of_the_tests_is_not_compared(choice: tuple[str, ...], tmp_path: Path) -> None:
     done = suite(tmp_path, *choice, another=True)
 
@@ -82,11 +87,20 @@ def test_a_part_of_the_tests_is_not_compared(choice: tuple[str, ...], tmp_path: 
     assert done.returncode != 1
 
 
-@pytest.mark.parametrize("test", PINNED)
+@pytest.mark.parametrize("test", [*PINNED, *NEED_A_DISK, *NEED_A_DISK_AS_ROOT])
 def test_a_pinned_test_exists(test: str) -> None:
     file, _, name = test.partition("::")
 
     assert f"def {name}(" in (ROOT / file).read_text()
+
+
+@pytest.mark.parametrize(("may_mount", "excused"), [(False, [f"{NEED_A_DISK[0]}[ro]"]), (True, [])])
+def test_a_test_that_needs_a_disk_is_excused_where_nothing_can_be_mounted_and_nowhere_else(
+    may_mount: bool, excused: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pinned_skips, "can_mount", lambda: may_mount)
+
+    assert [*without_a_disk([f"{NEED_A_DISK[0]}[ro]", "tests/test_style.py::test_a"])] == excused
 
 
 def test_a_missing_chromium_fails_continuous_integration(monkeypatch: pytest.MonkeyPatch) -> None:

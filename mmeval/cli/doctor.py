@@ -6,9 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from mmeval import plugins
 from mmeval._version import __version__
 from mmeval.backend import AnyBackend, takes_argument
 from mmeval.cli.flags import BY_NAME
@@ -21,7 +23,7 @@ from mmeval.cli.streams import print_text
 from mmeval.doctor import devices, installation, machine, models, network, packages, registered, tasks
 from mmeval.doctor.finding import Section, section, sound
 from mmeval.doctor.page import as_json, as_text
-from mmeval.errors import EXIT_MISSING, EXIT_OK
+from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError, PluginError
 from mmeval.options import BackendSpec
 from mmeval.prepare.sources import Wanted, wanted
 from mmeval.task import TaskOverrides
@@ -69,9 +71,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
-    """The backends that are named, the model's first."""
-    found = {tasks.MODEL: model_spec(settings)} if settings["model"].value else {}
-    return {**found, **role_specs(settings)}
+    """The backends that are named, the model's first. Raises UsageError for a name that nobody has registered."""
+    model = {tasks.MODEL: model_spec(settings)} if settings["model"].value else {}
+    found = {**model, **role_specs(settings)}
+    for spec in found.values():
+        with suppress(MissingError, PluginError):  # told with the backend
+            plugins.load("mmeval.model_backends", spec.name)
+    return found
 
 
 def _asked(settings: Mapping[str, Setting], roles: frozenset[str]) -> list[Wanted]:

@@ -14,7 +14,7 @@ from mmeval.cli.parser import add_flags
 from mmeval.cli.settings import resolve
 from mmeval.cli.streams import print_text
 from mmeval.disk import free_bytes
-from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError
+from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
 from mmeval.prepare.fetching import INTERRUPTED, fetch
 from mmeval.prepare.ready import Readiness, readiness
 from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
@@ -53,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     settings = resolve(_FLAGS, vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
-    overrides = TaskOverrides(data_dir=settings["data_dir"].value)
+    data_dir = settings["data_dir"].value
+    if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
+        raise UsageError(f"{settings['data_dir'].origin} {data_dir}: it is a file; name a folder")
+    overrides = TaskOverrides(data_dir=data_dir)
     tasks = wanted(values.words(args.tasks), settings["include_path"].value, overrides)
     needed = sources(tasks, weights=args.weights)
     found: dict[Source, Measured | MmevalError] = {source: _measured(source) for source in needed}

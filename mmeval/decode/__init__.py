@@ -12,9 +12,9 @@ Metrics share what is decoded: a picture, a sound, a mesh and the words of a doc
 its limits, and kept with the medium (see ``memo``). Frames and pages are streams, decoded whenever they are asked for.
 """
 
-from mmeval.decode.document import document_text, pages
+from mmeval.decode.document import document_text, page_count, pages
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
-from mmeval.decode.mesh import mesh
+from mmeval.decode.mesh import MeshArrays, mesh, mesh_arrays
 from mmeval.decode.picture import image
 from mmeval.decode.sound import Audio, audio
 from mmeval.decode.video import Frame, VideoInfo, video, video_info
@@ -24,11 +24,14 @@ __all__ = [
     "Audio",
     "DecodeLimits",
     "Frame",
+    "MeshArrays",
     "VideoInfo",
     "audio",
     "document_text",
     "image",
     "mesh",
+    "mesh_arrays",
+    "page_count",
     "pages",
     "video",
     "video_info",

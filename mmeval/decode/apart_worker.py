@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import math
 import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,28 +34,27 @@ def work(handle: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     parent = os.getppid()
     with Connection(handle) as line, contextlib.suppress(EOFError, OSError):
-        while _is_asked(line, parent):
+        while _is_asked(line, parent, seconds=IDLE_SECONDS):
             job = line.recv_bytes()
             if job not in (b"next", b"stop"):  # said to a medium that is over
-                _decode(line, json.loads(job), line.recv_bytes())
+                _decode(line, parent, json.loads(job), line.recv_bytes())
 
 
-def _is_asked(line: Connection, parent: int) -> bool:
-    """Wait for word. False when nothing came for long, or when the parent is gone (a process that it has forked may
+def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bool:
+    """Wait for word. False when nothing came for so long, or when the parent is gone (a process that it has forked may
     keep its end of the line open)."""
-    for _ in range(int(IDLE_SECONDS)):
-        if line.poll(1.0):
-            return True
-        if os.getppid() != parent:
-            break
-    return False
+    end = time.monotonic() + seconds
+    while not line.poll(1.0):
+        if os.getppid() != parent or time.monotonic() > end:
+            return False
+    return True
 
 
-def _decode(line: Connection, job: dict[str, Any], data: bytes) -> None:
+def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> None:
     media = Media(data=data, mime=job["mime"], size=len(data), name=job["label"])
     steps = _decoder(job["decoder"])(media, DecodeLimits(**job["limits"]), **job["options"])
     with contextlib.closing(steps):  # type: ignore[type-var]  # generators, all of them
-        while line.recv_bytes() == b"next":
+        while _is_asked(line, parent) and line.recv_bytes() == b"next":
             try:
                 with _bounded(job["seconds"], job["bytes"]), decoding(media, "what it says it is"), quiet():
                     step = next(steps, None)

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from pathlib import PurePosixPath
 
+from mmeval.errors import MediaLimitError
+
 MAX_NAME_CHARS = 1000
 MAX_STEP_BYTES = 255
 """What one folder or file may be called on the file systems in use."""
@@ -37,22 +39,31 @@ def entry_path(name: str) -> PurePosixPath:
     return PurePosixPath(*steps)
 
 
+FREE_FOLDERS = 1000
+"""Folders that an archive may have besides three for each of its entries."""
+
+
 class Names:
     """The names of one archive so far: files and the folders that they lie in."""
 
     def __init__(self) -> None:
         self._spelt: dict[str, tuple[str, bool]] = {}
         self._files: set[str] = set()
+        self._entries = 0
 
     def add(self, path: PurePosixPath, *, is_folder: bool) -> None:
         """Raises ValueError where a file system would take the name for another: the same but for case, for the form
-        of its accents, or for dots and spaces at the end; or where a file would also have to be a folder."""
+        of its accents, or for dots and spaces at the end; or where a file would also have to be a folder. Raises
+        MediaLimitError where entries make many folders each, which a disk takes longer for than for files."""
+        self._entries += 1
         if not path.parts:
             return
         for above in path.parents:
             if above.parts:
                 self._add(above, is_folder=True)
         self._add(path, is_folder=is_folder)
+        if len(self._spelt) > FREE_FOLDERS + 4 * self._entries:
+            raise MediaLimitError(f"{self._entries} entries make more than {FREE_FOLDERS} folders, and three for each")
 
     def _add(self, path: PurePosixPath, *, is_folder: bool) -> None:
         key = "/".join(_folded(step) for step in path.parts)

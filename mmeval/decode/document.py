@@ -80,6 +80,25 @@ def _pdf_text(media: Media, limits: DecodeLimits) -> str:
     return "\n".join(words)
 
 
+def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    """How many pages a PDF has, without drawing them. Raises the errors of this package."""
+    need("pypdfium2", "doc")
+    data = _pdf_bytes(media, limits)
+    with contextlib.closing(steps_apart("mmeval.decode.document:count_steps", media, data, limits)) as steps:
+        return int(next(steps).facts["pages"])
+
+
+def count_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
+    """One step: the number of pages. Runs apart."""
+    pdfium = need("pypdfium2", "doc")
+    return _counted(media, pdfium, limits)
+
+
+def _counted(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[Step]:
+    with _opened(media, pdfium, limits) as document:
+        yield Step({"pages": len(document)})
+
+
 def page_steps(media: Media, limits: DecodeLimits, *, scale: float) -> Iterator[Step]:
     """A step for each page: its pixels, row by row. Runs apart."""
     pdfium = need("pypdfium2", "doc")
@@ -94,12 +113,19 @@ def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 def _pages(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
     """The opened PDF with the number of each of its pages (untyped: the package is optional)."""
+    with _opened(media, pdfium, limits) as document:
+        for number in range(len(document)):
+            yield document, number
+
+
+@contextlib.contextmanager
+def _opened(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[Any]:
+    """The document, with a number of pages that is allowed."""
     with contextlib.closing(pdfium.PdfDocument(media.read())) as document:
         within(media, "max_pages", limits.max_pages, len(document), "pages")
         if not len(document):
             raise CorruptMediaError(f"{media.label}: it has no pages")
-        for number in range(len(document)):
-            yield document, number
+        yield document
 
 
 def _rendered(media: Media, document: Any, number: int, scale: float, limits: DecodeLimits) -> Step:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
@@ -12,11 +12,13 @@ from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.mesh_header import declared_counts
 from mmeval.errors import CorruptMediaError
-from mmeval.extras import need
+from mmeval.extras import need, need_installed
 from mmeval.media import Media
 
 if TYPE_CHECKING:
+    import numpy as np
     import trimesh
+    from numpy.typing import NDArray
 
 _MESH_TYPES = {
     "model/obj": "obj",
@@ -45,13 +47,35 @@ def mesh(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> trimesh.Trim
     once; every call gives a copy of its own. Raises the errors of this package.
     """
     need("trimesh", "3d")
+    step = _built(media, limits)
+    with decoding(media, "a mesh"):
+        return _from_step(step)
+
+
+class MeshArrays(NamedTuple):
+    """Places of vertices (n x 3), and for each face those of its three (m x 3; none: a point cloud)."""
+
+    vertices: NDArray[np.float64]
+    faces: NDArray[np.int64]
+
+
+def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
+    """The geometry that :func:`mesh` gives, without importing trimesh into this process."""
+    import numpy as np
+
+    need_installed("trimesh", "3d")
+    points, faces, _ = _built(media, limits).buffers
+    return MeshArrays(np.frombuffer(points, np.float64).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3))
+
+
+def _built(media: Media, limits: DecodeLimits) -> Step:
     data = whole_bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
     if kind is None:
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, not one of {', '.join(_MESH_TYPES.values())}")
     with decoding(media, "a mesh"):
         for step in steps_apart("mmeval.decode.mesh:mesh_steps", media, data, limits, kind=kind):
-            return _from_step(step)
+            return step
     raise CorruptMediaError(f"{media.label}: it holds no vertices")
 
 

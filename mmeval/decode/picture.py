@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.decode.guard import decoding, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
+from mmeval.decode.picture_pieces import check_pieces
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.extras import need
 from mmeval.media import Media
@@ -36,6 +37,8 @@ _LOADED = {"1": 5, "L": 5, "P": 5, "RGB": 5, "RGBA": 5, "I": 9, "F": 9}
 """Bytes a pixel at the worst moment, by mode; ``_CONVERTED`` for all others."""
 _READERS = {"AVIF": 6, "WEBP": 8, "TIFF": 3}
 """Bytes a pixel that a reader takes besides; that of a progressive JPEG keeps all coefficients."""
+_FRAME = 4
+"""Bytes a pixel for the canvas of an animation."""
 
 
 def _kept_size(picture: Image) -> int:
@@ -63,6 +66,7 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     if kind is None:
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, which is not decoded as a picture")
     with decoding(media, "a picture"), quiet():
+        check_pieces(data, kind)
         try:
             with pictures.open(io.BytesIO(data), formats=(kind,)) as picture:
                 within(media, "max_pixels", limits.max_pixels, picture.width * picture.height, "pixels")
@@ -79,6 +83,7 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
 def _loading(picture: Image, kind: str) -> int:
     """Bytes a pixel while it is loaded and converted."""
     extra = 6 if picture.info.get("progressive") else _READERS.get(kind, 0)
+    extra += _FRAME if kind == "WEBP" and getattr(picture, "is_animated", False) else 0
     return _LOADED.get(picture.mode, _CONVERTED) + extra
 
 

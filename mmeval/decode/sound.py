@@ -23,6 +23,7 @@ _SOUND_FILE_MIMES = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/mp
 _UNKNOWN_LENGTH = 1 << 62
 """Frames that libsndfile reports when a FLAC stream does not say how long it is; it cannot read those to the end."""
 _AUDIO_BLOCK = 1 << 20
+_SAMPLE_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,29 +59,50 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
         blocks = _sound_track_blocks(media, data, limits)
     else:
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no sound")
-    found: list[Audio] = []
-    clock, count = Clock(media, limits), 0
+    clock, joined, rate = Clock(media, limits), _Joined(), 0
     with decoding(media, "sound"), quiet():
         for block in blocks:
-            found.append(block)
-            count += len(block.samples)
-            _check_audio_size(media, limits, count, block.samples.shape[1], block.rate)
+            _check_audio_size(media, limits, joined.count + len(block.samples), block.samples.shape[1], block.rate)
+            if not numpy.isfinite(block.samples).all():
+                raise CorruptMediaError(f"{media.label}: some of its samples are not numbers (NaN or infinite)")
+            joined.add(block.samples)
+            rate = rate or block.rate
             clock.check()
-        if not count:
+        if not joined.count:
             raise CorruptMediaError(f"{media.label}: it holds no samples")
-        samples = numpy.concatenate([block.samples for block in found]) if len(found) > 1 else found[0].samples
-        if not numpy.isfinite(samples).all():
-            raise CorruptMediaError(f"{media.label}: some of its samples are not numbers (NaN or infinite)")
+        samples = joined.whole()
         numpy.clip(samples, -1.0, 1.0, out=samples)
         samples.flags.writeable = False
-        return Audio(samples, found[0].rate)
+        return Audio(samples, rate)
+
+
+class _Joined:
+    """Samples that grow where they are: a list of blocks that is put together would take their memory twice."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, block: np.ndarray[Any, np.dtype[np.float32]]) -> None:
+        channels, end = block.shape[1], self.count + len(block)
+        if not self.count:
+            self._room = block[:0].copy()
+        if end > len(self._room):
+            self._room.resize((end + _AUDIO_BLOCK // channels, channels), refcheck=False)
+        self._room[self.count : end] = block
+        self.count = end
+
+    def whole(self) -> np.ndarray[Any, np.dtype[np.float32]]:
+        self._room.resize((self.count, self._room.shape[1]), refcheck=False)
+        return self._room
 
 
 def _check_audio_size(media: Media, limits: DecodeLimits, frames: int, channels: int, rate: int) -> None:
     if rate <= 0:
         raise CorruptMediaError(f"{media.label}: its rate is {rate} Hz")
+    samples = frames * channels
     within(media, "max_audio_seconds", limits.max_audio_seconds, frames / rate, "seconds")
-    within(media, "max_audio_samples", limits.max_audio_samples, frames * channels, "samples")
+    within(media, "max_audio_samples", limits.max_audio_samples, samples, "samples")
+    within(media, "max_step_bytes", limits.step_bytes(media.size), samples * _SAMPLE_BYTES, "bytes of memory")
 
 
 def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Iterator[Audio]:
@@ -103,7 +125,7 @@ def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Itera
 
 def _sound_track_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Iterator[Audio]:
     av = need("av", "video")
-    with opened(media, data) as container:
+    with opened(media, data, limits) as container:
         if not container.streams.audio:
             raise CorruptMediaError(f"{media.label}: it has no sound track")
         stream = container.streams.audio[0]

@@ -67,7 +67,7 @@ def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoI
     """What the container declares; no frame is decoded. Raises the errors of this package."""
     need("av", "video")
     data = whole_bytes(media, limits)
-    with decoding(media, "video"), quiet(), opened(media, data) as container:
+    with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
         stream = _video_stream(media, container, limits)
         length = float(stream.duration * stream.time_base) if stream.duration else (container.duration or 0) / 1e6
         return VideoInfo(stream.width, stream.height, float(stream.average_rate or 0), max(0.0, float(length)))
@@ -84,7 +84,7 @@ def _video_stream(media: Media, container: Any, limits: DecodeLimits) -> Any:
 def _video_frames(
     media: Media, data: bytes, limits: DecodeLimits, times: Sequence[float] | None
 ) -> Generator[Frame, None, None]:
-    with opened(media, data) as container:
+    with opened(media, data, limits) as container:
         track = _Track(media, container, _video_stream(media, container, limits), limits)
         frames = track.frames() if times is None else _at_times(track, times)
         index = -1

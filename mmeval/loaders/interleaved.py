@@ -38,12 +38,13 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, get_args
 
 from mmeval.content import Interleaved
 from mmeval.dataset import DataSource
-from mmeval.errors import UnknownNameError, UsageError
+from mmeval.errors import RowError, UnknownNameError, UsageError
 from mmeval.loaders.row_files import Row, Scan, read_jsonl, row_files, scan_files
 from mmeval.loaders.written import ContentReader
 from mmeval.media import Media, path_inside
@@ -101,22 +102,24 @@ class InterleavedDataset:
         return sum(self._scan.rows)
 
     def __iter__(self) -> Iterator[Sample]:
-        position = 0
+        return map(self._sample, self._rows(), count(1))  # unlike a generator, a map goes on after an error
+
+    def _rows(self) -> Iterator[tuple[Row, MediaFolder]]:
+        """Each row with the folder that its paths start from."""
         for file in self.files:
             resolve = MediaFolder(self.root, self.media_folder or file.parent)
-            for row in _reader(file)(file):
-                position += 1
-                yield self._sample(row, position, resolve)
+            yield from ((row, resolve) for row in _reader(file)(file))
 
     @cached_property
     def _scan(self) -> Scan:
         return scan_files(self.files)
 
-    def _sample(self, row: Row, position: int, resolve: MediaFolder) -> Sample:
+    def _sample(self, placed: tuple[Row, MediaFolder], position: int) -> Sample:
+        row, resolve = placed
         try:
             return read_sample(row.values, str(position), resolve, self.spellings)
         except UsageError as error:
-            raise UsageError(f"{row.file}: row {row.number}: {error}") from None
+            raise RowError(f"{row.file}: row {row.number}: {error}") from None
 
 
 def _reader(file: Path) -> Callable[[Path], Iterator[Row]]:

@@ -12,17 +12,20 @@ import tomllib
 import zipfile
 from collections.abc import Mapping
 from email.parser import Parser
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingExtraError, UsageError
 
 DEFAULT_BACKEND = "setuptools.build_meta:__legacy__"
-_LEFT_OUT = (
-    ".git", ".hg", ".venv", "venv", "env", "build", "dist", "runs", "*.egg-info", "__pycache__", "*.pyc", ".tox",
-    ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", "node_modules",
+_LEFT_OUT = ("venv", "env", "build", "dist", "runs")
+"""What no build reads of the package's own folder, or what an earlier one left: stale files of ``build`` would be
+packed again."""
+_LEFT_OUT_ANYWHERE = (
+    ".git", ".hg", ".venv", "*.egg-info", "__pycache__", "*.pyc", ".tox", ".nox", ".mypy_cache", ".ruff_cache",
+    ".pytest_cache", "node_modules",
 )  # fmt: skip
-"""What no build reads, or what an earlier one left: stale files of ``build`` would be packed again."""
 _LINKED_FROM = 2**20
 """Larger files are linked into the copy, not copied: they are data, which no build writes to."""
 _SHOWN_LINES = 6
@@ -49,7 +52,7 @@ def build_wheel(source: Path, workplace: Path) -> Wheel:
     if not (source / "pyproject.toml").is_file() and not (source / "setup.py").is_file():
         raise UsageError(f"{source} holds no package: it has no pyproject.toml; name the folder that has one")
     copy, out = workplace / "source", workplace / "wheel"
-    shutil.copytree(source, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT), copy_function=_copy, symlinks=True)
+    shutil.copytree(source, copy, ignore=partial(_not_copied, source), copy_function=_copy, symlinks=True)
     if (source / ".git").exists():  # some backends ask it which files there are, or for the version
         (copy / ".git").symlink_to((source / ".git").resolve())
     words = ["wheel", "--no-deps", "--wheel-dir", str(out)]
@@ -107,6 +110,12 @@ def _backend_is_here(source: Path) -> bool:
         return True  # it lies in the package itself
     module = backend_of(source).partition(":")[0].partition(".")[0]
     return importlib.util.find_spec(module) is not None
+
+
+def _not_copied(source: Path, folder: str, names: list[str]) -> set[str]:
+    """What of a folder is left out. A package may well hold data in a folder called ``build`` or ``runs``."""
+    patterns = _LEFT_OUT_ANYWHERE if Path(folder) != source else (*_LEFT_OUT, *_LEFT_OUT_ANYWHERE)
+    return shutil.ignore_patterns(*patterns)(folder, names)
 
 
 def _copy(source: str, target: str) -> str:

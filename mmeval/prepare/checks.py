@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mmeval.content import Part
 from mmeval.dataset import Dataset
-from mmeval.errors import MmevalError
+from mmeval.errors import MmevalError, RowError
 from mmeval.hub import HubFile
 from mmeval.hubcache import size_on_disk
 from mmeval.media import path_inside
@@ -21,13 +21,12 @@ from mmeval.taskschema import ExpectedKeys
 MAX_NAMED = 10
 """So many faults of one kind are named; the others are counted."""
 _CHUNK = 1 << 20
-_FETCH_AGAIN = "delete it and run the same command again"
 
 
 @dataclass
 class Counts:
     """What one data set holds. ``samples`` are those that the filter of each task keeps; ``media`` are different files
-    by kind; ``faults`` say what could not be read, and ``read`` whether everything was."""
+    by kind; ``faults`` say what could not be read, and ``read`` whether every row was."""
 
     rows: int = 0
     samples: dict[str, int] = field(default_factory=dict)
@@ -46,6 +45,11 @@ def count(dataset: Dataset, tasks: Sequence[Task]) -> Counts:
             sample = next(rows)
         except StopIteration:
             return found
+        except RowError as error:
+            found.rows += 1
+            found.faults.append(str(error))
+            found.read = False
+            continue
         except Exception as error:  # a loader may fail in any way, and its iterator is spent then
             found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {told(error)}")
             found.read = False
@@ -111,9 +115,14 @@ def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[str]:
         if there < 0:
             yield f"{path}: it is missing; run the same command again"
         elif there != file.size:
-            yield f"{path}: it has {there:,} bytes of {file.size:,}; {_FETCH_AGAIN}"
+            yield f"{path}: it has {there:,} bytes of {file.size:,}; {_fetch_again(path)}"
         elif (digest := _digest_as_hub(path, file)) != file.etag:
-            yield f"{path}: its content is not that of the hub ({digest[:12]}...); {_FETCH_AGAIN}"
+            yield f"{path}: its content is not that of the hub ({digest[:12]}...); {_fetch_again(path)}"
+
+
+def _fetch_again(path: Path) -> str:
+    """In the cache a file of a snapshot is a link, and what it leads to is what has to go."""
+    return f"delete {path.resolve() if path.is_symlink() else 'it'} and run the same command again"
 
 
 def _digest_as_hub(path: Path, file: HubFile) -> str:

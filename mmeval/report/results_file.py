@@ -183,6 +183,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
             for task in outcome.selection.tasks
         },
         "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
+        "asked": {task.name: _asked(task, outcome) for task in outcome.selection.tasks},
         "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
         "not_comparable": [task.name for task in outcome.selection.tasks if not task.comparable],
         "spent": spent_json(outcome.bills),
@@ -191,6 +192,22 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "complaints": list(outcome.complaints),
         "exit_code": outcome.exit_code,
     }
+
+
+def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
+    """Which trials of the run folder the numbers are about: so many repeats of each sample, and where flags chose among
+    the samples, from which to which place in the data set (``samples``; null: all that the folder has)."""
+    chosen = outcome.chosen.get(task.name)
+    if chosen is None or task.name not in outcome.subsets:
+        return {"repeats": task.repeats, "samples": None}
+    places = (index for index in range(outcome.rows.get(task.name, 0)) if chosen(index, 0))
+    stretches: list[list[int]] = []
+    for place in places:
+        if stretches and stretches[-1][1] == place - 1:
+            stretches[-1][1] = place
+        else:
+            stretches.append([place, place])
+    return {"repeats": task.repeats, "samples": stretches}
 
 
 def _finite(spread: tuple[float, float]) -> list[float] | None:

@@ -6,6 +6,7 @@ import importlib.util
 import keyword
 import re
 import sys
+import unicodedata
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Literal, NamedTuple, get_args
 
@@ -21,8 +22,10 @@ _GROUPS: dict[Kind, plugins.Group] = {
     "metric": "mmeval.metrics",
     "backend": "mmeval.model_backends",
 }
-_FOLDERS = {"test", "tests", "docs", "src", "build", "dist", "runs", "tasks"}
-"""Folders that a package has beside its module, or often gets."""
+_FOLDERS = {"test", "tests", "docs", "src", "build", "dist", "runs", "tasks", "setup", "conftest"}
+"""What a package has beside its module, or often gets."""
+_LONGEST = 100
+"""Letters of a name; files are called by it, and file systems end at 255 bytes."""
 
 
 class PackageName(NamedTuple):
@@ -46,6 +49,8 @@ def package_name(kind: Kind, written: str) -> PackageName:
             f"{written!r} cannot be the name of a package: it has letters, digits, - and _, begins with a letter, "
             f"and is no word of Python{_suggested(written)}"
         )
+    if len(written) > _LONGEST:
+        raise UsageError(f"the name of a package has at most {_LONGEST} letters, this one {len(written):,}")
     if owner := _taken(found):
         other = f"{written}{'_' if '_' in written else '-'}{kind}"
         raise UsageError(f"{written!r} is {owner}; choose another name, such as {other}")
@@ -58,7 +63,8 @@ def _is_free_word(module: str) -> bool:
 
 
 def _suggested(written: str) -> str:
-    near = re.sub(r"[^a-z0-9]+", "_", written.lower()).strip("_").lstrip("0123456789_")
+    plain = unicodedata.normalize("NFKD", written.casefold()).encode("ascii", "ignore").decode()  # é is e
+    near = re.sub(r"[^a-z0-9]+", "_", plain).strip("_").lstrip("0123456789_")[:_LONGEST]
     if keyword.iskeyword(near):
         near = f"{near}_bench"
     return f'; did you mean "{near}"?' if near and near != written else ""
@@ -67,7 +73,7 @@ def _suggested(written: str) -> str:
 def _taken(found: PackageName) -> str:
     """What has the name already; empty when nobody has."""
     if found.module in _FOLDERS:
-        return "the name of a folder that the package has beside its module"
+        return "the name of something that packages have beside their module"
     if found.module in sys.stdlib_module_names:
         return "a module of Python's own"
     try:

@@ -7,10 +7,12 @@ a file name such as ``cat_wrong_answer.png`` would tell the model something.
 from __future__ import annotations
 
 import base64
+import io
 import json
 from collections.abc import Collection, Iterator, Sequence
 
 from mmeval.content import Interleaved, Part, PartKind, text_part
+from mmeval.errors import ContentError, MissingExtraError
 from mmeval.media import Media
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.records import Message
@@ -18,6 +20,7 @@ from mmeval.sniff import suffix_for
 
 SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The sounds that the interface knows how to name."""
+_DRAWING = "image/svg+xml"
 
 
 def encode_messages(messages: Sequence[Message], inputs: Collection[PartKind]) -> bytes:
@@ -138,10 +141,28 @@ def _damaged(part: Part, media: Media) -> CallError:
 
 
 def data_uri(part: Part) -> bytes:
-    """A medium's own bytes as a JSON string that holds a data URI. Raises CallError when it is of another kind."""
+    """A medium's own bytes as a JSON string that holds a data URI; of a drawing, the picture that it shows.
+
+    Raises CallError when it is of another kind, or cannot be drawn.
+    """
     assert part.media is not None  # the caller has looked
     mime = part.media.mime
     if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
         raise _damaged(part, part.media)
-    head = json.dumps(f"data:{mime};base64,")[:-1].encode()
-    return b'%b%b"' % (head, base64.b64encode(part.media.read()))
+    drawn = part.kind == "image" and mime == _DRAWING
+    head = json.dumps(f"data:{'image/png' if drawn else mime};base64,")[:-1].encode()
+    return b'%b%b"' % (head, base64.b64encode(_drawn(part.media) if drawn else part.media.read()))
+
+
+def _drawn(media: Media) -> bytes:
+    """A drawing as PNG: servers take no SVG, and its source would tell a model more than the picture shows."""
+    from mmeval.decode import image
+
+    out = io.BytesIO()
+    try:
+        image(media).save(out, "PNG")
+    except ContentError as error:
+        raise CallError("bad_request", str(error)) from None
+    except MissingExtraError as error:
+        raise CallError("unsupported", str(error)) from None
+    return out.getvalue()

@@ -33,6 +33,9 @@ OF_VERBS = {verb: importlib.import_module(f"mmeval.cli.{verb}") for verb in VERB
 NOT_OURS = {"port", "reply", "quick", "limti", "no-deps", "wheel-dir", "force-reinstall"}
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
 
+DECISION = ["The situation", "The choice", "What was turned down"]
+"""What each page of the design tells, in this order."""
+
 TASK_KEYS = {*taskschema.TaskKeys.model_fields, *taskschema.GroupKeys.model_fields, "include"}
 ENTRY_KEYS = {
     *taskschema.MetricKeys.model_fields,
@@ -205,6 +208,15 @@ def test_every_page_is_in_the_index() -> None:
     listed = {(index.parent / link).resolve() for index in indexes for link in links(index)}
 
     assert set(DOCS.rglob("*.md")) - listed == {DOCS / "index.md"}
+
+
+@pytest.mark.parametrize("path", sorted({*DOCS.glob("design/*.md")} - {DOCS / "design/index.md"}), ids=lambda p: p.stem)
+def test_a_page_of_the_design_tells_a_decision_and_bears_its_name_in_the_index(path: Path) -> None:
+    parts = re.findall(r"^## (.+)$", path.read_text(), re.MULTILINE)
+    title = path.read_text().partition("\n")[0].removeprefix("# ").partition(":")[0]
+
+    assert [part for part in parts if part in DECISION] == DECISION
+    assert f"[{title}]({path.name})" in page("design/index.md")
 
 
 def test_every_word_of_the_glossary_stands_in_order_and_leads_to_a_page() -> None:

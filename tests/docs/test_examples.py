@@ -13,8 +13,10 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.reader_environment import reader_environment
 
 SLOW = {
+    "README.md",
     "bring-a-model.md",
     "doctor-and-prepare.md",
+    "first-run.md",
     "local-models.md",
     "reading-results.md",
     "writing-an-adapter.md",

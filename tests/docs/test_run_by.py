@@ -31,6 +31,26 @@ def test_a_block_without_a_language_holds_no_command() -> None:
     assert [str(block) for block in plain if re.search(r"^\s*\$ ", block.text, re.MULTILINE)] == []
 
 
+RUN_BY_MAKE = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+OF_ALL_BLOCKS = "".join(block.text for page in PAGES for block in blocks(page) if block.language == "console")
+NO_COMMANDS = {"python -m mmeval", "python -m mmeval VERB FLAGS", "python -c pass", "bash .ci/run"}
+"""How mmeval is called, what a figure is measured against, and the script that runs all of this."""
+
+
+@pytest.mark.parametrize("beginning", ["python ", "bash ", "git ", "pytest ", "apt"])
+def test_a_command_in_a_sentence_stands_in_a_block_too(beginning: str) -> None:
+    """Nobody runs a sentence. ``mmeval`` and ``pip install -e`` in sentences have tests of their own."""
+    said = set(said_in_passing(beginning)) - NO_COMMANDS
+
+    assert [command for command in said if f"$ {command}\n" not in OF_ALL_BLOCKS] == []
+
+
+def test_a_sentence_names_a_target_of_make_that_is_there() -> None:
+    said = {command.split()[1] for command in said_in_passing("make ")}
+
+    assert {"demo", "docs"} <= said <= RUN_BY_MAKE
+
+
 LISTING = [line for line in said_in_passing("mmeval ") if re.match(r"mmeval (ls [a-z]|--help|--version)", line)]
 
 

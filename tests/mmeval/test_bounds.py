@@ -106,6 +106,27 @@ def test_two_standard_errors_decide_where_there_are_enough_samples(
     assert all(words in doubt for words, doubt in zip(said, doubts, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("scored", "suspended", "said"),
+    [(0, False, "m scored 0 of 3 references: no JSON"), (1, True, "m scored 1 of 3 references: whom it asks")],
+    ids=["no verdict", "suspended"],
+)
+def test_references_without_a_number_are_an_error_with_its_reason(scored: int, suspended: bool, said: str) -> None:
+    result = Result("t", "m", None, 3, scored, unscored=3 - scored, suspended=suspended)
+    (base,) = select(["rubric_example"]).tasks
+
+    (doubt,) = Bounds(base, "m", True, {"reference": result}, lost="no JSON").doubts()
+
+    assert doubt.wrong
+    assert doubt.message.startswith(said)
+
+
+def test_of_samples_that_have_no_reference_nothing_is_said() -> None:
+    (base,) = select(["rubric_example"]).tasks
+
+    assert list(Bounds(base, "m", True, {"reference": Result("t", "m", None, 3, 0, unsupported=3)}).doubts()) == []
+
+
 def bounds_of(right: float, shuffled: float, scored: int) -> Bounds:
     (base,) = select(["rubric_example"]).tasks
     numbers: dict[Which, float] = {"reference": right, "shuffled": shuffled, "empty": 0.0}

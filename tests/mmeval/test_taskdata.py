@@ -33,6 +33,13 @@ def test_data_are_found_beside_the_file(tmp_path: Path) -> None:
     assert ids(built(tmp_path, f"dataset_path: {tmp_path / 'rows'}")) == ["local"]
 
 
+def test_the_home_folder_of_nobody_is_said_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        MissingDataError, match=r"t\.yaml:[0-9]+: dataset_path: nobody's home folder is '~nosuchuser/a'"
+    ):
+        built(tmp_path, "dataset_path: ~nosuchuser/a").dataset()
+
+
 def test_a_path_from_a_template_is_relative_to_the_template(tmp_path: Path) -> None:
     write_rows(tmp_path / "rows", {"id": "shared", "input": "q"})
     write_files(tmp_path, {"_base": "dataset_path: rows", "sub/t.yaml": task("t", "include: ../_base")})

@@ -41,7 +41,7 @@ def test_a_sound_task_has_no_finding(tmp_path: Path) -> None:
         ("prompt: '{{ gone }}'", [ROW], ("plugins", 6, "the template reads 'gone'")),
         ("test_split: gone", [ROW], ("dataset", 5, "gone")),
         ("filter: {level: hard}", [ROW], ("dataset", 6, "no sample is left")),
-        ("", [{"id": "a"}], ("rows", 1, "row 1 and those after it cannot be read")),
+        ("", [{"id": "a"}], ("rows", 1, 'rows/test.jsonl: row 1: "input" is missing')),
         ("", [ROW, ROW], ("ids", 1, "the id 'a' stands more than once")),
         ("input_modalities: [image]", [ROW], ("modalities", 6, "sample 'a' holds text")),
         ("output_modalities: per_sample", [ROW], ("modalities", 6, "output_modalities is per_sample")),

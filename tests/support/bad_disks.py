@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +33,18 @@ def small_disk(path: Path, *, kibibytes: int) -> Iterator[SmallDisk]:
     try:
         yield SmallDisk(path)
     finally:
-        subprocess.run(["umount", "--lazy", str(path)], check=True, capture_output=True)
+        _unmount(path)
+
+
+def can_mount() -> bool:
+    """Whether this machine lets us mount a disk of our own."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            _mount("-t", "tmpfs", "tmpfs", folder)
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        _unmount(Path(folder))
+    return True
 
 
 @contextlib.contextmanager
@@ -52,3 +64,7 @@ def unwritable(path: Path) -> Iterator[Path]:
 
 def _mount(*arguments: str) -> None:
     subprocess.run(["mount", *arguments], check=True, capture_output=True)
+
+
+def _unmount(path: Path) -> None:
+    subprocess.run(["umount", "--lazy", str(path)], check=True, capture_output=True)

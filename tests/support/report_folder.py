@@ -136,11 +136,12 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
         "made": "2026-11-20 21:00",
         "mmeval": "0.1.0",
         "runs": [{**run, "settings": [{"name": "judge", "value": "none"}]} for run in runs],
-        "summary": [f"The model tiny was asked {len(rows)} samples.", f"{counts['scored']} were scored."],
+        "summary": [{"name": "", "notes": [], "sentences": [
+            f"The model tiny was asked {len(rows)} samples.", f"{counts['scored']} were scored."]}],
         "notes": [],
         "tables": [{"title": "Tasks", "columns": ["tiny"], "rows": [
             {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
-             "notes": "", "numbers": [{**number, "total": len(rows)}]}]}],
+             "notes": "", "remark": None, "numbers": [{**number, "total": len(rows)}]}], "remarks": []}],
         "charts": [{"title": "By field", "text": "", "svg": Markup(CHART)}],
         "count": len(rows),
         **given,

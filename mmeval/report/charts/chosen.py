@@ -105,11 +105,13 @@ def _known(row: NumberRow) -> bool:
 
 
 def _in_words(rows: Sequence[NumberRow], names: Sequence[str], *, whole: bool) -> str:
-    """The lowest and the highest number of the first run that has one, for those who do not see the chart."""
+    """The lowest and the highest number of the first run in which they differ, for those who do not see the chart."""
     for at, name in enumerate(names):
         found = [(value, row) for row in rows if (value := _value(row.results[at])) is not None]
         if len(found) > 1:
             (low, lowest), (high, highest) = (pick(found, key=lambda item: item[0]) for pick in (min, max))
+            if low == high:
+                continue
             said = (
                 f"lowest {low:.4f} ({_name(lowest, whole=whole)}), highest {high:.4f} ({_name(highest, whole=whole)})"
             )

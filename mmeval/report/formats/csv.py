@@ -16,8 +16,8 @@ COLUMNS = (
     "clusters", "bootstrap_iters", "suspended", "compares_with_first", "notes",
 )  # fmt: skip
 MAX_CHARS = 2_000
-_FORMULA = ("=", "+", "-", "@")
-"""With these a spreadsheet begins to calculate; a text that begins so gets a quote before it."""
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""With these, or their wide forms, a spreadsheet begins to calculate; a text that begins so gets a quote before it."""
 
 
 def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
@@ -51,4 +51,4 @@ def _yes(truth: bool) -> str:
 
 def _text(text: str) -> str:
     clean = printable(text, limit=MAX_CHARS)
-    return f"'{clean}" if clean.startswith(_FORMULA) else clean
+    return f"'{clean}" if clean.lstrip().startswith(_FORMULA) else clean

@@ -23,7 +23,7 @@ _SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\char34{}",
 }
 _CHARS = re.compile("|".join(map(re.escape, _SPECIAL)))
 MAX_CHARS = 300
@@ -33,7 +33,6 @@ NONE = "--"
 def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     """Values with their 95 % intervals, and below the table what is to be said of them, by letters."""
     notes = list(dict.fromkeys(row.notes for row in rows if row.notes))
-    columns = len(names) + 2
     lines = [
         r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{ll{'r' * len(names)}}}",
@@ -42,11 +41,8 @@ def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
         r"\midrule",
         *_body(rows, notes),
         r"\bottomrule",
-        *(
-            rf"\multicolumn{{{columns}}}{{l}}{{\footnotesize {_letter(at)} {latex_text(note)}}} \\"
-            for at, note in enumerate(notes)
-        ),
         r"\end{tabular}",
+        *(rf"\par{{\footnotesize {_letter(at)} {latex_text(note)}\par}}" for at, note in enumerate(notes)),
     ]
     return "\n".join(lines) + "\n"
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mmeval.report.page.stored import Row, StoredRun, StoredTask, StoredTrial
 
-STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable")
+STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "uncounted")
 CHUNK = 100
 TEXT_CHUNK = 2_000
 MAX_TITLE = 120
@@ -22,10 +23,14 @@ _WORST = ("unscored", "unavailable", "scored")
 
 
 class Index:
-    """Columns of all trials; nothing else of them is held."""
+    """Columns of all trials; nothing else of them is held.
+
+    ``uncounted`` of its ``count`` trials lie in a run folder and do not stand behind the numbers.
+    """
 
     def __init__(self) -> None:
         self.count = 0
+        self.uncounted = 0
         self._runs: list[dict[str, str]] = []
         self._tasks: list[dict[str, Any]] = []
         self._metrics: dict[str, dict[str, Any]] = {}
@@ -35,12 +40,14 @@ class Index:
         self._labels: dict[str, array[int]] = {}
         self._levels: dict[str, dict[str, int]] = {}
         self._kinds: dict[str, str] = {}
+        self._is_counted: Callable[[int, int], bool] = _everything
 
     def begin_run(self, run: StoredRun) -> None:
         self._runs.append({"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder)})
 
     def begin_task(self, task: StoredTask, ours: Row) -> None:
         """The rows that follow are those of this task. ``ours`` is what the results file says under ``mmeval``."""
+        self._is_counted = _counted(ours.get("asked", {}).get(task.name))
         comparable = task.name not in ours.get("not_comparable", ())
         said = {"name": task.name, "alias": task.alias, "run": len(self._runs) - 1, "comparable": comparable}
         self._tasks.append(said)
@@ -56,7 +63,8 @@ class Index:
         """A trial's row. What its record lacks is found before anything is added, so that the columns stay alike."""
         scores: Mapping[str, Row] = {} if trial.scores is None else trial.scores["scores"]
         values = {n: _finite(s.get("value")) if s.get("status") == "scored" else None for n, s in scores.items()}
-        numbers = (len(self._tasks) - 1, trial.index, trial.repeat, STATUSES.index(_status(error, scores)))
+        status = _status(error, scores) if self._is_counted(trial.index, trial.repeat) else "uncounted"
+        numbers = (len(self._tasks) - 1, trial.index, trial.repeat, STATUSES.index(status))
         kinds = "+".join(dict.fromkeys(part["type"] for part in output or () if part["type"] != "reasoning"))
         texts = (str(trial.sample["id"])[:MAX_NAME], title(trial.sample), self._kinds.setdefault(kinds, kinds))
         levels = {str(name)[:MAX_NAME]: None if value is None else level(value) for name, value in labels.items()}
@@ -67,6 +75,7 @@ class Index:
         for name, value in values.items():
             self._scores.setdefault(name, [None] * self.count).append(value)
         self.count += 1
+        self.uncounted += status == "uncounted"
         for scored in self._scores.values():
             if len(scored) < self.count:
                 scored.append(None)
@@ -104,6 +113,26 @@ class Index:
                 "labels": {name: column.tolist() for name, column in self._labels.items()},
             },
         }
+
+
+def _everything(_index: int, _repeat: int) -> bool:
+    return True
+
+
+def _counted(asked: Row | None) -> Callable[[int, int], bool]:
+    """Whether a trial stands behind the numbers, by what a results file says was asked of its task."""
+    if asked is None:
+        return _everything
+    repeats, samples = asked["repeats"], asked["samples"]
+    if samples is None:
+        return lambda _, repeat: repeat < repeats
+    starts = [first for first, _ in samples]
+
+    def is_counted(index: int, repeat: int) -> bool:
+        at = bisect_right(starts, index) - 1
+        return repeat < repeats and at >= 0 and index <= samples[at][1]
+
+    return is_counted
 
 
 def labels_of(trial: StoredTrial, task: StoredTask) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mmeval.media import kind_for
-from mmeval.report.page.code import coloured
+from mmeval.report.page.code import Colours
 from mmeval.report.page.places import SHOWN, Places
 from mmeval.report.page.previews import Previews
 
@@ -23,6 +23,7 @@ class PartWriter:
 
     def __init__(self, places: Places, previews: Previews) -> None:
         self._places, self._previews = places, previews
+        self._colours = Colours()
         self._known: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def parts(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -35,8 +36,23 @@ class PartWriter:
         elif text is None:
             shown = {"kind": kind, "dangling": True, "raw": str(row.get("raw", ""))[:200]}
         else:
-            shown = _words(kind if kind in _TEXTS else "text", str(text))
+            shown = self._words(kind if kind in _TEXTS else "text", str(text))
         return {**shown, "label": str(row["label"])[:200]} if row.get("label") else shown
+
+    def _words(self, kind: str, text: str) -> dict[str, Any]:
+        shown: dict[str, Any] = {"kind": kind, "text": text}
+        if len(text) > MAX_TEXT:
+            shown = {
+                "kind": kind,
+                "text": text[:MAX_TEXT],
+                "note": f"the first {MAX_TEXT:,} of {len(text):,} characters",
+            }
+        if kind == "code":
+            found = self._colours.of(shown["text"])
+            shown["language"] = found.language
+            if found.tokens is not None:
+                shown["tokens"] = found.tokens
+        return shown
 
     def _medium(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
         key = (kind, row.get("sha256"), row.get("path"), row.get("mime"), row.get("name"))
@@ -51,7 +67,7 @@ class PartWriter:
         mime = str(row.get("mime", ""))
         shown: dict[str, Any] = {
             "kind": kind,
-            "name": str(row.get("name", ""))[:300],
+            "name": _given_name(row),
             "mime": mime[:100],
             "size": row.get("size", 0),
             "sha256": str(row.get("sha256", ""))[:64],
@@ -68,13 +84,7 @@ class PartWriter:
         return {**shown, **self._previews.of(place.media)}
 
 
-def _words(kind: str, text: str) -> dict[str, Any]:
-    shown: dict[str, Any] = {"kind": kind, "text": text}
-    if len(text) > MAX_TEXT:
-        shown = {"kind": kind, "text": text[:MAX_TEXT], "note": f"the first {MAX_TEXT:,} of {len(text):,} characters"}
-    if kind == "code":
-        found = coloured(shown["text"])
-        shown["language"] = found.language
-        if found.tokens is not None:
-            shown["tokens"] = found.tokens
-    return shown
+def _given_name(row: Mapping[str, Any]) -> str:
+    """What whoever made it called a medium; nothing for one that is only known by its digest."""
+    name, digest = str(row.get("name", "")), str(row.get("sha256", ""))
+    return "" if digest and name.startswith(digest) else name[:300]

@@ -100,12 +100,13 @@ class Previews:
         return {"pages": shown, "page_count": count}
 
     def _draw_pages(self, media: Media, said: str) -> None:
-        from mmeval.decode import pages
+        from mmeval.decode import page_count, pages
 
+        count = page_count(media, limits=LIMITS)
         pictures = pages(media, dpi=PAGE_DPI, limits=LIMITS)
         for number, picture in enumerate(islice(pictures, PAGES), start=1):
             self._save(picture, f"{media.sha256}-{number}.png")
-        self._write(said, json.dumps({"page_count": _page_count(media)}).encode())
+        self._write(said, json.dumps({"page_count": count}).encode())
 
     def _mesh(self, media: Media) -> dict[str, Any]:
         name = f"{media.sha256}.js"
@@ -160,25 +161,15 @@ def _drawn(media: Media) -> Image:
     return image(media, limits=LIMITS)
 
 
-def _page_count(media: Media) -> int:
-    from mmeval.extras import need
-
-    document: Any = need("pypdfium2", "doc").PdfDocument(media.read())  # pages() has held it against its limits
-    try:
-        return len(document)
-    finally:
-        document.close()
-
-
 def _geometry(media: Media) -> Mapping[str, Any]:
     """Vertices and faces as base64, a box around them, and what was left out."""
     import numpy as np
 
-    from mmeval.decode import mesh
+    from mmeval.decode import mesh_arrays
 
-    found = mesh(media, limits=LIMITS)
+    found = mesh_arrays(media, limits=LIMITS)
     vertices: Any = np.asarray(found.vertices, dtype="<f4")
-    faces: Any = np.asarray(getattr(found, "faces", np.empty((0, 3))), dtype="<u4")
+    faces: Any = np.asarray(found.faces, dtype="<u4")
     note = ""
     if len(faces) > MAX_FACES or (not len(faces) and len(vertices) > MAX_FACES):
         step = -(-len(vertices) // MAX_FACES)

@@ -45,10 +45,18 @@ _LEFT_OUT = frozenset({"dry_run", "write_out", "verbosity", "fresh", "output_pat
 """Settings that say nothing of how the numbers were made."""
 
 
+_SHOWN_AS = {"model": "backend"}
+"""The page has told the model by its name already."""
+
+
 def _settings(run: StoredRun) -> list[dict[str, str]]:
     settings: Mapping[str, Any] = run.ours.get("settings") or run.record.get("settings", {})
     sessions = run.record.get("sessions", [])
-    shown = [{"name": str(name), "value": _plain(value)} for name, value in settings.items() if name not in _LEFT_OUT]
+    shown = [
+        {"name": _SHOWN_AS.get(name, str(name)), "value": _plain(value)}
+        for name, value in settings.items()
+        if name not in _LEFT_OUT
+    ]
     shown.append({"name": "begun", "value": str(run.record.get("created", ""))})
     if sessions and sessions[-1].get("command"):
         shown.append({"name": "command", "value": str(sessions[-1]["command"])})

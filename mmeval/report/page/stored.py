@@ -16,7 +16,7 @@ from mmeval.journal import Journal
 from mmeval.lines import from_line, read_rows
 from mmeval.mediastore import MediaStore
 from mmeval.runfolder import RunFolder, file_name, trial_key
-from mmeval.scoreset import FINISHED
+from mmeval.scoreset import FINISHED, ROWS, lines_so_far
 from mmeval.verdictlog import FILE as VERDICTS
 
 Row = Mapping[str, Any]
@@ -130,10 +130,12 @@ class StoredRun:
         return [name for name in self.record.get("tasks", {}) if name not in shown]
 
     def _score_set(self, task: str) -> Path | None:
+        """That of the results file; of a run without one, the set that was begun last."""
+        sets = self.folder / "scores" / file_name(task)
+        if not self.results:
+            return max(sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=None)
         name = str(self.ours.get("score_sets", {}).get(task, ""))
-        if not name or name != file_name(name):
-            return None
-        return self.folder / "scores" / file_name(task) / name
+        return sets / name if name and name == file_name(name) else None
 
     def close(self) -> None:
         if "journal" in self.__dict__:
@@ -190,8 +192,7 @@ class _Scores:
     """Score rows in the order of the data set, read alongside the trials."""
 
     def __init__(self, folder: Path | None) -> None:
-        path = None if folder is None else folder / FINISHED
-        self._rows = iter(()) if path is None else read_rows(path)
+        self._rows = iter(()) if folder is None else _score_rows(folder)
         self._next: tuple[int, Row] | None = next(self._rows, None)
 
     def of(self, key: int, digest: str) -> tuple[Row | None, int]:
@@ -205,6 +206,17 @@ class _Scores:
         self._next = next(self._rows, None)
         size = (self._next[0] - offset) if self._next is not None else 1 << 30
         return (row, size) if row["d"] == digest else (None, 0)
+
+
+def _score_rows(folder: Path) -> Iterator[tuple[int, Row]]:
+    """The score rows of a set, each with the place of its line, also where scoring has not come to its end."""
+    if not (folder / ROWS).is_file():
+        yield from read_rows(folder / FINISHED)
+        return
+    offset = 0
+    for line in lines_so_far(folder):
+        yield offset, from_line(line)
+        offset += len(line)
 
 
 class _Verdicts:

@@ -14,12 +14,12 @@ MOST_NAMED = 5
 """Tasks and numbers that are named one by one."""
 
 
-def sentences(run: StoredRun, name: str = "") -> list[str]:
-    """The summary of a run. Where the page shows several, ``name`` tells this one from the others."""
-    return _named(_without_numbers(run) if not run.results else _with_numbers(run), name)
+def sentences(run: StoredRun) -> list[str]:
+    """The summary of a run."""
+    return list(_without_numbers(run) if not run.results else _with_numbers(run))
 
 
-def notes(run: StoredRun, name: str = "") -> list[str]:
+def notes(run: StoredRun) -> list[str]:
     """What a reader has to know before the numbers are used."""
     ours = run.ours
     said = [*_not_comparable(ours), *_partial(ours), *(str(text) for text in ours.get("complaints", ()))]
@@ -28,11 +28,7 @@ def notes(run: StoredRun, name: str = "") -> list[str]:
             f"The folder also holds {_listed(others)}, of which the newest results file says nothing; "
             "the last command did not name them."
         )
-    return _named(said, name)
-
-
-def _named(said: Iterable[str], name: str) -> list[str]:
-    return [f"{name}: {text}" if name else text for text in said]
+    return said
 
 
 def _without_numbers(run: StoredRun) -> Iterator[str]:
@@ -57,10 +53,10 @@ def _asked(run: StoredRun, rows: Sequence[NumberRow]) -> str:
     samples = sum(int(counts.get(task.name, {}).get("effective", 0)) for task in run.tasks)
     trials = sum(worst.n for worst in _worst(rows).values())
     protocols = dict.fromkeys(str(name) for name in run.ours.get("protocols", {}).values())
-    again = f", {trials:,} trials with repeats" if trials > samples else ""
+    again = f" ({trials:,} trials with repeats)" if trials > samples else ""
     backend = run.record.get("options", {}).get("model", "")
     named = run.model if backend in ("", run.model) else f"{run.model} (backend {backend})"
-    asked = f"{named} was asked {_count(samples, 'sample')}{again} of {_listed([task.alias for task in run.tasks])}"
+    asked = f"{named} was asked {_count(samples, 'sample')} of {_listed([task.alias for task in run.tasks])}{again}"
     return f"{asked}, by the protocol {' or '.join(protocols)}." if protocols else f"{asked}."
 
 

@@ -14,10 +14,14 @@ DIGITS = 4
 
 def tables(rows: Sequence[NumberRow], names: Sequence[str]) -> list[dict[str, Any]]:
     """One table of tasks and groups with the runs side by side; none where there is no number."""
-    return [{"title": "Numbers", "columns": list(names), "rows": [_row(row) for row in rows]}] if rows else []
+    if not rows:
+        return []
+    below = list(dict.fromkeys(row.notes for row in rows if row.notes)) if len(names) > 1 else []
+    shown = [_row(row, below.index(row.notes) + 1 if row.notes in below else None) for row in rows]
+    return [{"title": "Numbers", "columns": list(names), "rows": shown, "remarks": below}]
 
 
-def _row(row: NumberRow) -> dict[str, Any]:
+def _row(row: NumberRow, remark: int | None) -> dict[str, Any]:
     return {
         "depth": row.depth,
         "name": row.label,
@@ -25,7 +29,8 @@ def _row(row: NumberRow) -> dict[str, Any]:
         "version": row.version,
         "metric": row.metric,
         "better": "up" if row.higher_is_better else "down",
-        "notes": row.notes,
+        "notes": row.notes if remark is None else "",
+        "remark": remark,
         "numbers": [None if result is None else _number(result) for result in row.results],
     }
 

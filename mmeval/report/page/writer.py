@@ -83,7 +83,8 @@ def write_report(
                         shutil.copytree(folder / name, new / name)
         except OSError as error:
             raise StorageError(
-                f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another folder"
+                f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another "
+                "folder with --output_path"
             ) from None
     return Made(folder / "index.html", writer.index.count, writer.previews.left_over, writer.damaged)
 
@@ -158,8 +159,10 @@ class _Writer:
             "made": made.strftime("%Y-%m-%d %H:%M:%S"),
             "mmeval": __version__,
             "runs": run_rows(runs),
-            "summary": [sentence for run, name in named for sentence in summary.sentences(run, name)],
-            "notes": [*(note for run, name in named for note in summary.notes(run, name)), *self._own_notes()],
+            "summary": [
+                {"name": name, "sentences": summary.sentences(run), "notes": summary.notes(run)} for run, name in named
+            ],
+            "notes": self._own_notes(),
             "tables": tables(rows, names),
             "charts": chart_rows(charts),
             "count": self.index.count,
@@ -167,6 +170,12 @@ class _Writer:
 
     def _own_notes(self) -> list[str]:
         said = []
+        if count := self.index.uncounted:
+            what = "1 trial was" if count == 1 else f"{count:,} trials were"
+            said.append(
+                f"{what} asked by an earlier command and not by the last one, so the numbers are not about "
+                f"{'it' if count == 1 else 'them'}. Their status among the samples is: uncounted."
+            )
         if count := self.previews.left_over:
             what = "1 picture, document or mesh was" if count == 1 else f"{count:,} pictures, documents and meshes were"
             said.append(

@@ -104,7 +104,7 @@ class QwenOmniAdapter(ChatAdapter):
         if not requests or "audio" not in requests[0].wants:
             yield from super().answer(requests)
             return
-        # What speaks draws from one generator for a whole batch. A row at a time, each is kept as soon as it has spoken.
+        # What speaks draws from one generator for a whole batch. A row at a time, each is kept once it has spoken.
         for position, request in enumerate(requests):
             yield from ((position, response) for _, response in super().answer([request]))
 

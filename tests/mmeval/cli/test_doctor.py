@@ -182,7 +182,9 @@ def test_a_backend_that_cannot_be_made_is_told(flags: tuple[str, ...], status: s
     assert "Traceback" not in done.err
 
 
-def test_a_model_that_is_not_known_is_a_mistake_of_usage() -> None:
+def test_what_nobody_knows_is_a_mistake_of_usage() -> None:
+    assert doctor("--model", "no_such_backend").code == 2
+    assert doctor("--judge", "no_such_backend,model=m").code == 2
     assert doctor("--tasks", "no_such_task").code == 2
     assert doctor("--format", "xml").code == 2
     assert doctor("--data", "bundled", "--data_dir", "x").code == 2

@@ -177,6 +177,36 @@ def test_a_data_set_that_a_folder_holds_already_is_checked_and_not_fetched(hub: 
     assert (done.code, hub.paths) == (0, []), done.out
 
 
+def test_a_damaged_file_is_fetched_again_when_it_is_deleted_as_told(hub: FakeHub, tmp_path: Path) -> None:
+    task = write_task(tmp_path)
+    prepare(hub, tmp_path, task)
+    (picture,) = (tmp_path / "home").rglob("a.png")
+    picture.write_bytes(bytes(len(PNG)))
+    told = prepare(hub, tmp_path, task).out
+
+    Path(told.partition("; delete ")[2].partition(" and run")[0]).unlink()
+
+    assert prepare(hub, tmp_path, task).code == 0
+
+
+def test_a_hub_that_is_out_of_reach_is_said_and_what_is_here_is_checked(hub: FakeHub, tmp_path: Path) -> None:
+    task = write_task(tmp_path)
+    prepare(hub, tmp_path, task)
+
+    done = prepare(hub, tmp_path, task, HF_ENDPOINT="http://127.0.0.1:9")
+
+    assert done.code == 0, done.err
+    assert "what is here is checked: me/trees at main: the hub cannot be reached; check the network" in done.out
+
+
+def test_a_data_dir_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    task = write_task(tmp_path)
+
+    done = mmeval("prepare", task, "--data_dir", task, cwd=tmp_path)
+
+    assert (done.code, done.error.endswith("it is a file; name a folder")) == (2, True)
+
+
 def test_a_medium_that_lacks_is_named_with_its_row(tmp_path: Path) -> None:
     write_files(tmp_path / "rows", {"test.jsonl": FILES["test.jsonl"].decode()})
     task = write_task(tmp_path)

@@ -142,6 +142,25 @@ def test_a_judge_is_asked_as_often_as_was_said_before(tmp_path: Path, capfd: pyt
     assert f"up to {asked} judge calls" in printed.err
 
 
+def test_a_judge_without_verdicts_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with judge_server(tmp_path / "judge", {"": "hmm"}) as server:
+        assert main(["validate", "rubric_example", *judge(server)]) == 2
+
+    assert "rubric_judge scored 0 of 3 references: 2 of 2 criteria have no verdict" in capfd.readouterr().out
+
+
+def test_a_judge_that_is_lost_is_not_asked_for_the_other_bounds(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with judge_server(tmp_path / "judge", expire_after=1) as server:
+        assert main(["validate", "rubric_example", *judge(server, max_connections="1")]) == 2
+        asked = server.stats()["requests"]
+
+    printed = capfd.readouterr()
+    assert "references: whom it asks did not answer any more" in printed.out
+    assert asked == 2, "the shuffled and the empty answers are not judged"
+
+
 def test_a_judge_without_a_key_is_said_with_the_way_round_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,14 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
         signal.raise_signal(signal.SIGTERM)
         return 0
 
-    words = {"validate": ["x"], "metric": ["wer"], "score": ["x"], "report": ["x"], "prepare": ["x"], "init": ["metric", "x"]}.get(verb, [])
+    words = {
+        "validate": ["x"],
+        "metric": ["wer"],
+        "score": ["x"],
+        "report": ["x"],
+        "prepare": ["x"],
+        "init": ["metric", "x"],
+    }.get(verb, [])
     monkeypatch.setattr(importlib.import_module(f"mmeval.cli.{verb}"), "run", long_work)
 
     with restored_log():

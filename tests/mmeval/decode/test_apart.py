@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -143,6 +144,25 @@ def test_worker_processes_decode_with_processes_of_their_own(context: multiproce
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         assert [job.result(60) for job in [pool.submit(_text) for _ in range(4)]] == ["Hello"] * 4
     assert _text() == "Hello"
+
+
+def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_stream_is_open(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, time\nfrom mmeval import decode\nfrom mmeval.decode import apart\n"
+        "from mmeval.media import Media\n"
+        f"pages = decode.pages(Media.from_bytes({tiny.pdf(pages=3)!r}))\nnext(pages)\n"
+        "fork = os.fork()\nif not fork:\n    os.close(1)\n    time.sleep(60)\n"
+        "[process] = open(f'/proc/self/task/{os.getpid()}/children').read().replace(str(fork), '').split()\n"
+        "print(process, fork, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+    process, fork = done.stdout.split()
+    end = time.monotonic() + 20
+    while Path("/proc", process).exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    os.kill(int(fork), signal.SIGKILL)
+    assert not Path("/proc", process).exists()
 
 
 def test_a_script_without_a_guard_is_not_run_again_and_leaves_no_process(tmp_path: Path) -> None:

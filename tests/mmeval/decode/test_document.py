@@ -16,6 +16,12 @@ def test_pages_are_rendered_at_the_resolution_asked_for() -> None:
     assert page.getextrema()[0] == (0, 255)
 
 
+def test_pages_are_counted_without_drawing_them() -> None:
+    assert decode.page_count(Media.from_bytes(tiny.pdf("Hello", pages=2))) == 2
+    with pytest.raises(MediaLimitError, match="max_pages = 1"):
+        decode.page_count(Media.from_bytes(tiny.pdf("Hello", pages=2)), limits=DecodeLimits(max_pages=1))
+
+
 def test_the_text_of_a_pdf_is_read_page_by_page() -> None:
     assert decode.document_text(Media.from_bytes(tiny.pdf("Hello", pages=2))) == "Hello\nHello"
 

@@ -34,6 +34,19 @@ def test_a_wheel_is_built_from_a_copy_without_what_earlier_builds_left(tmp_path:
     assert {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()} == files.keys()
 
 
+def test_data_in_a_folder_that_is_called_like_one_of_a_build_are_packed(tmp_path: Path) -> None:
+    data = 'include-package-data = false\npackage-data."*" = ["**/*.jsonl"]\n'
+    files = {
+        "pyproject.toml": f"{PROJECT}[tool.setuptools]\npackages = ['her_own']\n{data}",
+        **{f"her_own/{name}": "" for name in ("__init__.py", "build/test.jsonl", "runs/test.jsonl")},
+    }
+    (tmp_path / "workplace").mkdir()
+
+    found = build_wheel(write_files(tmp_path / "source", files), tmp_path / "workplace")
+
+    assert found.names == {name for name in files if name.startswith("her_own/")}
+
+
 def test_large_files_are_linked_into_the_copy_and_small_ones_are_copied(tmp_path: Path) -> None:
     for name, size in (("small", 10), ("large", wheel._LINKED_FROM)):
         (tmp_path / name).write_bytes(bytes(size))

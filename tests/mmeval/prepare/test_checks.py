@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from mmeval.content import Interleaved, Part
+from mmeval.dataset import DataSource
 from mmeval.errors import UsageError
 from mmeval.hub import HubFile
+from mmeval.loaders.interleaved import load
 from mmeval.media import Media
 from mmeval.prepare.checks import MAX_NAMED, bounded, count, damaged, unexpected
 from mmeval.records import Sample, user
 from mmeval.taskschema import ExpectedKeys
+from tests.support.task_folder import write_rows
 
 CONTENT = b"content of a file"
 LARGE = HubFile("a.bin", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), is_large=True)
@@ -59,6 +62,24 @@ def test_empty_and_missing_media_are_named_each(tmp_path: Path) -> None:
     ]
 
 
+def test_rows_that_cannot_be_read_are_named_each_where_the_loader_goes_on(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"input": "q"},
+        {"input": "<<image1>>", "media": {"image1": "a.png"}},
+        {"id": "x"},
+        {"input": "q"},
+    ]
+    write_rows(tmp_path, *rows)
+
+    found = count(load(DataSource("t", tmp_path)), [])
+
+    assert [fault.partition("test.jsonl: ")[2] for fault in found.faults] == [
+        'row 2: media image1 "a.png" is missing',
+        'row 3: "input" is missing',
+    ]
+    assert (found.rows, found.read) == (4, False)
+
+
 @pytest.mark.parametrize("error", [UsageError("row 2 is odd"), RuntimeError("row 2 is odd")])
 def test_a_row_that_cannot_be_read_ends_the_count_and_is_told(error: Exception) -> None:
     found = count(Rows([pictured()], error), [])
@@ -85,6 +106,15 @@ def test_files_are_compared_with_what_the_hub_says(tmp_path: Path, content: byte
     said = " ".join(damaged([LARGE], tmp_path))
     assert fault in said
     assert bool(said) is bool(fault)
+
+
+def test_of_a_damaged_link_what_it_leads_to_is_to_be_deleted(tmp_path: Path) -> None:
+    (tmp_path / "blob").write_bytes(bytes(len(CONTENT)))
+    (tmp_path / "a.bin").symlink_to("blob")
+
+    (fault,) = damaged([LARGE], tmp_path)
+
+    assert f"delete {tmp_path.resolve() / 'blob'} and run the same command again" in fault
 
 
 def test_a_small_file_has_the_digest_that_git_gives_it(tmp_path: Path) -> None:

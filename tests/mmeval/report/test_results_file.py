@@ -73,6 +73,16 @@ def test_a_subset_is_described(tmp_path: Path) -> None:
     assert ours["subset"] == {"a": {"of": 31026, "chosen": 3000, "how": ["limit", "stratify"]}}
 
 
+def test_which_trials_of_the_folder_were_asked_is_said_in_stretches(tmp_path: Path) -> None:
+    def chosen(index: int, repeat: int) -> bool:
+        return index in (0, 1, 2, 5)
+
+    ours = document(tmp_path, result("a"), subsets={"a": Subset(10, 4, ("limit",))}, chosen={"a": chosen})["mmeval"]
+
+    assert ours["asked"]["a"] == {"repeats": 1, "samples": [[0, 2], [5, 5]]}
+    assert ours["asked"]["b"]["samples"] is None
+
+
 def test_the_number_of_resamples_is_recorded_for_the_run_and_for_each_number(tmp_path: Path) -> None:
     made = outcome(tmp_path, result("a", bootstrap_iters=200), tasks=(task("a"),))
 

@@ -20,7 +20,14 @@ def test_a_package_has_a_name_to_install_and_one_to_import(written: str, module:
 
 @pytest.mark.parametrize(
     ("written", "near"),
-    [("her bench", "her_bench"), ("9 lives", "lives"), ("class", "class_bench"), ("a/b", "a_b"), ("../x", "x")],
+    [
+        ("her bench", "her_bench"),
+        ("9 lives", "lives"),
+        ("class", "class_bench"),
+        ("a/b", "a_b"),
+        ("../x", "x"),
+        ("Maße hér", "masse_her"),
+    ],
 )
 def test_what_cannot_be_a_name_is_refused_with_one_that_can(written: str, near: str) -> None:
     with pytest.raises(UsageError, match=f'did you mean "{near}"'):
@@ -36,10 +43,12 @@ def test_what_is_no_name_at_all_is_refused(written: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "written", "reason"),
     [
+        ("metric", "n" * 300, "at most 100 letters, this one 300"),
         ("benchmark", "json", "a module of Python's own"),
         ("benchmark", "NumPy", "installed already"),
         ("benchmark", "yaml", "can be imported here already"),
-        ("benchmark", "tests", "the name of a folder"),
+        ("benchmark", "tests", "something that packages have beside their module"),
+        ("backend", "conftest", "something that packages have beside their module"),
         ("benchmark", "unim", "a plugin of mmeval already"),
         ("benchmark", "unim_hard", "a task, group or tag already"),
         ("metric", "exact-match", "a plugin of mmeval already"),

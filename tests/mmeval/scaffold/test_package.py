@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,16 @@ def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="choose another --output_path"):
         written("metric", tmp_path / "file")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_disk_that_is_full_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path, content: Mapping[str, bytes]) -> None:
+        (folder / next(iter(content))).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("mmeval.scaffold.package._write", full)
+
+    with pytest.raises(StorageError, match="No space left on device"):
+        written("metric", tmp_path)
+
+    assert list(tmp_path.iterdir()) == []

@@ -59,6 +59,19 @@ def test_a_medium_goes_as_its_own_bytes_under_a_neutral_name(data: bytes, item: 
     assert row["content"] == [{"type": "text", "text": "look:"}, item]
 
 
+def test_a_drawing_goes_as_the_picture_that_it_shows() -> None:
+    drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="4"><!-- a hint --></svg>'
+    [row] = encoded(user(medium(drawing)))
+    head, _, data = row["content"][0]["image_url"]["url"].partition(",")
+    assert head == "data:image/png;base64"
+    assert Media.from_bytes(base64.b64decode(data)).mime == "image/png"
+
+
+def test_a_drawing_that_cannot_be_drawn_is_a_fault_of_the_data() -> None:
+    with pytest.raises(CallError, match=r"bad_request.*foreignObject"):
+        encoded(user(medium(b'<svg xmlns="http://www.w3.org/2000/svg"><foreignObject/></svg>')))
+
+
 def test_the_order_of_parts_is_kept_and_neighbouring_texts_are_joined() -> None:
     [row] = encoded(user("a", "b", medium(PNG), "c", medium(WAV), medium(PNG)))
     kinds = [item.get("text", item["type"]) for item in row["content"]]

@@ -70,6 +70,19 @@ def cases() -> tuple[Hostile, ...]:
         "tar of three hundred thousand folders": lambda: gzip.compress(_folders(300_000)),
         "tar with two files of one name": lambda: _tar(("a", b"1"), ("a", b"2")),
         "tar of nothing": lambda: bytes(10240),
+        "zip of 2^62 bytes": lambda: _zip64(2**62),
+        "zip of 2^60 entries": _zip64_end,
+        "zip whose comment holds ten thousand ends": lambda: _zip(("a", b"1"))[:-2] + b"\xff\xff" + b"PK\5\6" * 16384,
+        "zip of thirty folders for each file": lambda: _zip(
+            *(("/".join(f"{number}_{step}" for step in range(31)), b"") for number in range(5000))
+        ),
+        "tar of holes, by its notes": lambda: _pax("GNU.sparse.map", ",".join(["0", "0"] * 200_000)),
+        "tar of three thousand long names in a row": lambda: (_tar_note(b"L", b"a" * 100)) * 3000 + bytes(1024),
+        "tar whose note has no length": lambda: _tar_note(tarfile.XHDTYPE, b"0 a=b\n" * 80) + bytes(10240),
+        "gz of half a million empty ones": lambda: gzip.compress(b"") * 500_000 + gzip.compress(_tar(("a", b"1"))),
+        "gz of a name of thirty megabytes": lambda: b"\x1f\x8b\x08\x08" + bytes(6) + b"a" * 30_000_000,
+        "bz2 of half a million empty ones": lambda: bz2.compress(b"") * 500_000,
+        "xz of three hundred thousand empty ones": lambda: lzma.compress(b"") * 300_000,
         "rar": lambda: b"Rar!\x1a\x07\x01\0" + bytes(100),
         "7z": lambda: b"7z\xbc\xaf\x27\x1c" + bytes(100),
         "nothing at all": lambda: b"",
@@ -184,6 +197,25 @@ def _zip_method(method: int) -> bytes:
     return bytes(data)
 
 
+def _zip64(size: int) -> bytes:
+    data = _zip(("a", b"1" * 1000))
+    at, end = data.rindex(b"PK\x01\x02"), data.rindex(b"PK\5\6")
+    extra = struct.pack("<HHQQQ", 1, 24, size, size, 0)
+    entry = bytearray(data[at:end])
+    entry[20:28], entry[30:32], entry[42:46] = b"\xff" * 8, struct.pack("<H", len(extra)), b"\xff" * 4
+    return data[:at] + entry + extra + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(entry) + len(extra), at, 0)
+
+
+def _zip64_end() -> bytes:
+    data = _zip(("a", b"1"))
+    at, end = data.rindex(b"PK\x01\x02"), data.rindex(b"PK\5\6")
+    large = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 2**60, 2**60, 2**60, at)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, end, 1)
+    return (
+        data[:end] + large + locator + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 65535, 65535, 2**32 - 1, 2**32 - 1, 0)
+    )
+
+
 def _xz_window() -> bytes:
     """A stream whose header asks for a window of four gigabytes."""
     packer = lzma.LZMACompressor(lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0}])
@@ -220,6 +252,12 @@ def _tar_notes(size: int, *, tail: int = 10240) -> bytes:
     entry = tarfile.TarInfo("a")
     entry.type, entry.size = tarfile.XHDTYPE, size
     return _header(entry) + b"30 path=aaaaaaaaaaaaaaaaaaaaa\n".ljust(tail, b"\0")
+
+
+def _tar_note(kind: bytes, note: bytes) -> bytes:
+    entry = tarfile.TarInfo("././@LongLink")
+    entry.type, entry.size = kind, len(note)
+    return _header(entry) + note.ljust(512, b"\0")
 
 
 def _pax(key: str, value: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Callable
 
@@ -58,6 +59,27 @@ def cases() -> tuple[Hostile, ...]:
             _CATALOG, _PAGES, _PAGE, b"<</Length 0/F(/etc/passwd)/FFilter/FlateDecode>>stream\n\nendstream"
         ),
         "encrypted": lambda: _trailer(b"/Encrypt<</Filter/Standard/V 5/R 6/O(a)/U(a)/P 0/Length 256>>"),
+        "a stream of objects that is a bomb": lambda: _trailer_of(
+            _stream(_flate(b"1 0 " + b"null " * 30_000_000), b"/Fl", b"/Type/ObjStm/N 100000/First 4")
+        ),
+        "a table of objects that is a bomb": lambda: _trailer_of(
+            _stream(_flate(bytes(100_000_000)), b"/Fl", b"/Type/XRef/Size 40000000/W[1 4 2]/Root 1 0 R")
+        ),
+        "a list of pages in a bomb": _listed_in_bomb,
+        "fifty thousand notes": lambda: _pdf(_CATALOG, _PAGES, _noted(50_000)),
+        "a million letters at one place": lambda: _page(
+            _flate(b"BT /F1 9 Tf " + b"1 0 0 1 9 9 Tm (a) Tj " * 1_000_000)
+        ),
+        "three million letters": lambda: _page(_flate(b"BT /F1 9 Tf (" + b"a" * 3_000_000 + b") Tj ET")),
+        "a letter that is drawn of itself": _letter,
+        "a function of 32 inputs": _function,
+        "groups in groups": lambda: _groups(25),
+        "a fax of 60000 x 60000": _fax,
+        "a filter of two billion columns": lambda: _page(
+            _flate(bytes(10_000_000)), b"/Fl/DecodeParms<</Predictor 15/Columns 2000000000/Colors 32>>"
+        ),
+        "sixty filters": lambda: _page(b"3030" * 100_000, b"[" + b"/AHx " * 60 + b"]"),
+        "dashes without end": lambda: _page(_flate(b"[0.00001 0.00001] 0 d 0 0 m 90000 90000 l S " * 10)),
         "only a beginning": lambda: b"%PDF-1.7\n" + bytes(100_000),
         "cut": lambda: tiny.pdf()[:150],
         "a million beginnings": lambda: b"%PDF-1.7\n" + b"1 0 obj\n" * 1_000_000,
@@ -147,6 +169,59 @@ def _object_stream() -> bytes:
     inner = b"5 0 <</Type/ObjStm/N 1/First 4>>"
     stream = _stream(_flate(inner), b"/Fl", b"/Type/ObjStm/N 99999999/First 4/Extends 5 0 R")
     return _pdf(_CATALOG, _PAGES, _PAGE, b"<</Length 0>>stream\n\nendstream", stream)
+
+
+def _trailer_of(stream: bytes) -> bytes:
+    """A document whose last object is found where the table of objects should be."""
+    body = _pdf(_CATALOG, _PAGES, _PAGE, b"<</Length 0>>stream\n\nendstream").rpartition(b"trailer")[0]
+    return body + b"5 0 obj" + stream + b"\nendobj\nstartxref\n%d\n%%%%EOF" % len(body)
+
+
+def _listed_in_bomb() -> bytes:
+    inner = _flate(b"2 0 <</Type/Pages/Count 1/Kids[" + b"3 0 R " * 3_000_000 + b"]>>")
+    found = {1: _CATALOG, 3: _PAGE, 5: _stream(inner, b"/Fl", b"/Type/ObjStm/N 1/First 4")}
+    body, rows = b"%PDF-1.7\n", {0: (0, 0, 0), 2: (2, 5, 0), 4: (0, 0, 0)}
+    for number, text in found.items():
+        rows[number] = (1, len(body), 0)
+        body += b"%d 0 obj%s\nendobj\n" % (number, text)
+    table = _flate(b"".join(struct.pack(">BIH", *rows[number]) for number in range(6)))
+    stream = _stream(table, b"/Fl", b"/Type/XRef/Size 6/W[1 4 2]/Root 1 0 R")
+    return body + b"6 0 obj" + stream + b"\nendobj\nstartxref\n%d\n%%%%EOF" % len(body)
+
+
+def _noted(count: int) -> bytes:
+    note = b"<</Type/Annot/Subtype/Highlight/Rect[0 0 90 90]/QuadPoints[0 0 9 9 0 9 9 0]/C[1 0 0]>>"
+    return b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 90 90]/Annots[" + note * count + b"]>>"
+
+
+def _letter() -> bytes:
+    font = b"<</Type/Font/Subtype/Type3/FontBBox[0 0 9 9]/FontMatrix[1 0 0 1 0 0]/CharProcs<</a 6 0 R>>/FirstChar 97"
+    font += b"/LastChar 97/Widths[9]/Encoding<</Differences[97/a]>>/Resources<</Font<</F 5 0 R>>>>>>"
+    drawn = _stream(_flate(b"9 0 d0 BT /F 1 Tf (aaaaaaaaaa) Tj ET"), b"/Fl")
+    return _drawn(b"/Font<</F 5 0 R>>", b"BT /F 9 Tf (aaaa) Tj ET", font, drawn)
+
+
+def _function() -> bytes:
+    sampled = b"<</FunctionType 0/Domain[" + b"0 1 " * 32 + b"]/Range[0 1]/Size[" + b"2 " * 32
+    sampled += b"]/BitsPerSample 8/Length 0>>stream\n\nendstream"
+    colours = b"/ColorSpace<</C [/DeviceN[" + b"/a " * 32 + b"]/DeviceGray 5 0 R]>>"
+    return _drawn(colours, b"/C cs " + b"0.5 " * 32 + b"scn 0 0 600 600 re f", sampled)
+
+
+def _groups(depth: int) -> bytes:
+    faint = b"/Resources<</ExtGState<</G<</ca 0.5/CA 0.5>>>>/XObject<</X %d 0 R>>>>"
+    group = b"/Type/XObject/Subtype/Form/BBox[0 0 2400 2400]/Group<</S/Transparency/I true>>" + faint
+    content = _flate(b"/G gs /X Do 0 0 500 500 re f")
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 1600 1600]/Contents 4 0 R" + faint % 5 + b">>"
+    layers = [_stream(content, b"/Fl", group % number) for number in range(6, 6 + depth)]
+    return _pdf(_CATALOG, _PAGES, page, _stream(content, b"/Fl"), *layers)
+
+
+def _fax() -> bytes:
+    extra = b"/Type/XObject/Subtype/Image/Width 60000/Height 60000/BitsPerComponent 1/ColorSpace/DeviceGray"
+    coding = b"/CCITTFaxDecode/DecodeParms<</K -1/Columns 60000/Rows 60000>>"
+    picture = _stream(b"\xff" * 200_000, coding, extra)
+    return _drawn(b"/XObject<</X 5 0 R>>", b"600 0 0 600 0 0 cm /X Do", picture)
 
 
 def _action(action: bytes) -> bytes:

@@ -55,6 +55,38 @@ def cases() -> tuple[Hostile, ...]:
         "an element with a million attributes": lambda: _svg(
             "<g " + " ".join(f'a{i}=""' for i in range(1_000_000)) + "/>"
         ),
+        "styles for everything": lambda: _svg(
+            "<style>" + "".join(f"g g g g .a{i}>rect:first-child{{fill:red}}" for i in range(3000)) + "</style>"
+            "<g><g><g><g><g>" + '<rect class="b"/>' * 20_000 + "</g></g></g></g></g>"
+        ),
+        "styles that import, in disguise": lambda: _svg(
+            '<style>@\\69mport "http://127.0.0.1:9/a"; rect{fill:\\75rl(http://127.0.0.1:9/a)}</style><rect/>'
+        ),
+        "another base for its names": lambda: _svg(
+            '<image width="9" height="9" href="passwd"/>', 'xml:base="file:///etc/"'
+        ),
+        "a mark on each of a hundred thousand corners": lambda: _svg(
+            '<marker id="m">'
+            + '<rect width="9" height="9"/>' * 500
+            + '</marker><path marker-mid="url(#m)" d="M0 0'
+            + "l1 1" * 100_000
+            + '"/>'
+        ),
+        "a million letters": lambda: _svg(f'<text y="9">{"a" * 1_000_000}</text>'),
+        "letters that are each placed": lambda: _svg(f'<text x="{"1 " * 300_000}" y="9">{"a" * 300_000}</text>'),
+        "dashes without end": lambda: _svg('<path stroke="red" stroke-dasharray="0.00001" d="M0 0L1e9 1e9"/>'),
+        "a drawing in drawings in drawings": _drawings,
+        "large pictures within, fifty times": lambda: _svg(_data("image/png", tiny.picture(size=(3400, 3400))) * 50),
+        "clips in clips": lambda: _svg(
+            "".join(f'<clipPath id="c{i}" clip-path="url(#c{i + 1})"><rect/></clipPath>' for i in range(38))
+            + '<rect width="2000" height="2000" clip-path="url(#c0)"/>',
+            _LARGE,
+        ),
+        "a filter of forty thousand weights": lambda: _filtered(
+            "0", "100%", f'<feConvolveMatrix order="200" kernelMatrix="{"1 " * 40_000}"/>'
+        ),
+        "a filter of tiny tiles": lambda: _filtered("0", "100%", '<feFlood width="0.01" height="0.01"/><feTile/>'),
+        "a name of a million letters": lambda: _svg(f'<use href="#{"%61" * 1_000_000}"/>'),
         "a path of a million curves": lambda: _svg(f'<path stroke="red" d="M0 0{"c9 9 5 5 1 1" * 300_000}"/>'),
         "a line of a billion dashes": lambda: _svg('<path d="M0 0H1e9" stroke="red" stroke-dasharray="0.001"/>'),
         "a size of 1e9 x 1e9": lambda: _svg("", 'width="1e9" height="1e9"'),
@@ -97,6 +129,13 @@ def _pictured(where: str) -> Callable[[], bytes]:
 
 def _data(mime: str, data: bytes) -> str:
     return f'<image width="90" height="90" href="data:{mime};base64,{base64.b64encode(data).decode()}"/>'
+
+
+def _drawings() -> bytes:
+    inner = _svg("<rect/>")
+    for _ in range(8):
+        inner = _svg(_data("image/svg+xml", inner))
+    return inner
 
 
 def _laughs(*, inside: bool) -> bytes:

@@ -72,6 +72,33 @@ def cases() -> tuple[Hostile, ...]:
         "glb packed by draco": lambda: tiny.glb(
             extensionsRequired=["KHR_draco_mesh_compression"], extensionsUsed=["KHR_draco_mesh_compression"]
         ),
+        "glb of eight thousand parts of one name": lambda: _parts(7900),
+        "glb of sixty thousand primitives": lambda: tiny.glb(
+            meshes=[{"primitives": [{"attributes": {"POSITION": 0}, "mode": 5}] * 60_000}]
+        ),
+        "glb of sixty thousand attributes": lambda: tiny.glb(
+            meshes=[{"primitives": [{"attributes": {"POSITION": 0, **{f"_A{i}": 0 for i in range(60_000)}}}]}]
+        ),
+        "glb with a second list of a trillion": lambda: tiny.glb(
+            accessors=[_accessor(), {"componentType": 5126, "count": 2**40, "type": "SCALAR"}]
+        ),
+        "glb of 2^60 bytes": lambda: tiny.glb(
+            buffers=[{"byteLength": 2**60}], bufferViews=[{"buffer": 0, "byteLength": 2**60}]
+        ),
+        "obj of lines of millions of letters": lambda: (
+            tiny.PLAIN_OBJ + b"#" + b"a" * 3_000_000 + b"\nv " + b" " * 1_000_000 + b"0 0 0\n"
+        ),
+        "obj of a line that goes on and on": lambda: tiny.PLAIN_OBJ + b"f 1 \\\n" * 600_000,
+        "obj of faces of all lengths": lambda: (
+            tiny.PLAIN_OBJ + b"".join(b"f" + b" 1" * length + b"\n" for length in range(3, 1900))
+        ),
+        "obj of slashes": lambda: tiny.PLAIN_OBJ + b"f 1/////2////3 2//////// 3/////\n" * 100_000,
+        "ply that names a picture": lambda: tiny.PLAIN_PLY.replace(
+            b"element vertex", b"comment TextureFile ../../../../etc/passwd\nelement vertex"
+        ),
+        "off of a number of a million digits": lambda: (
+            b"OFF\n3 1 0\n" + b"9" * 3_000_000 + b" 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
+        ),
         "gltf": lambda: b'{"asset": {"version": "2.0"}, "buffers": [{"uri": "/etc/passwd"}]}',
     }
     return named("mesh", ("mesh",), makers)
@@ -124,6 +151,12 @@ def _meshes() -> bytes:
     return tiny.glb(
         meshes=[one] * count, nodes=[{"mesh": i} for i in range(count)], scenes=[{"nodes": list(range(count))}]
     )
+
+
+def _parts(count: int) -> bytes:
+    one = {"name": "a", "primitives": [{"attributes": {"POSITION": 0}}]}
+    nodes = [{"mesh": number, "name": "a"} for number in range(count)]
+    return tiny.glb(meshes=[one] * count, nodes=nodes, scenes=[{"nodes": list(range(count))}])
 
 
 def _chain(count: int) -> bytes:

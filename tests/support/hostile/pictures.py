@@ -45,6 +45,21 @@ def cases() -> tuple[Hostile, ...]:
         "jpeg, cut in its pixels": lambda: tiny.picture("JPEG", size=(200, 200))[:-40],
         "jpeg with a loop in its notes": lambda: _exif(_tiff_loop()),
         "jpeg with notes of four gigabytes": lambda: _exif(_tiff_of(8, 4, (0x010E, 2, 0xFFFFFFF0, 8))),
+        "png of a million empty pieces": lambda: _chunks(_header(8, 8, 2), *[(b"IDAT", b"")] * 1_000_000, _pixels()),
+        "png of a million chunks of no known kind": lambda: _chunks(
+            _header(8, 8, 2), *[(b"abCd", b"")] * 1_000_000, _pixels()
+        ),
+        "png whose frames are bombs": _apng_bombs,
+        "jpeg, progressive, of twenty thousand empty scans": _jpeg_empty_scans,
+        "jpeg of two million comments": lambda: _jpeg_with(b"\xff\xfe\0\x02" * 2_000_000),
+        "jpeg of twenty million bytes of nothing": lambda: _jpeg_with(b"\xff" * 20_000_000),
+        "jpeg that counts two billion pictures": _jpeg_pictures,
+        "webp of fifty thousand frames of 3700 x 3700": lambda: _webp_frames(3700, 3700, 50_000),
+        "tiff whose tiles are larger than it": lambda: _tiff_of(
+            64, 64, (0x0142, 4, 1, 1_000_000), (0x0143, 4, 1, 1_000_000), (0x0144, 4, 1, 200), (0x0145, 4, 1, 32)
+        ),
+        "tiff of sixty thousand tags": _tiff_tags,
+        "tiff of a fax of 6000 x 6000": lambda: _tiff_of(6000, 6000, (0x0102, 3, 1, 1), (0x0103, 3, 1, 4)),
         "gif of 65535 x 65535": lambda: _gif(65535, 65535, 1),
         "gif of twenty thousand frames": lambda: _gif(64, 64, 20_000),
         "gif whose first frame is outside": lambda: _gif(8, 4, 1, left=60000, top=60000),
@@ -133,6 +148,36 @@ def _jpeg_scans() -> bytes:
     return data[:at] + data[at:-2] * 1000 + data[-2:]
 
 
+def _jpeg_empty_scans() -> bytes:
+    data = tiny.picture("JPEG", size=(4000, 4000), mode="L", progressive=True)
+    return data[:-2] + b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x10\x00" * 20_000 + data[-2:]
+
+
+def _jpeg_with(segments: bytes) -> bytes:
+    data = tiny.picture("JPEG")
+    return data[:2] + segments + data[2:]
+
+
+def _jpeg_pictures() -> bytes:
+    tags = ((0xB000, 7, 4, 0x30303130), (0xB001, 4, 1, 0x7FFFFFFF), (0xB002, 7, 0x7FFFFFF0, 50))
+    listed = b"MPF\0II*\0" + struct.pack("<IH", 8, 3) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + bytes(68)
+    return _jpeg_with(b"\xff\xe2" + struct.pack(">H", len(listed) + 2) + listed)
+
+
+def _apng_bombs() -> bytes:
+    size = (8, 8, 0, 0, 1, 10, 0, 0)
+    frames = [(b"fcTL", struct.pack(">IIIIIHHBB", 0, *size)), _pixels()]
+    for number in range(1, 100, 2):
+        frames += [(b"fcTL", struct.pack(">IIIIIHHBB", number, *size))]
+        frames += [(b"fdAT", struct.pack(">I", number + 1) + _bomb())]
+    return _chunks(_header(8, 8, 2), (b"acTL", struct.pack(">II", 51, 0)), *frames)
+
+
+def _tiff_tags() -> bytes:
+    tags = b"".join(struct.pack("<HHII", 0x8000 + i % 0x7000, 2, 0x1000, 8) for i in range(65535))
+    return b"II*\0" + struct.pack("<IH", 8, 65535) + tags + bytes(5000)
+
+
 def _exif(tiff: bytes) -> bytes:
     data = tiny.picture("JPEG")
     notes = b"Exif\0\0" + tiff[:60000]
@@ -153,14 +198,14 @@ def _webp(width: int, height: int) -> bytes:
     return b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WEBP" + body
 
 
-def _webp_frames(width: int, height: int) -> bytes:
+def _webp_frames(width: int, height: int, count: int = 1) -> bytes:
     size = struct.pack("<I", width - 1)[:3] + struct.pack("<I", height - 1)[:3]
     still = tiny.picture("WEBP")[12:]
     frame = b"\0" * 6 + size + b"\0\0\0\0" + still
     parts = (
         b"VP8X" + struct.pack("<I", 10) + b"\x02\0\0\0" + size,
         b"ANIM" + struct.pack("<I", 6) + bytes(6),
-        b"ANMF" + struct.pack("<I", len(frame)) + frame,
+        (b"ANMF" + struct.pack("<I", len(frame)) + frame) * count,
     )
     body = b"WEBP" + b"".join(parts)
     return b"RIFF" + struct.pack("<I", len(body)) + body

@@ -35,6 +35,24 @@ def cases() -> tuple[Hostile, ...]:
         "flac without an end": lambda: tiny.sound("FLAC")[:-20],
         "flac of endless notes": lambda: b"fLaC" + b"\x04\0\0\0" * 1_000_000,
         "flac whose picture is 16 MB": lambda: b"fLaC\x06\xff\xff\xff" + bytes(64),
+        "flac of fifty minutes of silence": _flac_silence,
+        "flac of a million places to jump to": _flac_places,
+        "ogg of a thousand sounds in a row": lambda: tiny.sound("OGG", "VORBIS", frames=200) * 1000,
+        "ogg of fifty thousand streams at once": _ogg_streams,
+        "wav, extensible, of 65528 bits": lambda: _extensible(bits=65528),
+        "wav, extensible, of which 65535 bits count": lambda: _extensible(valid=65535),
+        "wav, extensible, of no known coding": lambda: _extensible(coding=bytes(range(16))),
+        "wav, extensible, of 1024 channels of doubles": lambda: _extensible(bits=64, channels=1024),
+        "wav of a hundred thousand formats": lambda: _riff((b"fmt " + _format()) * 100_000 + b"data\0\0\0\0"),
+        "wav of three hundred thousand marks": lambda: _riff(
+            b"fmt "
+            + _format()
+            + b"cue "
+            + struct.pack("<II", 7_200_004, 300_000)
+            + bytes(7_200_000)
+            + b"data\2\0\0\0\0\0"
+        ),
+        "mp3 of a hundred thousand notes": lambda: (b"ID3\x04\0\0\0\0\0\x0a" + bytes(10)) * 100_000 + tiny.sound("MP3"),
         "ogg with a last page of 2^62": lambda: _ogg_last(2**62),
         "ogg with a last page below zero": lambda: _ogg_last(2**64 - 5),
         "ogg of empty pages": lambda: tiny.sound("OGG", "VORBIS")[:58] + (b"OggS" + bytes(23)) * 100_000,
@@ -82,6 +100,43 @@ def _flac(*, frames: int = 9600, rate: int = 48000) -> bytes:
     data = tiny.sound("FLAC")
     packed = rate << 44 | 0 << 41 | 15 << 36 | frames
     return data[:18] + packed.to_bytes(8) + data[26:]
+
+
+def _flac_silence() -> bytes:
+    """Two hundred million samples in 370 kilobytes."""
+    import io
+
+    import numpy as np
+    import soundfile
+
+    out = io.BytesIO()
+    with soundfile.SoundFile(out, "w", 32_000, 2, format="FLAC") as file:
+        for _ in range(300):
+            file.write(np.zeros((320_000, 2), "int16"))
+    return out.getvalue()
+
+
+def _flac_places() -> bytes:
+    data, places = tiny.sound("FLAC"), struct.pack(">QQH", 2**63, 2**63, 65535) * 900_000
+    return data[:4] + b"\0" + data[5:42] + b"\x83" + len(places).to_bytes(3) + places + data[42:]
+
+
+def _ogg_streams() -> bytes:
+    head = b"\x01vorbis" + struct.pack("<IBIIIIBB", 0, 1, 8000, 0, 0, 0, 0xB8, 1)
+    pages = (struct.pack("<III", serial, 0, 0) for serial in range(50_000))
+    return b"".join(b"OggS\0\x02" + bytes(8) + page + bytes((1, len(head))) + head for page in pages)
+
+
+def _extensible(
+    *,
+    bits: int = 16,
+    valid: int = 16,
+    channels: int = 2,
+    coding: bytes = b"\1\0\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71",
+) -> bytes:
+    block = channels * bits // 8
+    body = struct.pack("<HHIIHHHHI", 0xFFFE, channels, 8000, 8000 * block, block, bits, 22, valid, 0xFFFFFFFF) + coding
+    return _riff(b"fmt " + struct.pack("<I", len(body)) + body + b"data" + struct.pack("<I", 9600) + bytes(9600))
 
 
 def _ogg_last(granule: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Callable
 
 from tests.support import tiny_media as tiny
@@ -25,6 +26,17 @@ def cases() -> tuple[Hostile, ...]:
         "mp4 of four billion chunks": lambda: _table(b"stco", 0xFFFFFFF0),
         "mp4 of four billion times": lambda: _table(b"stts", 0xFFFFFFF0),
         "mp4 of four billion descriptions": lambda: _table(b"stsd", 0xFFFFFFF0),
+        "mp4 of forty million samples of one byte": lambda: _after(b"stsz", 4, struct.pack(">II", 1, 40_000_000)),
+        "mp4 whose fragment has forty million samples": lambda: _fragments(40_000_000),
+        "mp4 whose fragments have forty million samples": lambda: _fragments(8_000_000, 5),
+        "mp4 that is whole, and then goes on for forty million": lambda: tiny.clip() + _fragments(40_000_000)[24:],
+        "mp4 that is packed, a bomb": _packed,
+        "mp4 that plays itself three hundred thousand times": lambda: _instead(
+            b"edts", _box(b"elst", bytes(4) + struct.pack(">I", 300_000) + struct.pack(">IiHH", 1, 0, 1, 0) * 300_000)
+        ),
+        "mp4 of a million times": lambda: _instead(
+            b"stts", bytes(4) + struct.pack(">I", 1_000_000) + struct.pack(">II", 1, 1) * 1_000_000
+        ),
         "mp4 whose samples lie elsewhere": lambda: _chunk_at(0x7FFFFFF0),
         "mp4 whose time has no units": lambda: _after(b"mdhd", 12, bytes(4)),
         "mp4 of a sample that lasts four billion": lambda: _after(b"stts", 12, b"\xff\xff\xff\xff"),
@@ -104,6 +116,46 @@ def _large_inside() -> bytes:
     data = tiny.clip("webm", "libvpx")
     at = data.index(b"\x9d\x01\x2a") + 3
     return data[:at] + struct.pack("<HH", 16383, 16383) + data[at + 4 :]
+
+
+def _box(name: bytes, *inner: bytes) -> bytes:
+    return struct.pack(">I4s", 8 + sum(map(len, inner)), name) + b"".join(inner)
+
+
+def _instead(name: bytes, content: bytes) -> bytes:
+    """A clip in which a box holds something else."""
+    data = tiny.clip()
+    at = data.index(name) - 4
+    (size,) = struct.unpack_from(">I", data, at)
+    out = bytearray(data[:at] + _box(name, content) + data[at + size :])
+    for above in _ABOVE[name]:
+        place = out.index(above) - 4
+        struct.pack_into(">I", out, place, struct.unpack_from(">I", out, place)[0] + 8 + len(content) - size)
+    return bytes(out)
+
+
+_ABOVE = {b"edts": (b"moov", b"trak"), b"stts": (b"moov", b"trak", b"mdia", b"minf", b"stbl")}
+
+
+def _fragments(samples: int, count: int = 1) -> bytes:
+    """Samples of no bytes, which a fragment may have without listing them."""
+    coded = _box(b"mp4v", bytes(6) + b"\0\1" + bytes(16) + struct.pack(">HH", 32, 16) + bytes(50))
+    tables = [_box(b"stsd", bytes(4) + struct.pack(">I", 1), coded), _box(b"stts", bytes(8)), _box(b"stsc", bytes(8))]
+    tables += [_box(b"stsz", bytes(12)), _box(b"stco", bytes(8))]
+    described = _box(b"hdlr", bytes(8) + b"vide" + bytes(13)), _box(b"minf", _box(b"stbl", *tables))
+    head = _box(b"mdhd", bytes(12) + struct.pack(">I", 1000) + bytes(8))
+    track = _box(b"trak", _box(b"tkhd", bytes(12) + struct.pack(">I", 1) + bytes(68)), _box(b"mdia", head, *described))
+    usual = _box(b"mvex", _box(b"trex", bytes(4) + struct.pack(">5I", 1, 1, 1, 1, 0)))
+    moov = _box(b"moov", _box(b"mvhd", bytes(12) + struct.pack(">I", 1000) + bytes(84)), track, usual)
+    runs = _box(b"trun", bytes(4) + struct.pack(">I", samples)) * count
+    moof = _box(b"moof", _box(b"mfhd", bytes(8)), _box(b"traf", _box(b"tfhd", bytes(4) + struct.pack(">I", 1)), runs))
+    return _ftyp() + moov + moof + _box(b"mdat", bytes(100))
+
+
+def _packed() -> bytes:
+    size = 300_000_000
+    packed = struct.pack(">I", size) + zlib.compress(bytes(size))
+    return _ftyp() + _box(b"moov", _box(b"cmov", _box(b"dcom", b"zlib"), _box(b"cmvd", packed)))
 
 
 def _tracks(count: int) -> bytes:

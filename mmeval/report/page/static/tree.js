@@ -6,6 +6,8 @@ mmeval.tree = (() => {
   const { nodes } = mmeval.controls;
   const SHOWN = 100;
   const SHORT = 60;
+  const OPEN_DEPTH = 2;
+  const OPEN_COUNT = 8;
 
   function isNested(value) {
     return typeof value === "object" && value !== null;
@@ -42,7 +44,7 @@ mmeval.tree = (() => {
     const fold = el("details", {}, el("summary", {}, title, " ", el("span", { class: "amount" }, `${count} ${count === 1 ? "entry" : "entries"}`)));
     const fill = () => { if (fold.open && fold.childElementCount === 1) fold.append(tree(value, depth + 1)); };
     fold.addEventListener("toggle", fill);
-    if (depth < 1 && count <= 8) {
+    if (depth < OPEN_DEPTH && count <= OPEN_COUNT) {
       fold.open = true;
       fill();
     }

@@ -17,8 +17,8 @@ def test_csv_has_every_number_with_all_fields() -> None:
     assert rows[1]["compares_with_first"] == "a was asked by the protocol None, now by episode"
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "a,b", 'a"b', "a\nb"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\uff1d1", "a,b", 'a"b', "a\nb"])
 def test_no_text_is_a_formula_or_a_row_of_its_own(text: str) -> None:
     (row,) = csv.DictReader(io.StringIO(table("csv", document(result("t", metric=text)))))
 
-    assert row["metric"] == (f"'{text}" if text[0] in "=+-@" else text.replace("\n", " "))
+    assert row["metric"] == (f"'{text}" if text[0] in "=+-@\uff1d" else text.replace("\n", " "))

@@ -1,6 +1,13 @@
 import pytest
 
-from mmeval.report.page.code import MAX_CODE, MAX_LINE, coloured
+from mmeval.decode.limits import DecodeLimits
+from mmeval.report.page import code
+from mmeval.report.page.code import MAX_CODE, MAX_LINE, Coloured, Colours
+
+
+def coloured(text: str) -> Coloured:
+    return Colours().of(text)
+
 
 FENCED = '```python\ndef area(a):\n    return a * 2  # "x"\n```'
 
@@ -46,3 +53,14 @@ def test_odd_code_keeps_every_character(text: str) -> None:
     found = coloured(text)
 
     assert found.tokens is None or "".join(word for _, word in found.tokens) == text
+
+
+def test_a_text_that_its_lexer_cannot_bear_stays_plain_and_soon_all_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code, "LIMITS", DecodeLimits(max_step_seconds=1e-6))
+    colours = Colours()
+    slow = "```python\n" + "a = [b, c]\n" * 1500
+    assert [colours.of(slow).tokens for _ in range(code.MOST_REFUSED)] == [None] * code.MOST_REFUSED
+
+    monkeypatch.undo()
+    assert colours.of(FENCED).tokens is None
+    assert coloured(FENCED).tokens is not None

@@ -8,7 +8,7 @@ from mmeval.errors import MissingDataError, StorageError, UsageError
 from mmeval.report.page import write_report
 from tests.support import kept_run
 from tests.support.report_reader import Report
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_run import SCORE_SET, Told, text, write_run
 
 NO_PARTS: Any = "no parts"
 NO_METADATA: Any = 3
@@ -221,3 +221,33 @@ def test_several_runs_are_one_page_with_numbers_side_by_side(tmp_path: Path) -> 
     assert [task["run"] for task in found.index["tasks"]] == [0, 1]
     assert [trial["output"][0]["text"] for trial in found.trials] == ["one", "two"]
     assert "<h1>2 runs</h1>" in found.page
+    assert "<h3>one</h3>" in found.page and "<h3>two</h3>" in found.page
+
+
+@pytest.mark.parametrize(
+    ("asked", "statuses"),
+    [
+        ({"repeats": 1, "samples": [[0, 0], [2, 2]]}, ["scored", "uncounted", "scored"]),
+        ({"repeats": 1, "samples": []}, ["uncounted"] * 3),
+        ({"repeats": 1, "samples": None}, ["scored"] * 3),
+        ({"repeats": 0, "samples": None}, ["uncounted"] * 3),
+    ],
+    ids=["some samples", "none", "all", "fewer repeats"],
+)
+def test_trials_that_the_numbers_are_not_about_are_marked(asked: Any, statuses: list[str], tmp_path: Path) -> None:
+    trials = [Told([text("a")], [text("b")])] * 3
+    found = report(tmp_path, *trials, results={"asked": {"told": asked}})
+
+    assert [found.index["statuses"][number] for number in found.index["rows"]["status"]] == statuses
+    assert ("earlier command" in found.page) is ("uncounted" in statuses)
+
+
+def test_scores_of_an_interrupted_run_are_shown(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [Told([text("a")], [text("b")])] * 2)
+    scores = run / "scores" / "told" / SCORE_SET
+    lines = (scores / "scores.jsonl").read_bytes().splitlines(keepends=True)
+    (scores / "scores.jsonl").unlink()
+    (scores / "rows.jsonl").write_bytes(b"".join(reversed(lines)))
+    write_report([run], run / "report")
+
+    assert Report(run / "report").index["rows"]["scores"] == {"right": [1.0, 1.0]}
