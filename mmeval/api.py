@@ -228,7 +228,7 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     published = publish(outcome, plan.report, moment=moment, wanted=wanted, baseline=baseline)
     log_results(loggers, outcome, published)
     if plan.page:
-        write_at_end(outcome.folder, published.file)
+        write_at_end(outcome.folder, published.file, baseline=baseline)
     return _evaluation(outcome, published)
 
 

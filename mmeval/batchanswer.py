@@ -8,11 +8,11 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from mmeval.backend import BatchBackend, Startable
 from mmeval.batching import Asked, Deliver
 from mmeval.ownthread import OwnThread
+from mmeval.raisedat import raised_at
 from mmeval.records import ErrorKind, Request, Response
 
 _log = logging.getLogger(__name__)
@@ -118,14 +118,7 @@ def _yielded(
             return
         if _log.isEnabledFor(logging.DEBUG):
             _log.debug("a batch was ended by an error:\n%s", "".join(traceback.format_exception(error)).rstrip())
-        faults.append(_Fault("internal", said + _place(error)))
-
-
-def _place(error: BaseException) -> str:
-    """Where it was raised, for a message: `` (adapter.py:31)``; empty where the backend's own code is not to blame."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    file, line = frames[-1] if frames else (__file__, 0)
-    return "" if file == __file__ else f" ({Path(file).name}:{line})"
+        faults.append(_Fault("internal", said + raised_at(error, __file__)))
 
 
 def _at(positions: Sequence[int], deliver: Deliver) -> Deliver:

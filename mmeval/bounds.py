@@ -10,6 +10,7 @@ import logging
 import math
 import random
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -64,8 +65,11 @@ class Bounds:
     unavailable: str = ""
     only_one: bool = False
     """Fewer than two samples have a reference, so that there is nothing to shuffle."""
-    lost: str = ""
-    """Why the first reference that was given no score has none; empty where that is not known."""
+    lost: Mapping[Which, str] = field(default_factory=dict)
+    """The most frequent reason why answers have no score; a kind of which all have one is left out."""
+    judged: bool = False
+    range: tuple[float, float] = (-math.inf, math.inf)
+    """Between which values the number lies."""
 
     def value(self, which: Which) -> float | None:
         result = self.results.get(which)
@@ -75,9 +79,10 @@ class Bounds:
         """Why the number is of no use for telling models apart."""
         right = self.results.get("reference")
         if right is not None and right.value is None and (asked := right.n - right.unsupported):
-            reason = _SUSPENDED if right.suspended else self.lost
+            reason = _SUSPENDED if right.suspended else self.lost.get("reference", "")
             yield Doubt(f"{self.metric} scored {right.scored:,} of {asked:,} references: {reason}", wrong=True)
             return
+        yield from self._lost_verdicts()
         shuffled, empty = self._margin("shuffled"), self._margin("empty")
         if shuffled is not None and shuffled < -self._noise("shuffled"):
             yield Doubt(f"{self.metric} gives {self._told('shuffled')}: look at its higher_is_better", wrong=True)
@@ -85,6 +90,14 @@ class Bounds:
             yield Doubt(f"{self.metric} cannot tell the right answers from shuffled ones: {self._told('shuffled')}")
         if empty is not None and empty <= self._noise("empty"):
             yield Doubt(f"{self.metric} cannot tell the right answers from empty ones: {self._told('empty')}")
+
+    def _lost_verdicts(self) -> Iterator[Doubt]:
+        """What a judge was asked about and gave no score."""
+        for which, result in self.results.items():
+            if self.judged and (lost := result.n - result.unsupported - result.scored):
+                reason = _SUSPENDED if result.suspended else self.lost.get(which, "")
+                asked = result.n - result.unsupported
+                yield Doubt(f"{self.metric} gave {lost:,} of {asked:,} {_ANSWERS[which]} no score: {reason}")
 
     def _margin(self, other: Which) -> float | None:
         """By how much the right answers are better than others; None where one of the numbers is missing."""
@@ -108,6 +121,7 @@ _WHOSE: Mapping[Which, str] = {
     "shuffled": "the references of other samples",
     "empty": "empty answers",
 }
+_ANSWERS: Mapping[Which, str] = {"reference": "references", "shuffled": "shuffled references", "empty": "empty answers"}
 
 
 def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None) -> dict[str, int]:
@@ -150,15 +164,16 @@ def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: i
             "empty": BackendSpec("empty"),
         }
         found: dict[Which, list[Result]] = {}
-        lost: dict[tuple[str, str], str] = {}
+        lost: dict[tuple[str, str], dict[Which, str]] = {}
         for which, model in models.items():
             outcome = _run(once, RunOptions(model, folder, run_id=which, roles=roles, limit=limit))
             found[which] = [result for result in outcome.results if not result.slice]
-            lost = lost if which != "reference" else _reasons(outcome)
+            for number, reason in _reasons(outcome).items():
+                lost.setdefault(number, {})[which] = reason
             if any(result.suspended for result in found[which]):
                 break  # the others would wait for the same role, as long again
     return [
-        replace(bounds, lost=lost.get((task.name, bounds.metric), ""))
+        replace(bounds, lost=lost.get((task.name, bounds.metric), {}))
         for task in once
         for bounds in _of_task(task, found, only_one=not answers[task.name])
     ]
@@ -168,14 +183,14 @@ _SUSPENDED = "whom it asks did not answer any more; with --bounds false nobody i
 
 
 def _reasons(outcome: RunOutcome) -> dict[tuple[str, str], str]:
-    """By task and number, why the first trial without a score has none."""
-    found: dict[tuple[str, str], str] = {}
+    """By task and number, the most frequent reason why a trial has no score."""
+    found: dict[tuple[str, str], Counter[str]] = {}
     for task, folder in outcome.score_sets.items():
         for row in finished_rows(folder, lambda _index, _repeat: True):
             for output, score in row["scores"].items():
                 if score["status"] == "unscored":
-                    found.setdefault((task, output), str(score["reason"]))
-    return found
+                    found.setdefault((task, output), Counter())[str(score["reason"])] += 1
+    return {number: reasons.most_common(1)[0][0] for number, reasons in found.items()}
 
 
 def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
@@ -260,6 +275,8 @@ def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: b
                 task=task,
                 metric=output,
                 higher_is_better=metric.bound.metric.higher_is_better,
+                judged=metric.bound.metric.judged,
+                range=metric.bound.metric.range,
                 results={} if metric.unavailable else _results(task.name, output, found),
                 unavailable=metric.unavailable,
                 only_one=only_one,

@@ -12,6 +12,8 @@ MmevalError                 1   something unexpected; the message still says wha
 ├── MissingError            4   a key, an extra, data, that has to be supplied first
 │   ├── MissingExtraError       a package of an optional extra
 │   └── MissingDataError        a file, a data set, a credential
+│       └── NotFetchedError     a data set of the hub that is not here yet, where nothing is to be fetched
+│       └── OutOfReachError         in mmeval.hub: the hub could not be asked
 ├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
 ├── ContentError            1   a medium that cannot be read, or is larger than its limit
 │   ├── CorruptMediaError
@@ -32,6 +34,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
+
+from mmeval.origin import install_command
 
 EXIT_OK = 0
 EXIT_UNEXPECTED = 1
@@ -108,8 +112,7 @@ class MissingExtraError(MissingError):
 
     def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
-        wanted = f"mmeval[{extra}]" if extra else package
-        self.command = f'pip install "{wanted}"'
+        self.command = install_command(extra) if extra else f'pip install "{package}"'
         super().__init__(f"{package} is not installed; run: {self.command}")
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -117,6 +120,10 @@ class MissingExtraError(MissingError):
 
 
 class MissingDataError(MissingError):
+    pass
+
+
+class NotFetchedError(MissingDataError):
     pass
 
 

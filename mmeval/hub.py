@@ -25,6 +25,10 @@ _OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model
 """What forbids the network for one kind alone, whatever HF_HUB_OFFLINE says."""
 
 
+class OutOfReachError(MissingDataError):
+    """The hub gave no answer that says anything of what was asked for; elsewhere, or later, it may."""
+
+
 class HubFile(NamedTuple):
     """A file of a repository, as the hub describes it. ``etag`` is the SHA-256 of a large file's content, of a small
     one git's digest of it."""
@@ -144,7 +148,7 @@ def _explained(error: Exception, what: str, kind: RepoKind, *, cache_too: bool =
         return MissingDataError(f"{what}: this is no name of a {noun}; write owner/name or the path of a local folder")
     if _full(error):
         return StorageError(f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again")
-    return MissingDataError(f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}")
+    return OutOfReachError(f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}")
 
 
 def _unreachable(error: Exception, errors: Any, kind: RepoKind, *, cache_too: bool) -> str:

@@ -25,6 +25,7 @@ from mmeval.digest import digest
 from mmeval.errors import MissingExtraError, MmevalError, PluginError, UnknownNameError, UsageError
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt, PromptTexts, find_prompt
+from mmeval.raisedat import raised_at
 from mmeval.records import Sample, Score, Trial
 from mmeval.switches import fault_of, hint_of, is_path, marks_of
 from mmeval.weights import Weights
@@ -223,7 +224,9 @@ class BoundMetric:
     def failed(self, error: BaseException) -> MetricScores:
         """The scores of a trial on which the metric raised."""
         reason = f"{type(error).__name__}: {error}"
-        return self.lost(reason) if isinstance(error, PASSING) else self.unscored(reason)
+        if isinstance(error, PASSING):
+            return self.lost(reason)
+        return self.unscored(reason if isinstance(error, MmevalError) else reason + raised_at(error, __file__))
 
     def unscored(self, reason: str) -> MetricScores:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))

@@ -161,9 +161,9 @@ def lost_complaints(tally: Tally, *, again: str) -> Iterator[str]:
         if not hopeless:
             advice = f"{again} asks them again"
         elif hopeless == tally.failed.total():
-            advice = f"they fail again when they are asked again; {_TOLERATED}"
+            advice = f"they fail again when they are asked again, unless what is wrong is corrected; {_TOLERATED}"
         else:
-            advice = f"{again} asks them again, which cannot help {hopeless} of them"
+            advice = f"{again} asks them again, which helps {hopeless} of them only when what is wrong is corrected"
         yield f"{_trials(tally.failed.total())} failed ({kinds}); {advice}"
         for kind, message in tally.examples.items():
             yield f"the first {kind} failure: {message}"

@@ -10,8 +10,18 @@ from typing import Any
 
 from mmeval.build import SampleKinds
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.errors import ContentError, MissingError, MmevalError, RowError, UsageError, did_you_mean
+from mmeval.errors import (
+    ContentError,
+    MissingError,
+    MmevalError,
+    NotFetchedError,
+    RowError,
+    UsageError,
+    did_you_mean,
+)
+from mmeval.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.media import Media, kind_for
+from mmeval.mediacheck import MediaLook
 from mmeval.records import Sample, Trial
 from mmeval.sniff import UNKNOWN_MIME
 from mmeval.task import Task, TaskMetric
@@ -23,6 +33,8 @@ from mmeval.taskyaml import KeyPath
 PROMPTED_ROWS = 3
 MAX_REPEATED = 5
 """Findings of one check about one task that are told in full; the others are counted."""
+MAX_DAMAGED = 10
+"""As :data:`MAX_REPEATED`, for media that cannot be decoded."""
 
 
 @dataclass
@@ -36,6 +48,7 @@ class SampleChecks:
     file: TaskFile
     task: Task
     rows: int | None
+    look: MediaLook = field(default_factory=MediaLook)
     told: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
@@ -43,27 +56,35 @@ class SampleChecks:
     loose_media: int = 0
     selected: int = 0
     whole: bool = True
+    absent: bool = False
+    """Whether the data are not on this machine, so that no sample was looked at."""
 
     def findings(self) -> Iterator[Finding]:
         try:
             dataset = self.task.dataset()
             length = len(dataset)
+        except NotFetchedError as error:
+            self.absent = True
+            yield self._at(("dataset_path",), "dataset", f"no row was checked: {error}", "warning")
+            return
         except Exception as error:  # a loader may fail in any way
             yield self._at(("dataset_path",), "dataset", _told(error).removeprefix(f"{self._data_place}: "))
             return
-        for finding in self._all(iter(dataset)):
+        written = isinstance(dataset, InterleavedDataset)
+        for finding in self._all(iter(dataset), written=written):
             kind = (finding.check, finding.severity)
             self.told[kind] += 1
-            if self.told[kind] <= MAX_REPEATED:
+            if self.told[kind] <= _most_told(finding.check):
                 yield finding
         for (name, severity), count in self.told.items():
-            if count > MAX_REPEATED:
-                yield self._at((), name, f"{count - MAX_REPEATED} more findings of this kind", severity)
+            if (more := count - _most_told(name)) > 0:
+                yield self._at((), name, f"{more:,} more findings of this kind", severity)
         self.whole = self.whole and (self.rows is None or self.rows >= length)
         if self.whole:
             yield from self._over_all()
 
-    def _all(self, samples: Iterator[Sample]) -> Iterator[Finding]:
+    def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
+        """The findings of each sample; ``written`` says that rows are of the documented schema."""
         for number in range(1, (self.rows or 10**12) + 1):
             try:
                 sample = next(samples)
@@ -77,12 +98,15 @@ class SampleChecks:
                 self.whole = False
                 yield self._at((), "rows", f"row {number} and those after it cannot be read: {_told(error)}")
                 return
-            yield from self._of_sample(sample)
+            if written:
+                yield from self._keys(sample, number)
+            yield from self._tags(sample, number)
+            yield from self._of_sample(sample, number)
 
-    def _of_sample(self, sample: Sample) -> Iterator[Finding]:
+    def _of_sample(self, sample: Sample, number: int) -> Iterator[Finding]:
         yield from self._id(sample)
         yield from self._modalities(sample)
-        yield from self._media(sample)
+        yield from self._media(sample, number)
         self.labels.update(sample.metadata)
         if not self.task.selected(sample):
             return
@@ -119,6 +143,16 @@ class SampleChecks:
             yield self._at((), "ids", f"the id {sample.id!r} stands more than once")
         self.ids.add(sample.id)
 
+    def _keys(self, sample: Sample, number: int) -> Iterator[Finding]:
+        for label, advice in doubtful_labels(sample):
+            message = f'row {number}: the key "{label}" is taken as a label; {advice}'
+            yield self._at((), "keys", message, "warning")
+
+    def _tags(self, sample: Sample, number: int) -> Iterator[Finding]:
+        for part in (part for message in sample.input for part in message.content.parts if part.dangling):
+            message = f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input has no medium"
+            yield self._at((), "tags", message, "warning")
+
     def _modalities(self, sample: Sample) -> Iterator[Finding]:
         if self.task.input_modalities:
             kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
@@ -143,7 +177,7 @@ class SampleChecks:
             message = f"a reference of sample {sample.id!r} holds {kind}, which output_modalities leaves out"
             yield self._at(("output_modalities",), "answers", message, "warning")
 
-    def _media(self, sample: Sample) -> Iterator[Finding]:
+    def _media(self, sample: Sample, number: int) -> Iterator[Finding]:
         contents = [message.content for message in sample.input] + list(sample.references)
         for part in (part for content in contents for part in content.parts):
             if part.media is None or (part.media.path is not None and part.media.path in self.media):
@@ -155,6 +189,9 @@ class SampleChecks:
             problem = _medium_problem(part, part.media)
             if problem:
                 yield self._at((), "media", f"sample {sample.id!r}, {part.label or part.kind}: {problem}")
+            elif part.kind != "code" and (fault := self.look.fault(part.media)):
+                message = f"row {number}, sample {sample.id!r}, {part.label or part.kind}: {fault}"
+                yield self._at((), "decoding", message)
 
     def _references(self, sample: Sample) -> Iterator[Finding]:
         trial = Trial(sample, output=Interleaved((text_part("probe"),)))
@@ -180,6 +217,10 @@ class SampleChecks:
     def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
         path = path if path and path in self.file.document.places else ()
         return finding_at(self.file, path, name, message, severity)
+
+
+def _most_told(name: str) -> int:
+    return MAX_DAMAGED if name == "decoding" else MAX_REPEATED
 
 
 def _medium_problem(part: Part, media: Media) -> str:

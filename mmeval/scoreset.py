@@ -8,6 +8,7 @@ the verdicts of judged metrics stands in ``verdicts.jsonl`` (see :mod:`mmeval.ve
 
 from __future__ import annotations
 
+import contextlib
 import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping
@@ -107,8 +108,10 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
     keys, places = array("q"), array("q")  # a few bytes a row, where objects would be hundreds
     for number, path in enumerate(files):
         for offset, row in read_rows(path):
-            keys.append(trial_key(row["i"], row["n"]))
-            places.append(offset << 1 | number)
+            with contextlib.suppress(KeyError, TypeError, ValueError):  # a row of something else than mmeval
+                key, _ = trial_key(row["i"], row["n"]), row["d"]
+                keys.append(key)
+                places.append(offset << 1 | number)
     order = sorted(range(len(keys)), key=keys.__getitem__)  # stable: the rows of a trial stay in their order
     with ExitStack() as opened:
         readers = [opened.enter_context(path.open("rb")) for path in files]

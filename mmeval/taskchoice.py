@@ -34,6 +34,10 @@ class Chosen:
         """A task, group, tag, glob, file or folder."""
         self._add(name, (), lambda: self._unknown(name))
 
+    def add_path(self, path: Path) -> None:
+        """A task file or folder, whatever else has its name."""
+        self._add_path(path)
+
     def add_content(self, data: Mapping[str, Any]) -> None:
         """A task or group as the content of a file in the current folder; a task that is known gets these keys."""
         from mmeval.taskfile import parse_group, parse_task

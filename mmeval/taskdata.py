@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from mmeval.dataset import Dataset, DataSource, Loader
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError, UsageError
 from mmeval.media import path_inside
 from mmeval.task import TaskOverrides
 from mmeval.taskfile import TaskFile
@@ -34,17 +34,22 @@ class TaskData:
     """The file and line of ``dataset_path``, for whoever has to correct it."""
     bundled: Path | None = None
     """The folder of the bundled samples, when these are to be used."""
+    has_bundled: bool = False
+    """Whether bundled samples could be used."""
     data_dir: Path | None = None
     name: str = ""
     split: str = "test"
     options: Mapping[str, Any] = field(default_factory=dict)
+    fetch: bool = True
+    """False: a data set of the hub is taken from the cache as it is there, and the network is never asked."""
 
     def __call__(self) -> Dataset:
         return self.loader(DataSource(self.task, self.folder, self.name, self.split, self.options))
 
     @cached_property
     def folder(self) -> Path:
-        """Raises MissingDataError where there is none, with the way to supply it."""
+        """Raises MissingDataError where there is none, with the way to supply it; NotFetchedError where it would have
+        to be fetched, and ``fetch`` is false."""
         if self.bundled is not None:
             return self.bundled
         if self.data_dir is not None:
@@ -52,10 +57,33 @@ class TaskData:
         local = self.local()
         if local is not None:
             return local
-        from mmeval.hub import snapshot
+        if not self.fetch:
+            return self._cached()
+        from mmeval.hub import OutOfReachError, snapshot
 
-        found: Path = snapshot(self.path, self.revision or "main")
+        try:
+            return snapshot(self.path, self.revision or "main")
+        except OutOfReachError as error:
+            raise OutOfReachError(f"{error}. Other ways: {self._ways()}") from error
+
+    def _cached(self) -> Path:
+        from mmeval.hubcache import cached_snapshot
+
+        found = cached_snapshot(self.path, self.revision or "main", "dataset")
+        if found is None:
+            what = f"the data set {self.path} is not on this machine"
+            raise NotFetchedError(f"{what}; fetch it: mmeval prepare {self.task}")
         return found
+
+    def _ways(self) -> str:
+        """The ways to data that the hub does not give here."""
+        ways = [
+            f"'mmeval prepare {self.task}' on a machine with a network (with --data_dir FOLDER it puts them there)",
+            "--data_dir FOLDER for a folder that holds them",
+        ]
+        if self.has_bundled:
+            ways.append("--data bundled for the few samples that ship with the task (not comparable)")
+        return "; ".join(ways)
 
     def local(self) -> Path | None:
         """The local folder that ``dataset_path`` means, or None when it names a data set on the hub.
@@ -123,6 +151,7 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
         beside=file.beside("dataset_path") if keys.dataset_path else file.folder,
         place=f"{place.file}:{place.line}",
         bundled=bundled,
+        has_bundled=_has_bundled(file),
         data_dir=overrides.data_dir,
         name=keys.dataset_name,
         split=keys.test_split,
@@ -141,6 +170,13 @@ def bundled_folder(file: TaskFile) -> Path | None:
     except UsageError as error:
         raise file.document.error(("bundled",), str(error)) from None
     return folder if folder.is_dir() else None
+
+
+def _has_bundled(file: TaskFile) -> bool:
+    try:
+        return bundled_folder(file) is not None
+    except TaskFileError:  # said when they are asked for
+        return False
 
 
 def portable(path: str) -> str:

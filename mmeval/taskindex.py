@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Entry:
-    """One task or group of the index.
+    """One task or group of the index. Its ``version`` and ``license`` are known once it was read in full.
 
     ``benchmark`` is the name of the entry point that brought it, empty for a file of ``--include_path``; ``owner`` is
     the distribution, or the folder. ``problem`` is set for a file that cannot be read.
@@ -51,6 +51,8 @@ class Entry:
     owner: str
     tags: tuple[str, ...] = ()
     problem: TaskFileError | None = None
+    version: str = ""
+    license: str = ""
 
     @property
     def full_name(self) -> str:
@@ -112,11 +114,13 @@ class TaskIndex:
         """``entries``, each read in full, so that a broken file shows with its line."""
         for entry in self.entries():
             try:
-                self.files.document(entry.file)
+                metadata = self.files.document(entry.file).data.get("metadata")
             except TaskFileError as problem:
                 yield replace(entry, problem=problem)
             else:
-                yield entry
+                said = metadata if isinstance(metadata, Mapping) else {}
+                version, licence = (str(said.get(key) or "") for key in ("version", "license"))
+                yield replace(entry, version=version, license=licence)
 
     def tags(self) -> dict[str, list[Entry]]:
         """The entries of each tag."""

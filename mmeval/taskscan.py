@@ -22,6 +22,11 @@ _LIST = re.compile(r"\[[ \t]*(\w[\w./+-]*(?:[ \t]*,[ \t]*\w[\w./+-]*)*)[ \t]*\](
 _UNUSUAL = re.compile(r"""^(?:["'{?&!*]|<<|---.*\S)""", re.MULTILINE)
 _NOT_TEXT = re.compile(r"[-+.\d].*|(?:true|false|yes|no|on|off|null)", re.IGNORECASE)
 
+_NO_TASKS = ("__pycache__", ".egg-info", "node_modules")
+_MARKS = frozenset(("run.json", "pyvenv.cfg"))
+"""A folder with one of these is a run, or a virtual environment."""
+_PROJECT = frozenset(("pyproject.toml", "setup.py"))
+
 
 @dataclass(frozen=True, slots=True)
 class Scan:
@@ -43,9 +48,16 @@ class Scan:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """Every ``**/*.yaml`` below a folder, in a fixed order; hidden folders are passed over, links are not followed."""
+    """Every ``**/*.yaml`` below a folder, in a fixed order. Links are not followed, and folders passed over that hold
+    nobody's task files: hidden ones, runs, environments, and what building a package leaves beside its project file."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
+        if _MARKS.intersection(files) and parent != str(folder):
+            folders.clear()
+            continue
+        built = ("build", "dist") if _PROJECT.intersection(files) else ()
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and not name.endswith(_NO_TASKS) and name not in built
+        )
         for name in sorted(files):
             if name.endswith(".yaml"):
                 yield Path(parent, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.resources
+import logging
 import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from mmeval import plugins
 from mmeval.build import build
 from mmeval.errors import MissingError, MmevalError, TaskFileError
+from mmeval.mediacheck import SECONDS, MediaLook
 from mmeval.names import split_names
 from mmeval.samplecheck import PROMPTED_ROWS, SampleChecks
 from mmeval.task import Task, TaskOverrides
@@ -23,6 +25,8 @@ from mmeval.taskfile import RequirementError, TaskFile
 from mmeval.taskfinding import Finding, finding_at
 from mmeval.taskindex import TaskIndex, package_folder
 from mmeval.taskyaml import SeveralFaultsError
+
+_logger = logging.getLogger(__name__)
 
 
 class Check(NamedTuple):
@@ -39,12 +43,21 @@ CHECKS: tuple[Check, ...] = (
     Check("metrics", "every metric can be computed here: its packages are installed (a warning where not)"),
     Check("package", "a task file of an installed package can be read as a resource of that package"),
     Check("revision", "a data set of the hub is pinned to a commit (a warning where not)"),
-    Check("dataset", "the data are there, the loader takes them, and the filter keeps at least one sample"),
+    Check(
+        "dataset",
+        "the data are there (a warning for those of the hub: none are fetched), the loader takes them, and the filter "
+        "keeps at least one sample",
+    ),
     Check("rows", "every row can be read"),
+    Check("keys", "no label has nearly the name of a key of rows (a warning; for the loader interleaved)"),
+    Check("tags", "every tag in an input has its medium (a warning where not)"),
     Check("ids", "no two samples have the same id, and none is empty"),
     Check("modalities", "samples hold only kinds of input_modalities, and say what they want where that is per_sample"),
     Check("answers", "references hold only kinds of output_modalities (a warning where not)"),
     Check("media", "every medium is there, and its content is of the kind that it is announced as"),
+    Check(
+        "decoding", f"pictures, sounds, videos, PDF files and meshes can be decoded (for {SECONDS:.0f} seconds in all)"
+    ),
     Check("references", "every metric that asks no role can score an answer to each sample that has no reference"),
     Check("rubrics", "every sample has what a metric that tells beforehand needs of it: its rubric, for rubric_judge"),
     Check("labels", "filter, breakdown, cluster_key and prompt_fields name labels that some sample has"),
@@ -78,6 +91,7 @@ class Tally:
     """Media without a file of their own."""
     files: set[Path] = field(default_factory=set)
     sound: list[Sound] = field(default_factory=list)
+    look: MediaLook = field(default_factory=MediaLook)
 
     @property
     def media(self) -> int:
@@ -100,10 +114,14 @@ def check(
     ``tally`` is filled on the way. Raises UnknownNameError for a name that selects nothing.
     """
     tally = Tally() if tally is None else tally
-    chosen = Chosen(TaskIndex(include_path))
+    index = TaskIndex(include_path)
+    chosen = Chosen(index)
     for name in split_names(names):
         try:
-            chosen.add(name)
+            if _means_folder(name, index):
+                chosen.add_path(Path(name))
+            else:
+                chosen.add(name)
         except TaskFileError as error:
             yield from _file_findings(error, "requires" if isinstance(error, RequirementError) else "schema")
     for name, file in chosen.tasks.items():
@@ -117,6 +135,24 @@ def check(
         yield from _file_findings(error, "plugins")
     except MmevalError:
         return  # a metric that cannot be loaded is told where its task was checked
+
+
+def _means_folder(name: str, index: TaskIndex) -> bool:
+    """Whether a word that is both a folder of task files here and a name of others stands for the folder: what lies
+    here is what its author has just changed. It is said which of them was taken."""
+    folder = Path(name)
+    if "/" in name or not folder.is_dir():
+        return False
+    entry = index.find(name)
+    named = index.tagged(name) if entry is None else [entry]
+    others = [one for one in named if not one.file.resolve().is_relative_to(folder.resolve())]
+    if not others or not index.below(folder):
+        return False
+    _logger.info(
+        "%s: the folder is checked, and not what is installed under this name (%s); for that write %s",
+        name, others[0].file, others[0].full_name if others[0].benchmark else others[0].file,
+    )  # fmt: skip
+    return True
 
 
 def _file_findings(error: TaskFileError, name: str) -> Iterator[Finding]:
@@ -139,7 +175,9 @@ def _check_task(
     except MmevalError as error:
         yield finding_at(file, (), "plugins", str(error))
         return None
-    data = SampleChecks(file, task, rows)
+    if isinstance(task.dataset, TaskData):
+        task = replace(task, dataset=replace(task.dataset, fetch=False))
+    data = SampleChecks(file, task, rows, tally.look)
     sound = True
     for finding in chain(
         _check_metrics(file, task), _check_package(file), _check_revision(file, task), data.findings()
@@ -149,7 +187,7 @@ def _check_task(
     tally.samples += data.selected
     tally.files |= data.media
     tally.loose_media += data.loose_media
-    return Sound(file, task, data.selected) if sound else None
+    return Sound(file, task, data.selected) if sound and not data.absent else None
 
 
 def _check_metrics(file: TaskFile, task: Task) -> Iterator[Finding]:

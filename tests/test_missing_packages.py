@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.origin import install_command
 from tests.support.cli import ROOT, environment, mmeval
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.tiny_models import tiny_model
@@ -23,16 +24,16 @@ sys.meta_path.insert(0, Absent())
 
 
 @pytest.mark.parametrize(
-    ("model", "folder", "package", "command"),
+    ("model", "folder", "package", "extra"),
     [
-        ("hf", "llm", "torch", 'pip install "mmeval[hf]"'),
-        ("hf", "llm", "transformers", 'pip install "mmeval[hf]"'),
-        ("diffusers", "sd", "torch", 'pip install "mmeval[diffusers]"'),
-        ("diffusers", "sd", "diffusers", 'pip install "mmeval[diffusers]"'),
+        ("hf", "llm", "torch", "hf"),
+        ("hf", "llm", "transformers", "hf"),
+        ("diffusers", "sd", "torch", "diffusers"),
+        ("diffusers", "sd", "diffusers", "diffusers"),
     ],
 )
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
-    model: str, folder: str, package: str, command: str, tmp_path: Path
+    model: str, folder: str, package: str, extra: str, tmp_path: Path
 ) -> None:
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "sitecustomize.py").write_text(BLOCKER.format(package=package))
@@ -47,4 +48,4 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
     )
 
     assert done.code == 4, done.err
-    assert done.error == f"{package} is not installed; run: {command}"
+    assert done.error == f"{package} is not installed; run: {install_command(extra)}"

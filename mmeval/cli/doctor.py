@@ -101,13 +101,15 @@ def _sections(
     include, output = settings["include_path"].value, settings["output_path"].value
     local = tasks.MODEL in specs and _is_local(specs[tasks.MODEL])
     yield section("Installation", installation.python, installation.version, installation.metadata, installation.copies)
-    yield section("Packages", packages.extras)
+    backends: dict[str, AnyBackend] = {}
+    extras = {extra for item in asked for extra in tasks.extras(item)}
+    made = section(MODELS, partial(models.made, specs, backends, extras), required=True)
+    yield section("Packages", partial(packages.extras, extras))
     yield section("Devices", devices.devices if look or local else devices.unlooked)
     yield section("Programs", machine.programs)
     yield section("Disks", partial(machine.disks, output))
     yield section("Plugins", registered.loaded, registered.clashes, partial(registered.task_files, include))
-    backends: dict[str, AnyBackend] = {}
-    yield section(MODELS, partial(models.made, specs, backends), required=True)
+    yield made
     for item in asked:
         yield section(
             f"Task {item.task.name}",

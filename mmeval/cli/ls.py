@@ -6,6 +6,7 @@ import argparse
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -40,6 +41,7 @@ _FLAGS = (BY_NAME["include_path"], BY_NAME["verbosity"])
 FROM_FILES = ("tasks", "groups", "tags")
 _KNOWN = ", ".join((*FROM_FILES, *KINDS))
 _MAX_PROBLEM = 400
+_MAX_LICENCE = 40
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +84,7 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
 
 
 _ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
-    "tasks": ("Tags", "From"),
+    "tasks": ("Version", "Licence", "Tags", "From"),
     "groups": ("Tags", "From"),
     "tags": ("Tasks and groups",),
 }
@@ -108,7 +110,13 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:
         if entry.problem is not None:
             yield _Broken(entry.name, entry.owner, entry.problem)
         else:
-            yield [cell(entry.name), cell(", ".join(entry.tags)), cell(entry.owner)]
+            about = [] if groups else [cell(entry.version), cell(_licence(entry.license), limit=_MAX_LICENCE)]
+            yield [cell(entry.name), *about, cell(", ".join(entry.tags)), cell(entry.owner)]
+
+
+def _licence(written: str) -> str:
+    """The name of a licence, without what is said of it behind a semicolon or a full stop."""
+    return re.split(r"[;.] |\n", written, maxsplit=1)[0].rstrip(".;")
 
 
 def _tag_rows(index: TaskIndex, pattern: str) -> Rows:

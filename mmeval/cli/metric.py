@@ -6,8 +6,8 @@
         --answer '[{"type": "text", "text": "a hare:"}, {"type": "image", "path": "hare.png"}]'
     mmeval metric choice --cases cases.jsonl
 
-Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are media of the answer; they come
-right after the metric's name and fill the tags of a text answer in order.
+Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are media of the answer; they
+fill the tags of a text answer in order.
 
 A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once; nothing is kept.
 
@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmeval.cli.flags import BY_NAME
-from mmeval.cli.parser import add_flags
+from mmeval.cli.parser import Parser, add_flags
 from mmeval.cli.settings import Setting, resolve
 from mmeval.cli.streams import print_text
 from mmeval.cli.values import read_json
@@ -68,6 +68,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
     parser.add_argument("--cases", metavar="FILE.jsonl", type=Path, help="score each line of a file instead")
     add_flags(parser, _FLAGS)
+    if isinstance(parser, Parser):
+        parser.unknown_hint = """; a switch of the metric is given as --params '{"SWITCH": VALUE}'"""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,6 +16,9 @@ _UNSET = argparse.SUPPRESS
 class Parser(argparse.ArgumentParser):
     """Raises UsageError where argparse would print its usage and end the process."""
 
+    unknown_hint = ""
+    """What is said of an unknown flag, behind the flags that look like it."""
+
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(
             prog=prog,
@@ -29,7 +32,10 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
         """The arguments of one verb. Raises UsageError for what the verb does not know, offering near flags."""
-        found, unknown = self.parse_known_args(list(self._separated([self._spelt(word) for word in argv])))
+        words = list(self._separated([self._spelt(word) for word in argv]))
+        found, unknown = self.parse_known_args(words)
+        if unknown and self._takes_many_words() and not any(word.startswith("-") for word in unknown):
+            found, unknown = self.parse_known_intermixed_args(words)  # some words stand behind a flag
         if unknown:
             raise UsageError(self._complaint(unknown[0]))
         return found
@@ -55,23 +61,18 @@ class Parser(argparse.ArgumentParser):
 
     def _complaint(self, word: str) -> str:
         if not word.startswith("-"):
-            return f"unexpected argument {word!r}{self._place_of_words()} ('{self.prog} --help' explains)"
+            return f"unexpected argument {word!r} ('{self.prog} --help' explains)"
         name = "--" + word.partition("=")[0].lstrip("-").replace("-", "_")
         shown = [
             option
             for option, action in self._option_string_actions.items()
             if option.startswith("--") and action.help is not argparse.SUPPRESS
         ]
-        return (
-            f"unknown flag {word.partition('=')[0]}{did_you_mean(name, shown)} ('{self.prog} --help' lists the flags)"
-        )
+        said = f"unknown flag {word.partition('=')[0]}{did_you_mean(name, shown)}{self.unknown_hint}"
+        return f"{said} ('{self.prog} --help' lists the flags)"
 
-    def _place_of_words(self) -> str:
-        """Where a verb takes any number of words: argparse takes them in one place alone."""
-        words = [action for action in self._actions if not action.option_strings]
-        if not words or words[-1].nargs != "*":
-            return ""
-        return f"; {words[-1].metavar} comes right after {words[0].metavar}, before any flag"
+    def _takes_many_words(self) -> bool:
+        return any(not action.option_strings and action.nargs in ("+", "*") for action in self._actions)
 
 
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:

@@ -124,7 +124,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     print_text(published.table)
     log_results(loggers, outcome, published)
     if plan.page:
-        write_at_end(outcome.folder, published.file)
+        write_at_end(outcome.folder, published.file, baseline=baseline)
     return outcome.exit_code
 
 

@@ -98,7 +98,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     print_text(published.table)
     log_results(loggers, outcome, published)
     if settings["report"].value:
-        write_at_end(outcome.folder, published.file)
+        write_at_end(outcome.folder, published.file, baseline=baseline)
     return outcome.exit_code
 
 

@@ -32,7 +32,7 @@ from mmeval.cli.roleflags import role_specs
 from mmeval.cli.settings import Setting, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, UsageError, sentence
-from mmeval.report.bounds import bounds_table
+from mmeval.report.bounds import bounds_means, bounds_table
 from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
 from mmeval.taskfinding import Finding, Severity, finding_at
@@ -103,6 +103,8 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
     ):
         counts.tell(finding)
     counts.tell_of_others()
+    for remark in tally.look.remarks():
+        _logger.info("%s", remark)
     if settings["bounds"].value and tally.sound:
         _tell_bounds(tally, roles, settings, counts)
     print_text(f"{_counted(counts['error'], 'error')}, {_counted(counts['warning'], 'warning')}\n")
@@ -143,7 +145,6 @@ def _tell_bounds(
     tasks = [sound.task for sound in tally.sound]
     limit = min(settings["limit"].value, settings["rows"].value or settings["limit"].value)
     calls = bounds.judge_calls(tasks, roles)
-    print_text(_looked_at(tally, calls))
     if calls:
         ahead = bounds.judge_calls(tasks, roles, limit)
         said = ", ".join(_counted(3 * count, f"{role} call") for role, count in ahead.items())
@@ -152,6 +153,8 @@ def _tell_bounds(
         print_text(f"bounds over the first {_counted(limit, 'sample')} of a task (--limit N for others)\n")
     found = _measured(tasks, roles, limit)
     print_text(bounds_table(found))
+    print_text(_looked_at(tally, calls))
+    print_text(bounds_means(found))
     for one in found:
         for doubt in one.doubts():
             severity: Severity = "error" if doubt.wrong else "warning"

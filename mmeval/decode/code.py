@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
@@ -16,34 +16,50 @@ TokenClass = Literal["keyword", "name", "builtin", "string", "number", "comment"
 MAX_TOKENS = 5_000
 
 
-def code_words(
-    text: str, language: str, *, limits: DecodeLimits = DEFAULT_LIMITS
-) -> list[tuple[TokenClass, str]] | None:
-    """The words of ``text`` in order, each with its class; None where no lexer knows the language, or where it finds
-    more than MAX_TOKENS words. Raises CorruptMediaError where a lexer fails, MediaLimitError above a limit."""
-    data = text.encode("utf-8", "surrogatepass")
-    media = Media(data=data, mime="text/plain", size=len(data), name="code")
-    for step in steps_apart("mmeval.decode.code:word_steps", media, data, limits, language=language):
-        if step.buffers:
-            return [(kind, word) for kind, word in json.loads(step.buffers[0])]
-    return None
+Words = list[tuple[TokenClass, str]]
 
 
-def word_steps(media: Media, _limits: DecodeLimits, *, language: str) -> Iterator[Step]:
-    """One step: the words as JSON, none where there are too many. Runs apart."""
-    lexer = _lexer(language)
+def code_words(texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAULT_LIMITS) -> list[Words | None]:
+    """The words of each of ``texts``, given as (text, language), in order and with their classes.
+
+    None where no lexer knows the language, where one fails, and where it finds more than MAX_TOKENS words. All are read
+    in one step: raises MediaLimitError where they take more than ``limits`` allow together, CorruptMediaError where
+    the process falls over.
+    """
+    data = json.dumps(texts).encode()
+    media = Media(data=data, mime="application/json", size=len(data), name="code")
+    for step in steps_apart("mmeval.decode.code:word_steps", media, data, limits):
+        found: list[Words | None] = json.loads(step.buffers[0])
+        return [None if words is None else [(kind, word) for kind, word in words] for words in found]
+    return [None] * len(texts)
+
+
+def word_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
+    """One step: the words of all texts as JSON. Runs apart."""
+    texts: list[tuple[str, str]] = json.loads(media.read())
+    for language in {language for _, language in texts}:
+        _lexer(language)
 
     def words() -> Iterator[Step]:
-        if lexer is None:
-            return
-        found = lexer.get_tokens_unprocessed(media.read().decode("utf-8", "surrogatepass"))
-        kept = list(islice(_merged(found), MAX_TOKENS + 1))
-        yield Step({}, (json.dumps(kept).encode(),) if len(kept) <= MAX_TOKENS else ())
+        yield Step({}, (json.dumps([_words(text, language) for text, language in texts]).encode(),))
 
     return words()
 
 
-@lru_cache(maxsize=32)
+def _words(text: str, language: str) -> Words | None:
+    lexer = _lexer(language)
+    if lexer is None:
+        return None
+    try:
+        kept = list(islice(_merged(lexer.get_tokens_unprocessed(text)), MAX_TOKENS + 1))
+    except MemoryError:
+        raise
+    except Exception:  # a lexer may fail in any way on what a model writes
+        return None
+    return kept if len(kept) <= MAX_TOKENS else None
+
+
+@lru_cache(maxsize=200)
 def _lexer(name: str) -> Any:
     """A lexer of Pygments (untyped) by one of its names; None where it has none."""
     from pygments.lexers import get_lexer_by_name

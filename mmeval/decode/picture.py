@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
-_PICTURE_FORMATS = {
+PICTURE_FORMATS = {
     "image/png": "PNG",
     "image/jpeg": "JPEG",
     "image/gif": "GIF",
@@ -58,7 +58,7 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     """
     pictures = need("PIL.Image", "image")
     data = whole_bytes(media, limits)
-    kind = _PICTURE_FORMATS.get(media.mime)
+    kind = PICTURE_FORMATS.get(media.mime)
     if media.mime == _SVG:
         from mmeval.decode.svg import drawn
 

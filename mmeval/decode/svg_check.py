@@ -34,6 +34,7 @@ _PIXELS: Mapping[str, float] = {
 }
 _RASTER_MAGIC = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")
 _PICTURES = ("image", "feImage")
+_STYLED = ("style", "fill", "stroke", "filter", "mask", "clip-path", "cursor")
 
 
 class Size(NamedTuple):
@@ -51,6 +52,7 @@ def checked_size(data: bytes) -> Size | None:
     parser.buffer_text = False
     parser.StartElementHandler = check.start
     parser.EndElementHandler = check.end
+    parser.CharacterDataHandler = check.words
     parser.EntityDeclHandler = _refuse_entity
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     parser.Parse(data, True)
@@ -68,6 +70,7 @@ class _Check:
     def __init__(self) -> None:
         self.size: Size | None = None
         self._open: list[tuple[str, int]] = []
+        self._sheet: list[str] = []
         self._ends: list[int] = []
         self._by_id: dict[str, int] = {}
         self._references: list[tuple[int, str]] = []
@@ -90,7 +93,11 @@ class _Check:
             self._note(element, number, attribute.rpartition(":")[2], value)
 
     def end(self, _name: str) -> None:
-        self._ends[self._open.pop()[1]] = len(self._ends)
+        element, number = self._open.pop()
+        self._ends[number] = len(self._ends)
+        if element == "style":
+            self._note_style(element, number, "".join(self._sheet))
+            self._sheet.clear()
 
     def _note(self, element: str, number: int, attribute: str, value: str) -> None:
         if attribute == "id":
@@ -98,9 +105,19 @@ class _Check:
         elif attribute == "href":
             if element != "a":  # a link is drawn and never followed
                 self._note_target(element, number, value.strip())
-        elif "url(" in value.lower():
-            for target in _LOCAL_URL.findall(value):
-                self._note_target(element, number, target.strip())
+        elif attribute in _STYLED or "url(" in value.lower():
+            self._note_style(element, number, value)
+
+    def words(self, text: str) -> None:
+        """What stands between elements; only a style sheet can name anything there."""
+        if self._open and self._open[-1][0] == "style":
+            self._sheet.append(text)
+
+    def _note_style(self, element: str, number: int, style: str) -> None:
+        if "\\" in style or "@import" in style.lower():
+            raise ValueError("its styles hold a backslash or an @import, behind which anything can be named")
+        for target in _LOCAL_URL.findall(style):
+            self._note_target(element, number, target.strip())
 
     def _note_target(self, element: str, number: int, target: str) -> None:
         if target.startswith("#"):
@@ -113,7 +130,7 @@ class _Check:
 
     def refuse_bombs(self) -> None:
         """Raises ValueError for a drawing that repeats too much, or itself."""
-        _Repeats(self._ends, self._by_id, self._references).drawn(0, 0)
+        _Repeats(self._ends, self._by_id, sorted(self._references)).drawn(0, 0)
 
 
 class _Repeats:

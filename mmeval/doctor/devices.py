@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mmeval.doctor.finding import Finding
+from mmeval.origin import install_command
 from mmeval.report.forecast import size
 
 DEADLINE = 120.0
@@ -40,7 +41,7 @@ print("\\n" + json.dumps(found))
 def unlooked() -> Iterator[Finding]:
     """What can be said of torch without importing it."""
     if importlib.util.find_spec("torch") is None:
-        yield Finding("note", "torch is not installed: no model can be run on this machine", 'pip install "mmeval[hf]"')
+        yield Finding("note", "torch is not installed: no model can be run on this machine", install_command("hf"))
         return
     try:
         number = version("torch")

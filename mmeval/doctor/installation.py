@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-import mmeval
 from mmeval._version import __version__
 from mmeval.doctor.finding import Finding
+from mmeval.origin import ROOT, install_command, is_checkout
 
 NAME = "mmeval"
-ROOT = Path(mmeval.__file__).resolve().parent.parent
-"""The folder that holds the code that runs: a checkout, or site-packages."""
 OLDEST_PYTHON = (3, 11)
 _NAMED = 5
 
@@ -68,10 +66,6 @@ def own_distributions() -> list[Distribution]:
         if re.sub(r"[-_.]+", "-", one.name or "").lower() == NAME:
             found.setdefault(_where(one), one)  # a folder may be on the path twice
     return list(found.values())
-
-
-def is_checkout() -> bool:
-    return (ROOT / "setup.cfg").is_file() and (ROOT / "tasks").is_dir()
 
 
 def _is_ours(one: Distribution) -> bool:
@@ -135,4 +129,4 @@ def _where(one: Distribution) -> str:
 
 
 def _reinstall() -> str:
-    return f"pip install -e {ROOT}" if is_checkout() else "install mmeval anew from where you have it"
+    return install_command() if is_checkout() else "install mmeval anew from where you have it"

@@ -10,20 +10,22 @@ from urllib.parse import urlsplit
 from mmeval.backend import AnyBackend, create_backend
 from mmeval.content import PART_KINDS
 from mmeval.doctor.finding import Finding, status_of
-from mmeval.errors import MmevalError
+from mmeval.errors import MissingExtraError, MmevalError
 from mmeval.options import BackendSpec
 from mmeval.prices import billed_name
 
 _LIMIT = "max_connections"  # an argument of roles that is not the backend's
 
 
-def made(specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend]) -> Iterator[Finding]:
-    """Make each backend; those that can be made are put into ``found``."""
+def made(specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking: set[str]) -> Iterator[Finding]:
+    """Make each backend; those that can be made are put into ``found``, extras that others want into ``lacking``."""
     for role, spec in specs.items():
         args: dict[str, Any] = {name: value for name, value in spec.args.items() if name != _LIMIT}
         try:
             backend = create_backend(spec.name, args)
         except MmevalError as error:
+            if isinstance(error, MissingExtraError):
+                lacking.add(error.extra)
             yield Finding(status_of(error), f"{role}: {spec.name} cannot be made: {error}", required=True)
             continue
         found[role] = backend

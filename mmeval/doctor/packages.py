@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from mmeval.doctor.finding import Finding
-from mmeval.doctor.installation import is_checkout, own_distributions
+from mmeval.doctor.installation import own_distributions
+from mmeval.origin import install_command, is_checkout
 from mmeval.requirement import satisfies
 
 _LINE = re.compile(
@@ -31,17 +32,19 @@ class Needed(NamedTuple):
 class _Problem(NamedTuple):
     package: str
     said: str
+    versions: str
 
 
-def extras() -> Iterator[Finding]:
-    """One finding for what is always installed, and one for each extra."""
+def extras(asked: Collection[str] = ()) -> Iterator[Finding]:
+    """One finding for what is always installed, and one for each extra. One that is not here is missing where it is
+    among those ``asked`` for, by a task, a model or a role; else it is only noted."""
     needed = _needed()
-    yield _finding("", needed)
+    yield _finding("", needed, asked)
     for extra in sorted(needed.keys() - {"", *SUMS, *(() if is_checkout() else FOR_DEVELOPERS)}):
-        yield _finding(extra, needed)
+        yield _finding(extra, needed, asked)
 
 
-def _finding(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Finding:
+def _finding(extra: str, needed: Mapping[str, Sequence[Needed]], asked: Collection[str]) -> Finding:
     packages = sorted(set(_all_of(extra, needed)))
     found = {item.name: _installed(item.name) for item in packages}
     here = ", ".join(f"{name} {number}" for name, number in found.items() if number)
@@ -49,20 +52,18 @@ def _finding(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Finding:
     what = f"extra {extra}" if extra else "always needed"
     if not problems:
         return Finding("ok", f"{what}: {here}")
-    command = (
-        f'pip install -U "mmeval[{extra}]"' if extra else f"pip install -U {' '.join(p.package for p in problems)}"
-    )
     said = ", ".join(problem.said for problem in problems)
     if not extra or all(found[problem.package] for problem in problems):  # what is here is too old
-        return Finding("broken", f"{what}: {said}", command)
-    return Finding("note" if extra in FOR_DEVELOPERS else "missing", f"{what}: {said}", command)
+        wanted = " ".join(f'"{problem.package}{problem.versions}"' for problem in problems)
+        return Finding("broken", f"{what}: {said}", f"pip install -U {wanted}")
+    return Finding("missing" if extra in asked else "note", f"{what}: {said}", install_command(extra))
 
 
 def _problem(item: Needed, installed: str) -> _Problem | None:
     if not installed:
-        return _Problem(item.name, f"{item.name} is not installed")
+        return _Problem(item.name, f"{item.name} is not installed", item.versions)
     if item.versions and not _meets(installed, item.versions):
-        return _Problem(item.name, f"{item.name} {installed} is not {item.versions}")
+        return _Problem(item.name, f"{item.name} {installed} is not {item.versions}", item.versions)
     return None
 
 

@@ -11,9 +11,19 @@ from mmeval.errors import MissingDataError, MmevalError
 from mmeval.hubcache import cached_snapshot
 from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import Wanted, data_source
+from mmeval.taskdata import is_hub_name
 from mmeval.taskindex import word_for
 
 MODEL = "model"
+
+
+def extras(item: Wanted) -> Iterator[str]:
+    """The extras that a task takes: for data of the hub, and for its metrics."""
+    if item.data.bundled is None and item.data.data_dir is None and is_hub_name(item.data.path):
+        yield "hub"
+    for metric in item.task.metrics:
+        for missing in metric.bound.metric.missing():
+            yield missing.extra
 
 
 def data(item: Wanted) -> Iterator[Finding]:

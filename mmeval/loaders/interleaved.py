@@ -37,6 +37,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -54,6 +55,8 @@ from mmeval.records import Message, MessageRole, Sample
 OPTIONS = ("data_file", "media_folder", "spellings")
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))
 _OWN_KEYS = frozenset(("id", "input", "references", "reference", "media"))
+_NEAR = 0.8
+"""How alike two words are of which one is taken for a misspelling of the other."""
 
 
 def load(source: DataSource) -> InterleavedDataset:
@@ -178,7 +181,9 @@ def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequen
     if not isinstance(row, dict):
         raise UsageError("is no object with keys")
     if row.get("input") is None:
-        raise UsageError('"input" is missing')
+        near = [str(key) for key in row if key != "input" and _nearest(str(key), ("input",))]
+        meant = f'; is it what the row calls "{near[0]}"?' if near else ""
+        raise UsageError(f'"input" is missing{meant}')
     reader = ContentReader(resolve, row.get("media"), spellings)
     sample = Sample(
         id=_id(row.get("id"), position),
@@ -189,6 +194,24 @@ def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequen
     if reader.shared:
         _refuse_unnamed(reader.unnamed())
     return sample
+
+
+def doubtful_labels(sample: Sample) -> Iterator[tuple[str, str]]:
+    """The labels of a sample that were most likely meant as a key of rows, for whose name theirs is near, each with the
+    advice. Where the sample has what the key brings, a similar name is a label like any other."""
+    lacks = {"references", "reference"} if not sample.references else set()
+    if not any(message.content.media() for message in sample.input):
+        lacks.add("media")
+    for label, value in sample.metadata.items():
+        key = _nearest(label, ("input", *sorted(lacks)))
+        if key and (key != "media" or isinstance(value, dict)):
+            yield label, f'did you mean "{key}"?'
+        elif isinstance(value, dict) and _nearest(label, ("metadata",)):
+            yield label, 'labels stand beside "input", each under its own name'
+
+
+def _nearest(word: str, keys: Sequence[str]) -> str:
+    return next(iter(get_close_matches(word.lower(), keys, n=1, cutoff=_NEAR)), "")
 
 
 def _id(written: Any, position: str) -> str:

@@ -70,8 +70,11 @@ def _any_dir(places: Iterable[Path]) -> bool:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder that are somebody's work, relative to it."""
+    """The files of a folder that are somebody's work, relative to it; runs are none."""
     for home, folders, names in os.walk(folder):
+        if "run.json" in names:
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if _is_work(name))
         yield from (Path(home, name).relative_to(folder) for name in sorted(names) if _is_work(name))
 

@@ -44,10 +44,11 @@ def environment_with(wheel: Path, folder: Path) -> Environment:
         python=Path(sysconfig.get_path("scripts", "venv", base)) / ("python.exe" if os.name == "nt" else "python"),
         site_packages=Path(sysconfig.get_path("purelib", "venv", base)),
     )
-    (found.site_packages / "running_environment.pth").write_text("".join(_visible(sys.path)), encoding="utf-8")
     done = pip("--python", str(found.python), "install", "--no-deps", "--no-index", "--quiet", str(wheel))
     if done.returncode:
         raise UsageError(f"the wheel {wheel.name} cannot be installed:\n{done.stdout.strip()}")
+    # Last: pip installs nothing where it sees the same version of the package, which may be installed here.
+    (found.site_packages / "running_environment.pth").write_text("".join(_visible(sys.path)), encoding="utf-8")
     return found
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.parser import Parser
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingExtraError, UsageError
+from mmeval.requirement import satisfies
 
 DEFAULT_BACKEND = "setuptools.build_meta:__legacy__"
 _LEFT_OUT = ("venv", "env", "build", "dist", "runs")
@@ -29,6 +32,8 @@ _LEFT_OUT_ANYWHERE = (
 _LINKED_FROM = 2**20
 """Larger files are linked into the copy, not copied: they are data, which no build writes to."""
 _SHOWN_LINES = 6
+_REQUIREMENT = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?(?P<versions>[^;()@]*?)\)?\s*", re.ASCII)
+"""A requirement of a build without a condition: ``setuptools>=77``."""
 
 
 class Wheel(NamedTuple):
@@ -44,7 +49,8 @@ class Wheel(NamedTuple):
 
 
 def build_wheel(source: Path, workplace: Path) -> Wheel:
-    """Build the wheel of the package in ``source``. Nothing is fetched where its build backend is installed here.
+    """Build the wheel of the package in ``source``. Nothing is fetched where what its build needs is installed here;
+    else pip fetches that into an environment of the build's own.
 
     Raises UsageError where there is no package, and for one that cannot be built, with the end of what was said and the
     file that has all of it; MissingExtraError without pip.
@@ -56,14 +62,13 @@ def build_wheel(source: Path, workplace: Path) -> Wheel:
     if (source / ".git").exists():  # some backends ask it which files there are, or for the version
         (copy / ".git").symlink_to((source / ".git").resolve())
     words = ["wheel", "--no-deps", "--wheel-dir", str(out)]
-    here = _backend_is_here(source)
-    if here:
+    lacking = _lacking(source)
+    if not lacking:
         words += ["--no-build-isolation", "--no-index"]
     done = pip(*words, str(copy))
     found = sorted(out.glob("*.whl")) if done.returncode == 0 else []
     if not found:
-        hint = "" if here else f"; {backend_of(source).partition(':')[0]} is not installed here, and was to be fetched"
-        raise UsageError(_failure(source, done.stdout, hint))
+        raise UsageError(_failure(source, done.stdout, _hint(lacking)))
     return read_wheel(found[0])
 
 
@@ -105,11 +110,37 @@ def _build_system(source: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _backend_is_here(source: Path) -> bool:
-    if "backend-path" in _build_system(source):
-        return True  # it lies in the package itself
-    module = backend_of(source).partition(":")[0].partition(".")[0]
-    return importlib.util.find_spec(module) is not None
+def _lacking(source: Path) -> list[str]:
+    """What the build of a package requires and is not installed here, or not in that version."""
+    settings = _build_system(source)
+    asked = settings.get("requires", ["setuptools"])
+    lacking = [str(line) for line in asked if not _is_met(str(line))] if isinstance(asked, list) else []
+    module = backend_of(source).partition(":")[0]
+    if lacking or "backend-path" in settings or importlib.util.find_spec(module.partition(".")[0]) is not None:
+        return lacking
+    return [module]
+
+
+def _is_met(line: str) -> bool:
+    """Whether a requirement is met by what is installed here. Of one with a condition, or a version that is written in
+    an unusual way, pip says the rest."""
+    match = _REQUIREMENT.fullmatch(line)
+    if match is None:
+        return True
+    try:
+        found = version(match["name"])
+        return not match["versions"] or satisfies(found, match["versions"])
+    except PackageNotFoundError:
+        return False
+    except ValueError:
+        return True
+
+
+def _hint(lacking: Sequence[str]) -> str:
+    if not lacking:
+        return ""
+    wanted = " ".join(f'"{line}"' for line in lacking)
+    return f"; {', '.join(lacking)} is not installed here and could not be fetched: pip install -U {wanted}"
 
 
 def _not_copied(source: Path, folder: str, names: list[str]) -> set[str]:

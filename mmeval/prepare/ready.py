@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmeval.errors import MmevalError
+from mmeval.hub import OutOfReachError
 from mmeval.media import path_inside
 from mmeval.prepare.checks import Counts, bounded, count, damaged, told, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
@@ -60,11 +61,18 @@ def readiness(
             failed[item.task.name] = list(checked.get(source, ())) if source is not None else []
             shared.setdefault(_data_set(item), []).append(item)
         except MmevalError as error:
-            failed[item.task.name] = [*by_hand(item)] or [str(error)]
+            failed[item.task.name] = [*by_hand(item)] or [f"{error}{_or_a_folder(item, error)}"]
     for members in shared.values():
         _count(members, counted, failed)
     for item in tasks:
         yield _state(item, counted.get(item.task.name), failed[item.task.name], weights=weights)
+
+
+def _or_a_folder(item: Wanted, error: MmevalError) -> str:
+    """The way out for who has the data set elsewhere."""
+    if not isinstance(error, OutOfReachError) or item.data.data_dir is not None:
+        return ""
+    return "; if you have the data set in a folder, name that with --data_dir FOLDER"
 
 
 def _data_set(item: Wanted) -> _DataSet:

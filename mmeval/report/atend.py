@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 from mmeval.errors import Interrupted
+from mmeval.report.baseline import Baseline
 
 log = logging.getLogger(__name__)
 
@@ -14,8 +15,9 @@ FOLDER = "report"
 """Where the report of a run lies, in its folder."""
 
 
-def write_at_end(run: Path, results: Path) -> None:
-    """Write the report of a run whose results file was just written, and say where it is.
+def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> None:
+    """Write the report of a run whose results file was just written, and say where it is. The numbers of ``baseline``
+    stand beside its own.
 
     A report that cannot be written is one warning with the command that makes it later. Raises Interrupted after
     Ctrl-C, which takes nothing of the results.
@@ -24,7 +26,7 @@ def write_at_end(run: Path, results: Path) -> None:
     try:
         from mmeval.report.page import PREVIEW_SECONDS, write_report
 
-        made = write_report([run], run / FOLDER, preview_seconds=PREVIEW_SECONDS, results=results)
+        made = write_report([run], run / FOLDER, preview_seconds=PREVIEW_SECONDS, results=results, baseline=baseline)
     except KeyboardInterrupt:
         raise Interrupted(f"stopped while the report was written; the results are kept, and {later}") from None
     except Exception as error:  # the results are there already, whatever it is

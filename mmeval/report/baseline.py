@@ -83,10 +83,10 @@ class Baseline:
                 said[f"{name} stands for {other.n} trials, that of this run for {result.n}"] = None
         if unknown:
             said[f"N/A beside this run: the baseline ({self.file.parent}) has {', '.join(unknown)}"] = None
-        return Column(cell(self._model), values), list(said)
+        return Column(cell(self.header), values), list(said)
 
     @property
-    def _model(self) -> str:
+    def header(self) -> str:
         """Who was asked; of a model in a folder, the last part of its path."""
         name = str(self.document.get("model_name", "baseline"))
         is_folder = name.startswith(("/", "./", "../", "~")) or os.path.isdir(name)  # noqa: PTH112  takes any text

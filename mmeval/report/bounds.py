@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.bounds import Bounds, Which
 from mmeval.report.markdown import cell, table_lines
@@ -20,6 +20,25 @@ def bounds_table(found: Sequence[Bounds]) -> str:
     shown = len(_HEADERS) if any(row[-1] for row in rows) else len(_HEADERS) - 1
     lines = table_lines(_HEADERS[:shown], [row[:shown] for row in rows], right_aligned=_NUMBERS)
     return "".join(f"{line}\n" for line in lines)
+
+
+def bounds_means(found: Sequence[Bounds]) -> str:
+    """The means of several numbers that lie between 0 (worst) and 1, in one line; empty where some of them do not."""
+    told = [bounds for bounds in found if not bounds.unavailable]
+    if len(told) < 2 or any(bounds.range != (0, 1) or not bounds.higher_is_better for bounds in told):
+        return ""
+    said = [f"{words} {mean:.2f}" for which, words in _MEANS.items() if (mean := _mean(told, which)) is not None]
+    return f"{'   '.join(said)}\n" if said else ""
+
+
+_MEANS: Mapping[Which, str] = {"reference": "reference", "shuffled": "shuffled references", "empty": "empty"}
+
+
+def _mean(found: Sequence[Bounds], which: Which) -> float | None:
+    """None where a number has no value: the others' mean could not be compared."""
+    values = [bounds.value(which) for bounds in found]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
 
 
 def _is_repeated(found: Sequence[Bounds], position: int) -> bool:

@@ -15,12 +15,18 @@ Document = Mapping[str, Any]
 """The content of a results file: JSON values."""
 
 
+NOT_ASKED = "not asked"
+NOT_THERE = "no number"
+"""In the place of a number, for a task that a run never had, and for what a run that had the task did not measure."""
+
+
 @dataclass(frozen=True)
 class NumberRow:
     """A metric over a task, a group or a slice, with one number for each run (None: that run has none).
 
-    ``notes`` is what is to be said of the number besides; ``unlike`` says for each run after the first why its number
-    does not compare with the first one's, empty where it does.
+    ``notes`` is what is to be said of the numbers besides, ``own_notes`` what belongs to each of the runs; ``unlike``
+    says for each run after the first why its number does not compare with the first one's, empty where it does;
+    ``absent`` says for each run what stands in the place of a number, empty where there is one.
     """
 
     task: str
@@ -33,6 +39,8 @@ class NumberRow:
     is_group: bool
     results: tuple[Result | None, ...]
     unlike: tuple[str, ...]
+    absent: tuple[str, ...]
+    own_notes: tuple[str, ...]
     notes: str
 
     @property
@@ -106,11 +114,11 @@ def _row(
     known = next(result for result in results if result is not None)
     members = groups_of(documents)
     unlike = tuple(_unlike(key, documents[0], other, members) for other in documents[1:])
-    notes = [
-        _named(name, text, several=len(documents) > 1)
-        for name, result, document in zip(names, results, documents, strict=True)
-        if result is not None and (text := _notes(result, document, members))
-    ]
+    own = tuple(
+        "" if result is None else _notes(result, document, members)
+        for result, document in zip(results, documents, strict=True)
+    )
+    notes = [_named(name, text, several=len(documents) > 1) for name, text in zip(names, own, strict=True) if text]
     notes += [
         f"{name} does not compare with {names[0]}: {why}"
         for name, why, result in zip(names[1:], unlike, results[1:], strict=True)
@@ -128,8 +136,16 @@ def _row(
         is_group=key.task in members,
         results=results,
         unlike=unlike,
+        absent=tuple(_absent(key.task, *pair) for pair in zip(results, documents, strict=True)),
+        own_notes=own,
         notes="; ".join(dict.fromkeys(notes)),
     )
+
+
+def _absent(task: str, result: Result | None, document: Document) -> str:
+    if result is not None:
+        return ""
+    return NOT_THERE if task in document.get("group_subtasks", {}) else NOT_ASKED
 
 
 def _alias(task: str, documents: Iterable[Document]) -> str:

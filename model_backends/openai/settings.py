@@ -154,7 +154,8 @@ def capabilities_of(
     """
     taken = [kind for kind in kinds_in("inputs", inputs, INPUT_KINDS) if kind in _INPUTS_OF[endpoint]]
     default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
-    given = kinds_in("outputs", outputs or default, _OUTPUTS_OF[endpoint], f"endpoint={endpoint} gives no other.")
+    given_kinds = ", ".join(_OUTPUTS_OF[endpoint])
+    given = kinds_in("outputs", outputs or default, _OUTPUTS_OF[endpoint], f"endpoint={endpoint} gives {given_kinds}.")
     mode: Literal["single", "interleaved"] = "interleaved" if len(set(given) - {"code"}) > 1 else "single"
     own = Capabilities.of(taken, given, mode)
     return replace(own, declarable=frozenset(_OUTPUTS_OF[endpoint]), options=frozenset(OPTIONS))

@@ -115,7 +115,7 @@ def test_references_without_a_number_are_an_error_with_its_reason(scored: int, s
     result = Result("t", "m", None, 3, scored, unscored=3 - scored, suspended=suspended)
     (base,) = select(["rubric_example"]).tasks
 
-    (doubt,) = Bounds(base, "m", True, {"reference": result}, lost="no JSON").doubts()
+    (doubt,) = Bounds(base, "m", True, {"reference": result}, lost={"reference": "no JSON"}).doubts()
 
     assert doubt.wrong
     assert doubt.message.startswith(said)
@@ -125,6 +125,18 @@ def test_of_samples_that_have_no_reference_nothing_is_said() -> None:
     (base,) = select(["rubric_example"]).tasks
 
     assert list(Bounds(base, "m", True, {"reference": Result("t", "m", None, 3, 0, unsupported=3)}).doubts()) == []
+
+
+def test_verdicts_that_a_judge_did_not_give_are_a_warning_with_the_most_frequent_reason() -> None:
+    (base,) = select(["rubric_example"]).tasks
+    results: dict[Which, Result] = {
+        "reference": Result("t", "m", 1.0, 3, 3),
+        "shuffled": Result("t", "m", None, 3, 0, unscored=3),
+    }
+
+    (doubt,) = Bounds(base, "m", True, results, lost={"shuffled": "no JSON"}, judged=True).doubts()
+
+    assert doubt == ("m gave 3 of 3 shuffled references no score: no JSON", False)
 
 
 def bounds_of(right: float, shuffled: float, scored: int) -> Bounds:

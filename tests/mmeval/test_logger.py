@@ -10,6 +10,7 @@ from mmeval import plugins
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.logger import create_loggers, flat_numbers, log_results, need_package, table_rows
 from mmeval.options import RunOutcome
+from mmeval.origin import install_command
 from mmeval.report.published import Published
 from mmeval.task import Group, GroupMetric
 from tests.support.outcomes import outcome, result, task
@@ -84,7 +85,7 @@ def test_a_logger_that_cannot_be_made_is_found_before_the_run(
 def test_a_package_that_is_missing_is_named_with_what_installs_it() -> None:
     with pytest.raises(MissingExtraError) as caught:
         need_package("no_such_package", "wandb")
-    assert caught.value.command == 'pip install "mmeval[wandb]"'
+    assert caught.value.command == install_command("wandb")
 
 
 def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:

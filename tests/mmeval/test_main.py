@@ -11,6 +11,7 @@ import pytest
 from mmeval import errors
 from mmeval.__main__ import main
 from mmeval.cli import verbs
+from mmeval.origin import install_command
 from mmeval.records import Request, Response
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.toy import Toy, registered
@@ -29,7 +30,7 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     ("error", "code", "said"),
     [
         (errors.UsageError("no such flag"), 2, "error: no such flag\n"),
-        (errors.MissingExtraError("av", "video"), 4, 'error: av is not installed; run: pip install "mmeval[video]"\n'),
+        (errors.MissingExtraError("av", "video"), 4, f"error: av is not installed; run: {install_command('video')}\n"),
         (errors.StorageError("disk full"), 1, "error: disk full\n"),
         (errors.Interrupted("stopped; saved"), 130, "stopped; saved\n"),
         (KeyboardInterrupt(), 130, "interrupted; what was answered is saved, and the same command continues\n"),

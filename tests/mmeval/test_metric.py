@@ -10,6 +10,7 @@ import pytest
 
 from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.metric import Metric, load_metric, metric
+from mmeval.origin import install_command
 from mmeval.program import Program, Reply, Role
 from mmeval.records import Score, Trial
 from tests.support.task_folder import installed
@@ -207,7 +208,7 @@ def graded(trial: Trial, judge: Role) -> float:
     ("needs", "reason"),
     [
         (("json",), ""),
-        (("no_such_module.sub:audio",), 'no_such_module is not installed; run: pip install "mmeval[audio]"'),
+        (("no_such_module.sub:audio",), f"no_such_module is not installed; run: {install_command('audio')}"),
         (("no_such_module",), 'no_such_module is not installed; run: pip install "no_such_module"'),
     ],
 )

@@ -15,9 +15,13 @@ from mmeval.outcome import lost_complaints, unasked_complaints
         ({"server": 2}, "the same command asks them again"),
         (
             {"too_long": 2},
-            "they fail again when they are asked again; --max_unscored says how many are tolerated",
+            "they fail again when they are asked again, unless what is wrong is corrected; --max_unscored says how "
+            "many are tolerated",
         ),
-        ({"server": 2, "bad_request": 1}, "the same command asks them again, which cannot help 1 of them"),
+        (
+            {"server": 2, "bad_request": 1},
+            "the same command asks them again, which helps 1 of them only when what is wrong is corrected",
+        ),
     ],
     ids=["of the way", "of the request", "both"],
 )

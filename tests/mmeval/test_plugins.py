@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import pytest
 from mmeval import plugins
 from mmeval.errors import AmbiguousNameError, MissingExtraError, PluginError, UnknownNameError
 from mmeval.extras import need
+from mmeval.origin import install_command
 from mmeval.plugins import GROUPS
 
 Install = Callable[..., None]
@@ -83,7 +85,7 @@ def test_a_plugin_that_lacks_an_extra_says_how_to_install_it(
     monkeypatch.syspath_prepend(str(tmp_path))
     install("my-bench", "needy = needy_plugin:thing")
 
-    with pytest.raises(MissingExtraError, match=r'run: pip install "mmeval\[audio\]"'):
+    with pytest.raises(MissingExtraError, match=re.escape(f"run: {install_command('audio')}")):
         plugins.load("mmeval.aggregators", "needy")
 
 

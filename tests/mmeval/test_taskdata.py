@@ -7,6 +7,7 @@ import pytest
 
 from mmeval.build import build
 from mmeval.errors import MissingDataError, TaskFileError
+from mmeval.hub import OutOfReachError
 from mmeval.task import Task, TaskOverrides
 from mmeval.taskdata import TaskData
 from mmeval.taskfile import TaskFile, parse_task
@@ -85,6 +86,19 @@ def test_missing_data_are_told_with_the_way_to_supply_them(
 ) -> None:
     with pytest.raises(MissingDataError, match=complaint):
         built(tmp_path, more, **overrides).dataset()
+
+
+@pytest.mark.parametrize("bundled", [True, False], ids=["with bundled samples", "without"])
+def test_data_that_the_hub_does_not_give_are_told_with_the_other_ways(tmp_path: Path, *, bundled: bool) -> None:
+    if bundled:
+        write_rows(tmp_path / "bundled", {"id": "small", "input": "q"})
+
+    with pytest.raises(OutOfReachError) as caught:
+        built(tmp_path, "dataset_path: org/no_such_name").dataset()
+
+    assert "Other ways: 'mmeval prepare t' on a machine with a network" in str(caught.value)
+    assert "--data_dir FOLDER for a folder that holds them" in str(caught.value)
+    assert ("--data bundled" in str(caught.value)) == bundled
 
 
 def test_bundled_samples_may_not_lie_outside(tmp_path: Path) -> None:

@@ -59,3 +59,11 @@ def test_yaml_files_are_found_at_any_depth_in_a_fixed_order_hidden_folders_left_
         "a/z.yaml",
         "a/b/c.yaml",
     ]
+
+
+def test_what_a_build_leaves_and_runs_and_environments_hold_no_task_files(tmp_path: Path) -> None:
+    left = ("build/lib", "dist", "own.egg-info", ".venv", "node_modules", "env", "runs/m/1")
+    files = {"pyproject.toml": "", "own/t.yaml": "", "own/build/b.yaml": "", **{f"{name}/t.yaml": "" for name in left}}
+    write_files(tmp_path, {**files, "env/pyvenv.cfg": "", "runs/m/1/run.json": "{}"})
+
+    assert list(yaml_files(tmp_path)) == [tmp_path / "own/t.yaml", tmp_path / "own/build/b.yaml"]

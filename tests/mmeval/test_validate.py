@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 
 from mmeval.errors import UnknownNameError
-from mmeval.samplecheck import MAX_REPEATED
+from mmeval.origin import install_command
+from mmeval.samplecheck import MAX_DAMAGED, MAX_REPEATED
 from mmeval.task import TaskOverrides
 from mmeval.taskfinding import Finding
-from mmeval.validate import CHECKS, check
+from mmeval.validate import CHECKS, Tally, check
+from tests.support import tiny_media
 from tests.support.task_folder import installed, task, write_files, write_rows
 
-PNG = b"\x89PNG\r\n\x1a\n picture"
+PNG = tiny_media.picture()
 ROW = {"id": "a", "input": "q", "references": ["r"], "level": "easy"}
 
 
@@ -135,7 +137,7 @@ def test_a_metric_that_cannot_be_computed_here_is_a_warning(tmp_path: Path, monk
         write_rows(folders["validate_metric"] / "rows", ROW)
         (found,) = check(["validate_metric/t"])
     assert (found.check, found.severity) == ("metrics", "warning")
-    assert 'pip install "mmeval[audio]"' in found.message
+    assert install_command("audio") in found.message
 
 
 def test_every_fault_of_a_file_is_a_finding_of_its_own(tmp_path: Path) -> None:
@@ -212,3 +214,98 @@ def test_a_misspelt_folder_is_told_once_with_its_place(tmp_path: Path) -> None:
     (found,) = check(["t"], [tmp_path])
 
     assert str(found).startswith(f"{tmp_path / 't.yaml'}:5: error: task 't': dataset_path: there is no folder 'rwos'")
+
+
+def test_a_damaged_picture_is_named_with_its_row_file_and_reason(tmp_path: Path) -> None:
+    write_files(tmp_path, {"rows/.keep": ""})
+    (tmp_path / "rows/p.png").write_bytes(b"\x89PNG\r\n\x1a\n picture")
+
+    (found,) = findings(tmp_path, "", {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}})
+
+    assert (found.check, found.severity) == ("decoding", "error")
+    assert "row 1, sample 'a', image1: " in found.message
+    assert "p.png: it cannot be decoded" in found.message
+
+
+def test_of_many_damaged_media_some_are_told_and_the_others_counted(tmp_path: Path) -> None:
+    write_files(tmp_path, {"rows/.keep": ""})
+    rows = []
+    for number in range(MAX_DAMAGED + 2):
+        (tmp_path / f"rows/{number}.wav").write_bytes(b"RIFF\x04\x00\x00\x00WAVE")
+        rows.append({"id": str(number), "input": "<<audio1>>", "reference": "r", "media": {"audio1": f"{number}.wav"}})
+
+    found = findings(tmp_path, "", *rows)
+
+    assert {one.check for one in found} == {"decoding"}
+    assert len(found) == MAX_DAMAGED + 1
+    assert found[-1].message.endswith("2 more findings of this kind")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"refrence": "r"}, 'the key "refrence" is taken as a label; did you mean "reference"?'),
+        ({"refernces": ["r"]}, 'did you mean "references"?'),
+        ({"reference": "r", "inputs": "q"}, 'did you mean "input"?'),
+        ({"reference": "r", "medai": {"image1": "p.png"}}, 'did you mean "media"?'),
+        ({"reference": "r", "metadatas": {"level": 1}}, 'labels stand beside "input"'),
+    ],
+    ids=lambda value: ",".join(value) if isinstance(value, dict) else "",
+)
+def test_a_label_that_was_most_likely_meant_as_a_key_is_a_warning_with_its_row(
+    tmp_path: Path, row: dict[str, Any], said: str
+) -> None:
+    found = findings(tmp_path, "", {"id": "0", "input": "q", "reference": "r"}, {"id": "a", "input": "q", **row})
+
+    (doubt,) = (one for one in found if one.check == "keys")
+    assert doubt.severity == "warning"
+    assert "row 2: " in doubt.message
+    assert said in doubt.message
+
+
+def test_a_label_is_no_misspelling_where_the_row_has_the_key(tmp_path: Path) -> None:
+    assert findings(tmp_path, "", {"input": "q", "reference": "r", "preference": "x", "median": 2}) == []
+
+
+def test_a_row_without_an_input_says_what_it_calls_so(tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, "", {"inputs": "q", "reference": "r"})
+
+    assert found.message.endswith('"input" is missing; is it what the row calls "inputs"?')
+
+
+def test_a_tag_in_an_input_without_a_medium_is_a_warning_with_its_row(tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, "", {**ROW, "input": "see <<image9>>"})
+
+    assert (found.check, found.severity) == ("tags", "warning")
+    assert "row 1, sample 'a': the tag <<image9>> in the input has no medium" in found.message
+
+
+def test_data_of_the_hub_that_are_not_here_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmeval.hub.snapshot", lambda *_words, **_more: pytest.fail("fetched"))
+    write_files(tmp_path, {"t.yaml": task("t", f"dataset_path: org/nobody-has-it\nrevision: {'a' * 40}")})
+    tally = Tally()
+
+    (found,) = check(["t"], [tmp_path], tally=tally)
+
+    assert (found.check, found.severity) == ("dataset", "warning")
+    assert found.message.endswith("is not on this machine; fetch it: mmeval prepare t")
+    assert tally.sound == [], "nothing can be measured on it"
+
+
+def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = {"t.yaml": task("both_words", "dataset_path: rows")}
+    with installed(tmp_path, monkeypatch, {"two_places": files}) as folders:
+        write_rows(folders["two_places"] / "rows", ROW)
+        write_files(tmp_path / "here", {"both_words/t.yaml": task("both_words", "loader: gone")})
+        monkeypatch.chdir(tmp_path / "here")
+        with caplog.at_level("INFO", "mmeval"):
+            found = list(check(["both_words"]))
+        monkeypatch.chdir(folders["two_places"].parent)
+        installed_ones = list(check(["both_words"]))
+
+    assert [one.check for one in found] == ["plugins"]
+    assert "both_words: the folder is checked" in caplog.text
+    assert "two_places/both_words" in caplog.text
+    assert installed_ones == []

@@ -11,7 +11,9 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.chromium import Watched, drawn
+from tests.support.report_folder import Row, medium, text, tone, write
 from tests.support.report_page_demo import RICH
+from tests.support.tiny_media import picture
 
 
 @pytest.fixture
@@ -179,3 +181,16 @@ def test_without_webgl_the_view_says_so(seen: Watched, report: Path) -> None:
     page.locator(".viewer").first.scroll_into_view_if_needed()
 
     expect(page.locator(".viewer").first).to_have_text("No 3D view: this browser has no WebGL 2.")
+
+
+def test_punctuation_beside_media_stands_behind_them(seen: Watched, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    image = medium(folder, "image", "a.png", picture(), "image/png")
+    sound = medium(folder, "audio", "a.wav", tone(tmp_path / "t.wav"), "audio/wav")
+    output = [text("See"), image, text(", "), image, text(" "), image, text("."), sound, text("!"), text("End")]
+    page = seen.open(write(folder, [Row("a", details={"output": output})]), "#trial=toy/0/0")
+
+    parts = page.locator(".block-output .parts")
+    expect(parts.locator("> .words")).to_have_text(["See", "End"])
+    expect(parts.locator(".after")).to_have_text([",", ".", "!"])
+    expect(parts.locator("> .strip")).to_have_count(2)

@@ -6,6 +6,8 @@ them all and did neither has shown text.
 
 from __future__ import annotations
 
+import base64
+
 RUN = "window.__pwned.push(1)"
 
 MARKUP = (
@@ -39,6 +41,22 @@ MARKUP = (
     f"<noscript><p title='</noscript><img src=x onerror={RUN}>'>",
     f"<textarea></textarea><img src=x onerror={RUN}>",
     f"<title></title><script>{RUN}</script>",
+    f"<img/src/onerror={RUN}>",
+    f"<svg/onload={RUN}//",
+    f"<x onclick={RUN} tabindex=1 id=x onfocus={RUN}>#x",
+    f"<xss style=animation-name:x onanimationstart={RUN}>",
+    f"<marquee onstart={RUN}>",
+    f"<select><noembed></select><script>{RUN}</script>",
+    f"<math><mi//xlink:href='data:x,<script>{RUN}</script>'>",
+    f"<svg><style><img src='</style><img src=x onerror={RUN}>'></svg>",
+    f"<svg><a xlink:href=javascript:{RUN}><text y=9>click</text></a></svg>",
+    f"<svg><use href='data:image/svg+xml,<svg id=x onload={RUN} />#x'/></svg>",
+    "<img srcset='https://evil.invalid/x 2x' src=x>",
+    "<video poster=https://evil.invalid/x.png autoplay>",
+    "<link rel=preload as=image href=https://evil.invalid/x>",
+    "<link rel=dns-prefetch href=//evil.invalid>",
+    "<a href=x ping=https://evil.invalid/ download>x</a>",
+    "<img name=mmeval id=__pwned><form id=document><input name=body></form>",
     "<plaintext>",
     "<!--",
     "]]>",
@@ -59,6 +77,10 @@ ADDRESSES = (
     "file://evil.invalid/share/x.png",
     "../../../../../../etc/passwd",
     "blob:null/x",
+    f"data:text/html;base64,{base64.b64encode(f'<script>parent.{RUN}</script>'.encode()).decode()}",
+    f"\x01javascript:{RUN}",
+    "https:evil.invalid/x.png",
+    "/\\evil.invalid/x.png",
     "' onerror='" + RUN,
     '" onerror="' + RUN,
     "` onerror=`" + RUN,
@@ -79,7 +101,13 @@ CODE = (
     "${7*7}",
     "<%= 7*7 %>",
     "#{7*7}",
+    f"\u0085{RUN}\u000b{RUN}",
+    f"//# sourceMappingURL=https://evil.invalid/x.map\n{RUN}",
+    f"<!--{RUN}\n-->{RUN}",
     "__proto__",
+    "__proto__[x]",
+    "valueOf",
+    "then",
     "constructor",
     "toString",
     "hasOwnProperty",

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 import mmeval.report
+from mmeval.report.page.shell import rendered
 
 STATIC = Path(mmeval.report.__file__).parent / "page" / "static"
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable")
@@ -141,13 +141,13 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
         "notes": [],
         "tables": [{"title": "Tasks", "columns": ["tiny"], "rows": [
             {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
-             "notes": "", "remark": None, "numbers": [{**number, "total": len(rows)}]}], "remarks": []}],
+             "notes": "", "remark": None, "absent": [""], "beside": "",
+             "numbers": [{**number, "total": len(rows)}]}], "remarks": [], "baseline": ""}],
         "charts": [{"title": "By field", "text": "", "svg": Markup(CHART)}],
         "count": len(rows),
         **given,
     }  # fmt: skip
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(STATIC), autoescape=True)
-    return environment.get_template("index.html.jinja").render(values)
+    return rendered(values)
 
 
 CHART = (

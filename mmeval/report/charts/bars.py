@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from mmeval.report.charts.scale import Scale, scale_for, shown
 from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
 
-LABEL_CHARS = 36
+LABEL_CHARS = 32
 WIDTH, BAR, GAP, GROUP_GAP, TOP, BOTTOM = 640.0, 14.0, 3.0, 8.0, 8.0, 24.0
+VALUES = 64.0
+"""Width of the column at the right in which the values stand, clear of bars and intervals."""
 SERIES = 6
 """Colours that tell series apart; more of them begin again."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A value (None: there is none) with its interval, and the number of its series."""
+    """A value (None: there is none, and ``absent`` says why) with its interval, and the number of its series."""
 
     value: float | None
     interval: tuple[float, float] | None = None
     series: int = 0
+    absent: str = "N/A"
 
 
 def bars(
@@ -40,13 +43,13 @@ def bars(
     heights = [len(group) * (BAR + GAP) + GROUP_GAP for _, group in groups]
     drawing = Drawing(WIDTH, TOP + legend.height + sum(heights) + BOTTOM, title)
     longest = max((len(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0)
-    axis = _Axis(scale, 12 + longest * CHAR_WIDTH, WIDTH - 56)
+    axis = _Axis(scale, 12 + longest * CHAR_WIDTH, WIDTH - VALUES)
     legend.draw(drawing)
     top = TOP + legend.height
     axis.draw(drawing, top, top + sum(heights))
     for (label, group), height in zip(groups, heights, strict=True):
         middle = top + (height - GROUP_GAP) / 2 + GROUP_GAP / 2
-        drawing.text("label", fitted(label, LABEL_CHARS), axis.left - 6, middle + 2.5, "end")
+        drawing.text("label", fitted(label, LABEL_CHARS), axis.left - 6, middle + 4, "end")
         for at, bar in enumerate(group):
             _bar(drawing, bar, axis, top + GROUP_GAP / 2 + at * (BAR + GAP))
         top += height
@@ -73,19 +76,17 @@ class _Axis:
 def _bar(drawing: Drawing, bar: Bar, axis: _Axis, top: float) -> None:
     middle = top + BAR / 2
     if bar.value is None:
-        drawing.text("value", "N/A", axis.left + 4, middle + 4)
+        drawing.text("value", bar.absent, axis.left + 4, middle + 4)
         return
     zero, end = axis.at(0.0), axis.at(bar.value)
     colour = f"bar series-{bar.series % SERIES}"
     drawing.add("rect", colour, x=min(zero, end), y=top, width=max(1.0, abs(end - zero)), height=BAR)
-    last = max(zero, end)
     if bar.interval is not None:
         low, high = map(axis.at, bar.interval)
         drawing.line("whisker", low, middle, high, middle)
         for x in (low, high):
             drawing.line("whisker", x, middle - 3, x, middle + 3)
-        last = max(last, high)
-    drawing.text("value", shown(bar.value), last + 5, middle + 4)
+    drawing.text("value", shown(bar.value), WIDTH - 4, middle + 4, "end")
 
 
 class _Legend:

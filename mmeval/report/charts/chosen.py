@@ -55,7 +55,7 @@ def _whole(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> I
         own = [row for row in whole if _range_key(row, ranges) == spread][:MOST_BARS]
         if sum(len(row.results) for row in own) < 2:
             continue
-        groups = [(f"{row.alias}, {row.metric}", _bars(row.results)) for row in own]
+        groups = [(f"{row.alias}, {row.metric}", _bars(row)) for row in own]
         title = "Tasks and groups" if isinstance(spread, tuple) else f"Tasks and groups: {spread}"
         drawing = bars(title, groups, series=names, spread=spread if isinstance(spread, tuple) else None)
         suffix = "" if isinstance(spread, tuple) and not spread[0] and spread[1] == 1 else f"-{spread}"
@@ -83,7 +83,7 @@ def _breakdown(rows: Sequence[NumberRow], label: str, names: Sequence[str], rang
     spread = ranges.get(first.metric)
     title = f"{first.alias}: {first.metric} by {label}"
     levels = [row.slice.partition("=")[2] for row in rows]
-    groups = [(level, _bars(row.results)) for level, row in zip(levels, rows, strict=True)]
+    groups = [(level, _bars(row)) for level, row in zip(levels, rows, strict=True)]
     words = _in_words(rows, names, whole=False)
     yield Chart(f"{first.task}-{first.metric}-{label}", title, words, bars(title, groups, series=names, spread=spread))
     if radars.LEAST <= len(rows) <= radars.MOST and sum(map(_known, rows)) >= radars.LEAST:
@@ -92,8 +92,11 @@ def _breakdown(rows: Sequence[NumberRow], label: str, names: Sequence[str], rang
         yield Chart(f"{first.task}-{first.metric}-{label}-radar", f"{title} (radar)", "", drawing)
 
 
-def _bars(results: Iterable[Result | None]) -> list[Bar]:
-    return [Bar(_value(r), None if r is None else r.ci95, series) for series, r in enumerate(results)]
+def _bars(row: NumberRow) -> list[Bar]:
+    return [
+        Bar(_value(result), None if result is None else result.ci95, series, absent or "N/A")
+        for series, (result, absent) in enumerate(zip(row.results, row.absent, strict=True))
+    ]
 
 
 def _value(result: Result | None) -> float | None:

@@ -9,7 +9,7 @@ from mmeval.report.charts.bars import SERIES
 from mmeval.report.charts.scale import Scale, scale_for, shown
 from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
 
-LABEL_CHARS = 22
+LABEL_CHARS = 19
 WIDTH, RADIUS, TOP = 640.0, 150.0, 40.0
 MIDDLE = TOP + RADIUS
 LEAST, MOST = 3, 16
@@ -23,9 +23,11 @@ def radar(
     *,
     spread: Sequence[float] | None = None,
 ) -> Drawing:
-    """Each series has one value a label; where one is missing its outline is open there."""
+    """Each series has one value a label; where one is missing its outline is open there. A series without any value is
+    left out of the legend."""
     scale = scale_for([value for _, values in series for value in values if value is not None], spread)
-    names = [name for name, _ in series] if len(series) > 1 else []
+    drawn = {name: at for at, (name, values) in enumerate(series) if any(value is not None for value in values)}
+    names = drawn if len(series) > 1 else {}
     bottom = max(_point(at, len(labels), 1.15)[1] for at in range(len(labels))) + 24
     drawing = Drawing(WIDTH, bottom + 20 * len(names), title)
     for tick in scale.ticks:
@@ -39,8 +41,8 @@ def radar(
         _label(drawing, label, *_point(at, len(labels), 1.15))
     for number, (_, values) in enumerate(series):
         _outline(drawing, values, scale, number)
-    for number, name in enumerate(names):
-        y = bottom + 20 * number
+    for line, (name, number) in enumerate(names.items()):
+        y = bottom + 20 * line
         drawing.add("rect", f"bar series-{number % SERIES}", x=8, y=y, width=10, height=10)
         drawing.text("label", fitted(name, 60), 23, y + 9)
     return drawing

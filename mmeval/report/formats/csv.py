@@ -21,15 +21,19 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """A line for each run's number; what is unknown is empty."""
+    """A line for each run's number, with its own notes; what is unknown is empty. Of a number that a run does not have
+    the notes say so."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
         for at, (name, result) in enumerate(zip(names, row.results, strict=True)):
-            if result is not None:
+            if result is None:
+                empty = [""] * (len(COLUMNS) - len(_named(name, row)) - 1)
+                writer.writerow([*_named(name, row), *empty, row.absent[at]])
+            else:
                 why = row.unlike[at - 1] if at else ""
-                writer.writerow([*_named(name, row), *_numbers(result), _text(why) or "yes", _text(row.notes)])
+                writer.writerow([*_named(name, row), *_numbers(result), _text(why) or "yes", _text(row.own_notes[at])])
     return out.getvalue()
 
 

@@ -60,14 +60,16 @@ def _body(rows: Sequence[NumberRow], notes: Sequence[str]) -> list[str]:
         shown = "" if name == last else rf"\hspace*{{{row.depth}em}}{latex_text(row.label)}"
         mark = _letter(notes.index(row.notes)) if row.notes else ""
         direction = r"$\uparrow$" if row.higher_is_better else r"$\downarrow$"
-        numbers = " & ".join(map(_number, row.results))
+        numbers = " & ".join(map(_number, row.results, row.absent))
         lines.append(rf"{shown} & {latex_text(row.metric)} {direction}{mark} & {numbers} \\")
         last = name
     return lines
 
 
-def _number(result: Result | None) -> str:
-    if result is None or result.value is None:
+def _number(result: Result | None, absent: str) -> str:
+    if result is None:
+        return absent
+    if result.value is None:
         return NONE
     interval = "" if result.ci95 is None else rf" {{\scriptsize [{result.ci95[0]:.3f}, {result.ci95[1]:.3f}]}}"
     return f"{result.value:.3f}{interval}"

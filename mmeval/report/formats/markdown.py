@@ -44,11 +44,14 @@ def _of_one(result: Result | None) -> list[str]:
 
 def _side_by_side(row: NumberRow) -> list[str]:
     marks = ["", *("†" if why else "" for why in row.unlike)]
-    return [_short(result) + (mark if result else "") for result, mark in zip(row.results, marks, strict=True)]
+    return [
+        absent if result is None else _short(result) + mark
+        for result, absent, mark in zip(row.results, row.absent, marks, strict=True)
+    ]
 
 
-def _short(result: Result | None) -> str:
-    if result is None or result.value is None:
+def _short(result: Result) -> str:
+    if result.value is None:
         return "N/A"
     interval = "" if result.ci95 is None else f" ({result.ci95[0]:.4f} to {result.ci95[1]:.4f})"
     return f"{result.value:.4f}{interval}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +49,11 @@ def _shallow(value: Any, depth: int = 0) -> Any:
 
 
 class Chunks:
-    """Items in files of ``size``: ``<name>-0000.js`` calls ``mmeval.<name>(0, [...])``."""
+    """Items in files of ``size``: ``<name>-0000.js`` calls ``mmeval.<name>(0, [...])``. ``before`` is called before
+    each file, to finish what its items still lack."""
 
-    def __init__(self, folder: Path, name: str, size: int) -> None:
-        self._folder, self._name, self._size = folder, name, size
+    def __init__(self, folder: Path, name: str, size: int, *, before: Callable[[], None] | None = None) -> None:
+        self._folder, self._name, self._size, self._before = folder, name, size, before
         self._held: list[Any] = []
         self._number = 0
 
@@ -64,6 +65,8 @@ class Chunks:
     def flush(self) -> None:
         """Write what is held, as the last file has to be."""
         if self._held:
+            if self._before is not None:
+                self._before()
             path = self._folder / f"{self._name}-{self._number:04d}.js"
             path.write_bytes(script(self._name, self._number, self._held))
             self._held = []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from mmeval.decode.code import TokenClass, code_words
+from mmeval.decode.code import code_words
 from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import ContentError, MediaLimitError
 
@@ -13,12 +14,14 @@ MAX_CODE = 20_000
 """Characters that are coloured; a longer text stays plain."""
 MAX_LINE = 2_000
 """Characters of a line: beyond, patterns may take long."""
+MAX_BATCH = 100_000
+"""Characters that are coloured together."""
 LIMITS = DecodeLimits(max_step_seconds=0.5)
 """Colours are worth no more."""
 MOST_REFUSED = 3
 """Texts that took too long, after which all others stay plain: somebody has written them for that."""
 
-_FENCE = re.compile(r"\s*(?:```|~~~)[ \t]*([\w+#.-]{1,30})[^\n]*\n")
+_FENCE = re.compile(r"\s*(?:```|~~~)[ \t]*([\w+#.-]{0,30})[^\n]*\n")
 _FENCE_END = re.compile(r"\n(?:```|~~~)\s*\Z")
 _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (language, re.compile(pattern, re.MULTILINE))
@@ -42,45 +45,76 @@ _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 """What the beginning of a text says of its language; asking every lexer of Pygments would take seconds."""
 
 
-class Coloured(NamedTuple):
-    """The language (empty: unknown), and the words in order with their classes; None: the text stays plain."""
+class _Text(NamedTuple):
+    """A text without the lines of its fence, with its language (empty: unknown)."""
 
+    inner: str
     language: str
-    tokens: list[tuple[TokenClass, str]] | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it stays without colours, whatever is in it."""
+        long = len(self.inner) > MAX_CODE or any(len(line) > MAX_LINE for line in self.inner.splitlines())
+        return not self.language or long
 
 
 class Colours:
-    """Colours texts of one report."""
+    """Colours the code of one report, many texts at a time: what finds the words runs apart, and asking it costs."""
 
     def __init__(self) -> None:
+        self._waiting: list[tuple[dict[str, Any], _Text]] = []
         self._refused = 0
 
-    def of(self, text: str) -> Coloured:
-        """A text by the language that its fence declares, else by the one that it looks like."""
-        fence = _FENCE.match(text[:200])
-        name = fence[1].lower() if fence else _look(text)
-        if not name or len(text) > MAX_CODE or any(len(line) > MAX_LINE for line in text.splitlines()):
-            return Coloured(name, None)
-        start = fence.end() if fence else 0
-        closed = _FENCE_END.search(text, max(0, start - 1)) if fence else None
-        end = closed.start() if closed else len(text)
-        found = self._words(text[start:end], name)
-        if found is None:
-            return Coloured(name, None)
-        around: tuple[tuple[TokenClass, str], ...] = (("comment", text[:start]), ("comment", text[end:]))
-        tokens = [token for token in (around[0], *found, around[1]) if token[1]]
-        return Coloured(name, tokens if "".join(word for _, word in tokens) == text else None)
+    def later(self, shown: dict[str, Any]) -> None:
+        """Add to a part of code its ``language`` and its ``tokens``, words in order with their classes, with the next
+        ``fill``. A text that has neither a fence nor colours gets no tokens."""
+        found = _unfenced(shown["text"])
+        shown["language"] = found.language
+        if found.inner != shown["text"]:
+            shown["tokens"] = [("", found.inner)]
+        if not found.is_plain:
+            self._waiting.append((shown, found))
 
-    def _words(self, text: str, language: str) -> list[tuple[TokenClass, str]] | None:
+    def fill(self) -> None:
+        """Colour all that waits."""
+        waiting, self._waiting = self._waiting, []
+        batch: list[tuple[dict[str, Any], _Text]] = []
+        size = 0
+        for shown, text in waiting:
+            if batch and size + len(text.inner) > MAX_BATCH:
+                self._colour(batch)
+                batch, size = [], 0
+            batch.append((shown, text))
+            size += len(text.inner)
+        if batch:
+            self._colour(batch)
+
+    def _colour(self, batch: Sequence[tuple[dict[str, Any], _Text]]) -> None:
+        """A text by the language that its fence declares, else by the one that it looks like. Where some are too much
+        together, each is asked for alone."""
         if self._refused >= MOST_REFUSED:
-            return None
+            return
         try:
-            return code_words(text, language, limits=LIMITS)
-        except MediaLimitError:
-            self._refused += 1
-        except ContentError:
-            pass  # a lexer may fail in any way on what a model writes; the text is shown without colours
-        return None
+            found = code_words([text for _, text in batch], limits=LIMITS)
+        except (MediaLimitError, ContentError) as error:
+            if len(batch) > 1:
+                for one in batch:
+                    self._colour([one])
+            elif isinstance(error, MediaLimitError):
+                self._refused += 1
+            return
+        for (shown, text), words in zip(batch, found, strict=True):
+            if words is not None and "".join(word for _, word in words) == text.inner:
+                shown["tokens"] = words
+
+
+def _unfenced(text: str) -> _Text:
+    fence = _FENCE.match(text[:200])
+    if fence is None:
+        return _Text(text, _look(text))
+    closed = _FENCE_END.search(text, max(0, fence.end() - 1))
+    inner = text[fence.end() : max(fence.end(), closed.start())] if closed else text[fence.end() :]
+    return _Text(inner, fence[1].lower() or _look(inner))
 
 
 def _look(text: str) -> str:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mmeval.media import kind_for
 from mmeval.report.page.code import Colours
 from mmeval.report.page.places import SHOWN, Places
-from mmeval.report.page.previews import Previews
+from mmeval.report.page.previews import Previews, too_large
 
 MAX_TEXT = 20_000
 """Characters of a text that the page shows."""
 MAX_KNOWN = 20_000
 """Media whose places are remembered: the same picture is often in many samples."""
 
+_DIGEST = re.compile(r"[0-9a-f]{32,128}(?:\.\w{1,8})?", re.IGNORECASE)
 _TEXTS = frozenset({"text", "code", "reasoning"})
 
 
 class PartWriter:
-    """Turns parts as a run folder has them into the parts of details files."""
+    """Turns parts as a run folder has them into the parts of details files. Code gets its language and words with the
+    next ``colours.fill()``."""
 
-    def __init__(self, places: Places, previews: Previews) -> None:
-        self._places, self._previews = places, previews
-        self._colours = Colours()
+    def __init__(self, places: Places, previews: Previews, colours: Colours) -> None:
+        self._places, self._previews, self._colours = places, previews, colours
         self._known: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def parts(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -48,10 +50,7 @@ class PartWriter:
                 "note": f"the first {MAX_TEXT:,} of {len(text):,} characters",
             }
         if kind == "code":
-            found = self._colours.of(shown["text"])
-            shown["language"] = found.language
-            if found.tokens is not None:
-                shown["tokens"] = found.tokens
+            self._colours.later(shown)
         return shown
 
     def _medium(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,11 +79,12 @@ class PartWriter:
         if kind != "document" and kind_for(mime) not in (kind, "document" if kind == "code" else kind):
             return {**shown, "note": f"it is no {kind} but {mime}, and is not shown"}
         if mime in SHOWN.get(kind, ()):
-            return {**shown, "src": place.src}
+            note = too_large(place.media) if kind == "image" else ""
+            return {**shown, "src": "" if note else place.src, "note": note}
         return {**shown, **self._previews.of(place.media)}
 
 
 def _given_name(row: Mapping[str, Any]) -> str:
     """What whoever made it called a medium; nothing for one that is only known by its digest."""
-    name, digest = str(row.get("name", "")), str(row.get("sha256", ""))
-    return "" if digest and name.startswith(digest) else name[:300]
+    name = str(row.get("name", ""))
+    return "" if _DIGEST.fullmatch(name) else name[:300]

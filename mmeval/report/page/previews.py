@@ -124,7 +124,10 @@ class Previews:
         if not earlier.is_file():
             return False
         target.parent.mkdir(exist_ok=True)
-        linked_or_copied(earlier, target)
+        try:
+            linked_or_copied(earlier, target)
+        except FileNotFoundError:  # another process has replaced the report before
+            return False
         return True
 
     def _time_left(self) -> bool:
@@ -153,6 +156,18 @@ class Previews:
     def _write(self, name: str, data: bytes) -> None:
         self._into.mkdir(exist_ok=True)
         (self._into / name).write_bytes(data)
+
+
+def too_large(media: Media) -> str:
+    """Why a browser is not given a picture: its header declares more pixels than anybody looks at, or has no size at
+    all. Empty where nothing speaks against it; without the extra ``image`` only PNG and GIF are looked at."""
+    from mmeval.decode.picture_size import check_size
+
+    try:
+        check_size(media, limits=LIMITS)
+    except (MmevalError, OSError) as error:
+        return " ".join(str(error).replace(f"{media.label}: ", "").split())[:500]
+    return ""
 
 
 def _drawn(media: Media) -> Image:

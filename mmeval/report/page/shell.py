@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval.report.charts import Chart
 from mmeval.report.page.stored import StoredRun
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 STATIC = Path(__file__).with_name("static")
 TEMPLATE = "index.html.jinja"
+_JOINTS = re.compile(r"(?<=[_=/.])(?=\w)")
 
 
 def write_shell(into: Path, context: Mapping[str, Any]) -> None:
     """Render the template (its head says what it is given), and copy the page's scripts and styles."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
-    text = environment.get_template(TEMPLATE).render(**context)
-    (into / "index.html").write_bytes(text.encode("utf-8", "replace"))
+    (into / "index.html").write_bytes(rendered(context).encode("utf-8", "replace"))
     assets = into / "assets"
     assets.mkdir()
     for file in sorted(STATIC.iterdir()):
         if file.is_file() and file.name != TEMPLATE:
             shutil.copyfile(file, assets / file.name)
+
+
+def rendered(context: Mapping[str, Any]) -> str:
+    """The text of index.html."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
+    environment.filters["breakable"] = _breakable
+    return environment.get_template(TEMPLATE).render(**context)
+
+
+def _breakable(text: str) -> Markup:
+    """A name that a line may break after the signs that join its words."""
+    from markupsafe import Markup, escape
+
+    return Markup("<wbr>").join(escape(piece) for piece in _JOINTS.split(text))
 
 
 def chart_rows(charts: Sequence[Chart]) -> list[dict[str, Any]]:

@@ -192,20 +192,27 @@ class _Scores:
     """Score rows in the order of the data set, read alongside the trials."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._rows = iter(()) if folder is None else _score_rows(folder)
-        self._next: tuple[int, Row] | None = next(self._rows, None)
+        self._rows = iter(()) if folder is None else _keyed(_score_rows(folder))
+        self._next: tuple[int, int, Row] | None = next(self._rows, None)
 
     def of(self, key: int, digest: str) -> tuple[Row | None, int]:
         """The row of a trial and its size in bytes; None where it has none, or one of another answer. Trials must be
         asked for in their order."""
-        while self._next is not None and trial_key(self._next[1]["i"], self._next[1]["n"]) < key:
+        while self._next is not None and self._next[0] < key:
             self._next = next(self._rows, None)
-        if self._next is None or trial_key(self._next[1]["i"], self._next[1]["n"]) != key:
+        if self._next is None or self._next[0] != key:
             return None, 0
-        offset, row = self._next
+        _, offset, row = self._next
         self._next = next(self._rows, None)
-        size = (self._next[0] - offset) if self._next is not None else 1 << 30
-        return (row, size) if row["d"] == digest else (None, 0)
+        size = (self._next[1] - offset) if self._next is not None else 1 << 30
+        return (row, size) if row.get("d") == digest else (None, 0)
+
+
+def _keyed(rows: Iterator[tuple[int, Row]]) -> Iterator[tuple[int, int, Row]]:
+    """Rows with the key of their trial and their place; what names no trial is left out."""
+    for offset, row in rows:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            yield trial_key(row["i"], row["n"]), offset, row
 
 
 def _score_rows(folder: Path) -> Iterator[tuple[int, Row]]:
@@ -214,9 +221,14 @@ def _score_rows(folder: Path) -> Iterator[tuple[int, Row]]:
         yield from read_rows(folder / FINISHED)
         return
     offset = 0
-    for line in lines_so_far(folder):
-        yield offset, from_line(line)
-        offset += len(line)
+    try:
+        for line in lines_so_far(folder):
+            yield offset, from_line(line)
+            offset += len(line)
+    except FileNotFoundError:
+        if offset:
+            raise
+        yield from read_rows(folder / FINISHED)  # scoring has come to its end just now
 
 
 class _Verdicts:

@@ -7,31 +7,53 @@ from typing import Any
 from urllib.parse import quote
 
 from mmeval.records import Result
+from mmeval.report.baseline import Column, Key
 from mmeval.report.numbers import NumberRow
+from mmeval.report.page.index import STATUSES
 
 DIGITS = 4
 
 
-def tables(rows: Sequence[NumberRow], names: Sequence[str]) -> list[dict[str, Any]]:
-    """One table of tasks and groups with the runs side by side; none where there is no number."""
+def tables(
+    rows: Sequence[NumberRow], names: Sequence[str], *, uncounted: bool = False, beside: Column | None = None
+) -> list[dict[str, Any]]:
+    """One table of tasks and groups with the runs side by side; none where there is no number.
+
+    With ``uncounted`` trials among the samples, the links lead to the others alone. ``beside`` is a column of a
+    baseline's numbers.
+    """
     if not rows:
         return []
     below = list(dict.fromkeys(row.notes for row in rows if row.notes)) if len(names) > 1 else []
-    shown = [_row(row, below.index(row.notes) + 1 if row.notes in below else None) for row in rows]
-    return [{"title": "Numbers", "columns": list(names), "rows": shown, "remarks": below}]
+    counted = f"&status={','.join(STATUSES[:-1])}" if uncounted else ""
+    shown = [
+        {
+            **_row(row, below.index(row.notes) + 1 if row.notes in below else None, counted),
+            "beside": "" if beside is None else _beside(row, beside),
+        }
+        for row in rows
+    ]
+    baseline = "" if beside is None else beside.header
+    return [{"title": "Numbers", "columns": list(names), "baseline": baseline, "rows": shown, "remarks": below}]
 
 
-def _row(row: NumberRow, remark: int | None) -> dict[str, Any]:
+def _beside(row: NumberRow, column: Column) -> str:
+    value = column.values.get(Key(row.task, row.metric, row.slice))
+    return "N/A" if value is None else f"{value:.{DIGITS}f}"
+
+
+def _row(row: NumberRow, remark: int | None, counted: str) -> dict[str, Any]:
     return {
         "depth": row.depth,
         "name": row.label,
-        "href": "" if row.is_group else _link(row),
+        "href": "" if row.is_group else _link(row) + counted,
         "version": row.version,
         "metric": row.metric,
         "better": "up" if row.higher_is_better else "down",
         "notes": row.notes if remark is None else "",
         "remark": remark,
         "numbers": [None if result is None else _number(result) for result in row.results],
+        "absent": list(row.absent),
     }
 
 

@@ -16,12 +16,15 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UsageError
+from mmeval.report.baseline import Baseline
 from mmeval.report.charts import charts_of
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.numbers import number_rows
 from mmeval.report.page import details as trial_details
 from mmeval.report.page import summary
+from mmeval.report.page.beside import Beside, beside
 from mmeval.report.page.chunks import Chunks, script
+from mmeval.report.page.code import Colours
 from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
@@ -60,12 +63,14 @@ def write_report(
     copy_media: bool = False,
     preview_seconds: float | None = None,
     results: Path | None = None,
+    baseline: Baseline | None = None,
     made: datetime | None = None,
 ) -> Made:
     """Write the report of some runs into ``folder``, in the place of the report that is there.
 
     ``preview_seconds`` bounds the time for drawing SVG, documents and meshes (None: as long as it takes). ``results``
-    is the results file of a single run, where it is not the newest one of its folder. Raises MissingDataError where
+    is the results file of a single run, where it is not the newest one of its folder; ``baseline`` stands beside the
+    numbers of a single run, by default the one that its settings name. Raises MissingDataError where
     there is no run, UsageError for a run that is damaged or a folder that holds something else, StorageError.
     """
     folder = folder.resolve()
@@ -76,11 +81,16 @@ def write_report(
             stack.callback(run.close)
         try:
             with replaced(folder) as new:
-                writer = _Writer(new, folder, preview_seconds=preview_seconds, copy_media=copy_media)
+                writer = _Writer(new, folder, preview_seconds=preview_seconds, copy_media=copy_media, baseline=baseline)
                 writer.write(stored, made or datetime.now())
                 for name in (CHARTS, TABLES):
                     if (folder / name).is_dir():
                         shutil.copytree(folder / name, new / name)
+        except FileNotFoundError as error:
+            raise StorageError(
+                f"{folder}: the report was not written, as {error.filename} has gone meanwhile: the run is being "
+                "changed; run mmeval report again"
+            ) from None
         except OSError as error:
             raise StorageError(
                 f"{folder}: the report cannot be written ({error.strerror or error}); free space or name another "
@@ -101,13 +111,22 @@ def check_replaceable(folder: Path) -> None:
 
 
 class _Writer:
-    def __init__(self, new: Path, folder: Path, *, preview_seconds: float | None, copy_media: bool) -> None:
-        self._new, self._folder, self._copy = new, folder, copy_media
+    def __init__(
+        self,
+        new: Path,
+        folder: Path,
+        *,
+        preview_seconds: float | None,
+        copy_media: bool,
+        baseline: Baseline | None,
+    ) -> None:
+        self._new, self._folder, self._copy, self._baseline = new, folder, copy_media, baseline
         (new / "data").mkdir()
         self.index = Index()
         self.previews = Previews(new, folder, seconds=preview_seconds)
         self.damaged = 0
-        self._details = Chunks(new / "data", "details", CHUNK)
+        self._colours = Colours()
+        self._details = Chunks(new / "data", "details", CHUNK, before=self._colours.fill)
         self._texts = Chunks(new / "data", "text", TEXT_CHUNK)
 
     def write(self, runs: Sequence[StoredRun], made: datetime) -> None:
@@ -122,7 +141,7 @@ class _Writer:
 
     def _write_run(self, run: StoredRun) -> None:
         self.index.begin_run(run)
-        parts = PartWriter(Places(run.folder, self._folder, self._new, copy=self._copy), self.previews)
+        parts = PartWriter(Places(run.folder, self._folder, self._new, copy=self._copy), self.previews, self._colours)
         for task in run.tasks:
             self.index.begin_task(task, run.ours)
             outputs = _first_outputs(run, task)
@@ -153,6 +172,7 @@ class _Writer:
         documents = [run.results for run in runs if run.results]
         names = [name or run.model for run, name in named if run.results]
         rows = number_rows(documents, names)
+        other = beside(runs[0], self._baseline) if len(runs) == 1 else Beside(None)
         charts = charts_of(number_rows(documents, names, every_slice=True), names, ranges_of(documents))
         return {
             "title": f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
@@ -162,8 +182,8 @@ class _Writer:
             "summary": [
                 {"name": name, "sentences": summary.sentences(run), "notes": summary.notes(run)} for run, name in named
             ],
-            "notes": self._own_notes(),
-            "tables": tables(rows, names),
+            "notes": [*other.notes, *self._own_notes()],
+            "tables": tables(rows, names, uncounted=self.index.uncounted > 0, beside=other.column),
             "charts": chart_rows(charts),
             "count": self.index.count,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from mmeval.__main__ import main
 from mmeval.scaffold.names import KINDS, Kind, package_name
 from mmeval.scaffold.package import write_package
+from tests.support.reader_environment import reader_environment
 
 pytestmark = pytest.mark.slow
 
@@ -135,3 +137,17 @@ def test_misuse_is_a_usage_error(
 
     assert main(["validate", *words]) == 2
     assert said in capfd.readouterr().err
+
+
+def test_the_new_wheel_is_checked_and_not_the_same_version_that_is_installed(tmp_path: Path) -> None:
+    folder = package("benchmark", tmp_path)
+    environment = reader_environment(tmp_path / "venv")
+    environment.pip("wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", str(tmp_path), str(folder))
+    environment.install(str(next(tmp_path.glob("*.whl"))))
+    shutil.rmtree(folder / "build")
+    edit(folder / "her_own/tasks/_her_own.yaml", "breakdown:", "brakdown:")
+
+    done = environment.run("mmeval", "validate", "--dist", str(folder), cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert 'her_own/tasks/_her_own.yaml:12: error: brakdown: unknown key; did you mean "breakdown"?' in done.stdout

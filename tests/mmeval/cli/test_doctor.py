@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.origin import install_command
 from tests.support.cli import ROOT, Ended, command, environment, mmeval
 from tests.support.fake_hub import FakeHub
 from tests.support.task_folder import write_files
@@ -149,7 +150,7 @@ def test_a_metric_that_needs_an_extra_has_the_command_that_installs_it(tmp_path:
     done = doctor("--tasks", task, "--format", "json", PYTHONPATH=start_code(tmp_path, HIDDEN))
 
     found = one(done, "Task tiny", "metric wer: jiwer is not installed")
-    assert (done.code, found["how_to"], found["required"]) == (4, 'pip install "mmeval[text]"', True)
+    assert (done.code, found["how_to"], found["required"]) == (4, install_command("text"), True)
 
 
 def test_a_model_that_gives_nothing_of_what_is_wanted_is_told(tmp_path: Path) -> None:
@@ -230,7 +231,7 @@ def test_metadata_that_are_stale_are_told_with_the_way_out(checkout: Path) -> No
     assert (done.code, found["status"]) == (4, "broken")
     assert "it lacks plugins of setup.cfg: mmeval.metrics part_order" in found["what"]
     assert "it has plugins that setup.cfg has not: part_ordre" in found["what"]
-    assert found["how_to"].startswith(f"pip install -e {checkout}; ")
+    assert found["how_to"].startswith('pip install -e "."; ')
 
 
 def test_a_stranger_of_the_same_name_is_told(checkout: Path, tmp_path: Path) -> None:
@@ -291,8 +292,30 @@ m.version = version
     done = doctor("--format", "json", PYTHONPATH=start_code(tmp_path, code))
 
     lacks, old = one(done, "Packages", "extra text: jiwer is not installed"), one(done, "Packages", "extra image")
-    assert (lacks["status"], lacks["how_to"]) == ("missing", 'pip install -U "mmeval[text]"')
+    assert (lacks["status"], lacks["how_to"]) == ("note", install_command("text"))
     assert (old["status"], old["what"]) == ("broken", "extra image: pillow 9.1 is not >=11")
+    assert old["how_to"] == 'pip install -U "pillow>=11"'
+
+
+def test_an_extra_that_an_asked_task_takes_is_missing(tmp_path: Path) -> None:
+    task = write_benchmark(tmp_path / "tasks") / "tiny.yaml"
+    task.write_text(task.read_text().replace("exact_match", "wer"))
+    code = (
+        HIDDEN
+        + """
+import importlib.metadata as m
+before = m.version
+def version(name):
+    if name in ("jiwer", "trimesh"):
+        raise m.PackageNotFoundError(name)
+    return before(name)
+m.version = version
+"""
+    )
+    done = doctor("--tasks", task, "--format", "json", PYTHONPATH=start_code(tmp_path, code))
+
+    assert one(done, "Packages", "extra text: ")["status"] == "missing"
+    assert one(done, "Packages", "extra 3d: ")["status"] == "note"
 
 
 @pytest.mark.slow

@@ -93,6 +93,19 @@ def test_tasks_are_chosen_by_a_pattern(pattern: str, tmp_path: Path, capsys: pyt
     assert "other" not in rows
 
 
+def test_a_task_shows_its_version_and_the_name_of_its_licence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_benchmark(tmp_path, "base")
+    more = 'metadata: {version: 2.1, license: "CC-BY-4.0; the pictures are of others"}'
+    (folder / "heir.yaml").write_text(f"include: base.yaml\ntask: heir\n{more}\n")
+
+    main(["ls", "tasks", "heir", "--include_path", str(folder)])
+
+    rows = listed(capsys)
+    assert (rows["Task"][:2], rows["heir"][:2]) == (["Version", "Licence"], ["2.1", "CC-BY-4.0"])
+
+
 def test_a_broken_task_file_is_listed_with_its_line_and_the_rest_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from mmeval import plugins
 from mmeval.__main__ import main
+from mmeval.origin import install_command
 
 PARITY = json.loads((Path(__file__).parents[2] / "metrics/structure/parity.json").read_text())
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -24,6 +25,10 @@ from mmeval.records import Score
 def sizes(trial, *, fail=False):
     media = Score.unscored("asked to fail", bounds=(0, 3)) if fail else len(trial.output.media())
     return {"words": len(trial.output.words.split()), "media": media}
+
+@metric(range=(0, 1), version="1", source="a test")
+def broken(trial):
+    return 1 / 0
 
 @metric(range=(0, 1), version="1", source="a test")
 def judged(trial, judge):
@@ -48,7 +53,7 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     info.mkdir(parents=True)
     (site / "someones_metrics.py").write_text(MODULE)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: someone\nVersion: 1.0\n")
-    names = ("sizes", "judged", "clumsy", "needy")
+    names = ("sizes", "judged", "clumsy", "needy", "broken")
     (info / "entry_points.txt").write_text(
         "[mmeval.metrics]\n" + "".join(f"{name} = someones_metrics:{name}\n" for name in names)
     )
@@ -110,6 +115,15 @@ def test_unscored_is_no_zero_and_exits_3(capsys: pytest.CaptureFixture[str]) -> 
     (row,) = results(capsys)
     assert (code, row["value"], row["status"]) == (3, None, "unscored")
     assert row["reason"].startswith("undefined")
+
+
+@pytest.mark.usefixtures("plugged")
+def test_a_metric_that_raises_is_told_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["metric", "broken", "--answer", "a", "--json"])
+
+    line = MODULE.splitlines().index("    return 1 / 0") + 1
+    (row,) = results(capsys)
+    assert (code, row["reason"]) == (3, f"ZeroDivisionError: division by zero (someones_metrics.py:{line})")
 
 
 def test_params_profile_and_metadata_reach_the_metric(capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,15 +259,12 @@ def test_a_line_that_cannot_be_read_is_named_after_the_results_before_it(
         (["wer", "--answer", '[{"type": "text", '], 2, "this list of parts is no JSON"),
         (["wer", "--answer", "x", "--cases", "c.jsonl"], 2, "--answer does not go with --cases"),
         (["wer", "--cases", "gone.jsonl"], 2, "gone.jsonl: no such file of cases"),
-        (
-            ["wer", "--answer", "x", "a.wav"],
-            2,
-            "unexpected argument 'a.wav'; FILE comes right after NAME, before any flag",
-        ),
+        (["wer", "--answer", "x", "gone.wav"], 4, "gone.wav: no such media file"),
+        (["wer", "--vowels", "b"], 2, """a switch of the metric is given as --params '{"SWITCH": VALUE}'"""),
         (["wer", "gone.wav"], 4, "gone.wav: no such media file"),
         (["judged", "--answer", "x"], 2, "asks the role 'judge'; add --judge BACKEND"),
         (["wer", "--answer", "x", "--judge", "empty"], 2, "does not ask the role 'judge'; leave it out"),
-        (["needy", "--answer", "x"], 4, 'pip install "mmeval[audio]"'),
+        (["needy", "--answer", "x"], 4, install_command("audio")),
     ],
 )
 def test_misuse_is_one_message_with_the_way_out(

@@ -50,6 +50,13 @@ def test_several_runs_are_one_report(run: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "report/index.html\n"
 
 
+def test_a_run_may_stand_behind_a_flag(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = write_run(run.with_name("other"), [], results={})
+
+    assert mmeval(run, "-o", "both", other) == 0
+    assert capsys.readouterr().out == "both/index.html\n"
+
+
 @pytest.mark.parametrize(
     ("name", "words"), [("markdown", "|Tasks"), ("latex", r"\begin{tabular}"), ("csv", "run,task,")]
 )
@@ -79,7 +86,7 @@ def test_with_a_folder_tables_and_charts_are_files_beside_the_page(
         (["--format", "htlm"], 'did you mean "html"'),
         (["--format", ""], "html, markdown, latex, csv, svg, png are there"),
         (["-o", "."], "holds something else than a report of mmeval"),
-        (["--copy_media", "perhaps"], "perhaps"),
+        (["--copy_media=perhaps"], "perhaps"),
     ],
     ids=["format", "no format", "folder", "switch"],
 )

@@ -246,4 +246,4 @@ def test_tasks_that_may_ask_the_same_are_counted_as_an_upper_limit(
 
     main([*command, "--tasks", "tiny,other"])
 
-    assert capsys.readouterr().err.splitlines()[0] == "asking up to 6 answers"
+    assert capsys.readouterr().err.splitlines()[0] == "asking up to 6 answers: those that the filter keeps"

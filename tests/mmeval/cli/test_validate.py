@@ -84,8 +84,9 @@ def test_sound_tasks_are_counted_and_their_bounds_are_shown(
 
     assert main(["validate", str(folder)]) == 0
 
-    counted, _, _, *rows, last = capsys.readouterr().out.splitlines()
+    _, _, *rows, counted, means, last = capsys.readouterr().out.splitlines()
     assert counted == "2 tasks, 6 rows, 0 media"
+    assert means == "reference 1.00   shuffled references 0.00   empty 0.00"
     assert rows == [f"|{name}  |exact_match|↑  |   1.0000|  0.0000|0.0000|" for name in ("one", "two")]
     assert last == "0 errors, 0 warnings"
     assert list((tmp_path / "here").iterdir()) == [], "nothing is left behind"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import sqlite3
 import sys
 from contextlib import closing
@@ -12,6 +13,7 @@ import pytest
 
 from mmeval.errors import MissingExtraError
 from mmeval.loggers.trackio import TrackioLogger
+from mmeval.origin import install_command
 from tests.support.logged import finished, log_apart
 
 REAL = pytest.mark.skipif(importlib.util.find_spec("trackio") is None, reason="trackio is not installed")
@@ -64,7 +66,7 @@ def test_a_run_that_cannot_be_logged_is_ended_all_the_same(tmp_path: Path, stub:
 def test_without_the_package_the_logger_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtraError, match=r'pip install "mmeval\[trackio\]"'):
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("trackio"))):
         TrackioLogger()
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 
 from mmeval.errors import MissingExtraError
 from mmeval.loggers.wandb import WandbLogger
+from mmeval.origin import install_command
 from tests.support.logged import finished, log_apart
 
 REAL = pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="wandb is not installed")
@@ -72,7 +74,7 @@ def test_numbers_settings_and_the_results_file_are_logged(tmp_path: Path, stub: 
 def test_without_the_package_the_logger_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtraError, match=r'pip install "mmeval\[wandb\]"'):
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("wandb"))):
         WandbLogger()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.packaged.contents import LeftOut, left_out, remedy
+from mmeval.packaged.contents import LeftOut, _files, left_out, remedy
 from mmeval.packaged.wheel import Wheel
 from tests.support.task_folder import write_files
 
@@ -79,3 +79,11 @@ def test_the_remedy_is_that_of_the_build_backend(
 
 def test_many_files_are_counted() -> None:
     assert LeftOut("her", "**/*.md", tuple("abcde"), needed=True).shown == "a, b, c and 2 more"
+
+
+def test_a_run_inside_the_package_is_nothing_to_pack(tmp_path: Path) -> None:
+    write_files(
+        tmp_path, {"own/__init__.py": "", "own/tasks/runs/m/1/run.json": "{}", "own/tasks/runs/m/1/a.jsonl": ""}
+    )
+
+    assert [str(path) for path in _files(tmp_path / "own")] == ["__init__.py"]

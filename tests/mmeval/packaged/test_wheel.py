@@ -96,5 +96,36 @@ def test_a_build_backend_that_is_not_here_and_cannot_be_fetched_is_named(
     absent = PROJECT.replace("setuptools.build_meta", "absent_backend.api").replace("setuptools>=77", "absent-backend")
     source = write_files(tmp_path / "source", {"pyproject.toml": absent, "her_own/__init__.py": ""})
 
-    with pytest.raises(UsageError, match=r"absent_backend\.api is not installed here, and was to be fetched"):
+    with pytest.raises(
+        UsageError,
+        match='absent-backend is not installed here and could not be fetched: pip install -U "absent-backend"',
+    ):
+        build_wheel(source, write_files(tmp_path / "workplace", {"made": ""}))
+
+
+@pytest.mark.parametrize(
+    ("requires", "met"),
+    [
+        ("setuptools>=40", True),
+        ("setuptools >=9999", False),
+        ("setuptools[core] (>=40)", True),
+        ("setuptools", True),
+        ("nobody-has-this", False),
+        ("nobody-has-this; python_version < '3'", True),
+        ("setuptools~=9999.0", True),
+    ],
+)
+def test_a_build_goes_without_isolation_only_where_all_that_it_requires_is_here(requires: str, met: bool) -> None:
+    assert wheel._is_met(requires) is met
+
+
+def test_a_build_that_needs_newer_tools_than_are_here_says_how_to_get_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(wheel, "version", lambda _name: "65.5.0")
+    source = write_files(tmp_path / "source", {"pyproject.toml": PROJECT, "her_own/__init__.py": ""})
+
+    with pytest.raises(UsageError, match='pip install -U "setuptools>=77"'):
         build_wheel(source, write_files(tmp_path / "workplace", {"made": ""}))

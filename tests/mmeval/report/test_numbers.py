@@ -1,5 +1,8 @@
+import pytest
+
+from mmeval.report.formats import TABLES
 from mmeval.report.numbers import number_rows
-from tests.support.number_documents import document, result
+from tests.support.number_documents import document, result, table
 
 
 def test_tasks_stand_below_their_groups_and_slices_below_both() -> None:
@@ -59,3 +62,17 @@ def test_what_is_missing_is_said_with_the_bounds() -> None:
     found = document(result("a", scored=3, unscored=1, bounds=[0.25, 0.5]))
 
     assert number_rows([found], ["x"])[0].notes == "1 unscored, bounds 0.2500 to 0.5000"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_task_that_a_run_never_had_is_not_asked_in_every_table(name: str) -> None:
+    written = table(name, document(result("a"), result("b")), document(result("b")))
+
+    (line,) = (line for line in written.splitlines() if "not asked" in line)
+    assert line.startswith(("|A ", r"\hspace*{0em}A &", "two,a,"))
+
+
+def test_a_task_without_this_metric_has_no_number() -> None:
+    rows = number_rows([document(result("a"), result("a", "k")), document(result("a"))], ["x", "y"])
+
+    assert [row.absent for row in rows] == [("", ""), ("", "no number")]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Hostile(NamedTuple):
-    """``openers`` name the decoders that it is put to (``tests.support.hostile.open``)."""
+    """``openers`` name the decoders that it is put to (``tests.support.hostile.opening``)."""
 
     name: str
     openers: tuple[str, ...]

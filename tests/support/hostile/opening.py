@@ -24,7 +24,7 @@ from mmeval.errors import ContentError
 from mmeval.media import Media
 from tests.support import tiny_media as tiny
 from tests.support.decoders import DECODERS
-from tests.support.hostile import corpus
+from tests.support.hostile.corpus import corpus
 
 _PROC = Path("/proc")
 _APART = ("image", "pages", "document_text", "mesh")

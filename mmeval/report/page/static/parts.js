@@ -113,12 +113,36 @@ mmeval.parts = (() => {
     return medium(value);
   }
 
+  /* A text between media that has no word of its own: a comma, a full stop, a space. */
+  function isJoint(value) {
+    return value.kind === "text" && typeof value.text === "string" && value.text.length < 20 && /^[\s\p{P}]*$/u.test(value.text);
+  }
+
+  /* Puts punctuation behind the medium that it follows; space alone needs no place. What comes back is an open row. */
+  function flowing(box, strip, words) {
+    const last = box.lastChild;
+    if (words === "") return strip;
+    if (last.classList.contains("words")) {
+      last.append(nodes(words));
+      return null;
+    }
+    const row = strip || el("div", { class: "strip" });
+    if (!strip) {
+      last.replaceWith(row);
+      row.append(last);
+    }
+    row.append(el("span", { class: "words after" }, nodes(words)));
+    return last.classList.contains("strip") || last.classList.contains("medium-image") ? row : null;
+  }
+
   /* Pictures that follow each other stand in a row, as they would on a page. */
   function all(values) {
     const box = el("div", { class: "parts" });
     let strip = null;
     for (const value of values || []) {
-      if (value.kind === "image" && !value.dangling) {
+      if (isJoint(value) && box.lastChild && values.length > 1) {
+        strip = flowing(box, strip, value.text.trim());
+      } else if (value.kind === "image" && !value.dangling) {
         strip = strip || box.appendChild(el("div", { class: "strip" }));
         mmeval.dom.append(strip, [part(value)]);
       } else {

@@ -4,6 +4,8 @@
 mmeval.samples = (() => {
   const { el, button } = mmeval.dom;
   const { plain } = mmeval.controls;
+  /* Answers of other runs that stand beside that of a trial. */
+  const BESIDE = 5;
 
   /* Reads what the text filter searches, file by file, and says after each of them how far it is. */
   function reader(index, progress) {
@@ -48,23 +50,36 @@ mmeval.samples = (() => {
     };
   }
 
+  /* What tells a run apart: its model, where that is enough. */
+  function called(index, run) {
+    const { model, name } = index.runs[run];
+    return index.runs.filter((other) => other.model === model).length > 1 ? `${model} / ${name}` : model;
+  }
+
   /* All that the head of the pane says, from the columns alone. */
   function about(index, row, href) {
     const rows = index.rows;
     const task = index.tasks[rows.task[row]];
     const others = [];
+    const across = [];
     let repeats = 1;
     for (let other = 0; other < index.count && others.length < 20; other += 1) {
       const of = index.tasks[rows.task[other]];
       if (rows.sample[other] !== rows.sample[row] || of.name !== task.name || other === row) continue;
       if (of.run === task.run) repeats += 1;
-      const name = of.run === task.run ? `repeat ${rows.repeat[other] + 1}` : `${index.runs[of.run].model}${rows.repeat[other] ? `, repeat ${rows.repeat[other] + 1}` : ""}`;
+      const name = of.run === task.run ? `repeat ${rows.repeat[other] + 1}` : `${called(index, of.run)}${rows.repeat[other] ? `, repeat ${rows.repeat[other] + 1}` : ""}`;
       others.push({ name, href: href(other) });
+      if (of.run !== task.run && rows.repeat[other] === rows.repeat[row] && across.length < BESIDE) across.push({ row: other, name: called(index, of.run) });
     }
     return {
-      title: rows.title[row], task: task.alias || task.name, sample: rows.sample[row], repeat: rows.repeat[row], repeats, others,
+      title: rows.title[row], task: task.alias || task.name, sample: rows.sample[row], repeat: rows.repeat[row], repeats, others, across,
       run: index.runs.length > 1 ? `${index.runs[task.run].model} / ${index.runs[task.run].name}` : "", status: index.statuses[rows.status[row]],
     };
+  }
+
+  /* Another run's answer, which may be in a file that has gone. */
+  function answerOf({ row, name }) {
+    return mmeval.data.trial(row).then((trial) => ({ name, trial }), (error) => ({ name, reason: error.message }));
   }
 
   function make(root, index, go, hrefOf) {
@@ -107,11 +122,13 @@ mmeval.samples = (() => {
         document.body.classList.toggle("has-trial", Boolean(state.trial));
         return;
       }
-      pane.head(mmeval.trial.heading(about(index, row, href)));
+      const head = about(index, row, href);
+      pane.head(mmeval.trial.heading(head));
       pane.place(found.rows.indexOf(row), found.rows.length);
       try {
         const trial = await mmeval.data.trial(row);
-        if (opened === row) pane.body(mmeval.trial.body(trial));
+        const others = await Promise.all(head.across.map(answerOf));
+        if (opened === row) pane.body(mmeval.trial.body(trial, others));
       } catch (error) {
         if (opened === row) pane.body([el("p", { class: "failure" }, plain(error.message))]);
       }

@@ -52,13 +52,13 @@ mmeval.trial = (() => {
     return all.map((parts, at) => shown(all.length > 1 ? `Reference ${at + 1} of ${all.length}` : "Reference", "reference", parts || [], "An empty reference."));
   }
 
-  function output(trial) {
+  function output(trial, title = "Output", name = "output") {
     if (trial.error) {
-      return section("Output", "output",
+      return section(title, name,
         el("div", { class: "failure", role: "note" }, el("p", {}, el("strong", {}, nodes(trial.error.kind || "error"))), el("p", { class: "words", dir: "auto" }, nodes(trial.error.message || ""))),
         trial.output && trial.output.length ? mmeval.parts.all(trial.output) : null);
     }
-    return shown("Output", "output", trial.output || [], trial.output ? "An empty answer." : "There is no answer.");
+    return shown(title, name, trial.output || [], trial.output ? "An empty answer." : "There is no answer.");
   }
 
   function warnings(trial) {
@@ -107,14 +107,20 @@ mmeval.trial = (() => {
     return el("div", { class: "trial-head" },
       el("h2", { id: "trial-title", tabindex: "-1", dir: "auto" }, about.title ? nodes(about.title) : "(no text)"),
       el("p", { class: "facts" }, status(about.status), " ", facts.map((fact, at) => [at ? " · " : "", el("bdi", {}, nodes(fact))])),
-      about.others.length ? el("p", { class: "others" }, "The same sample: ", about.others.map((other) => [el("a", { href: other.href }, nodes(other.name)), " "])) : null);
+      about.others.length ? el("p", { class: "others" }, "The same sample: ", about.others.map((other, at) => [at ? " · " : "", el("a", { href: other.href }, nodes(other.name))])) : null);
   }
 
-  function body(trial) {
+  /* What another run answered to the same sample: its trial, or the reason why that cannot be read. */
+  function across(other) {
+    const title = `Output of ${plain(other.name)}`;
+    return other.trial ? output(other.trial, title, "other") : section(title, "other", el("p", { class: "failure" }, plain(other.reason)));
+  }
+
+  function body(trial, others = []) {
     return [
       warnings(trial),
       input(trial.input || []),
-      el("div", { class: "answers" }, references(trial.references || []), output(trial)),
+      el("div", { class: "answers" }, references(trial.references || []), output(trial), others.map(across)),
       trial.scores && trial.scores.length ? section("Scores", "scores", trial.scores.map(score)) : null,
       steps(trial),
       more("Labels", "labels", trial.labels),

@@ -108,3 +108,20 @@ def test_a_chart_becomes_a_png() -> None:
 
     assert data.startswith(b"\x89PNG")
     assert int.from_bytes(data[16:20], "big") == 2 * drawing.width
+
+
+def test_values_stand_in_a_column_beyond_every_interval() -> None:
+    tree = drawn(bars("t", [("a", [Bar(0.0, (0.0, 1.0)), Bar(1.0, (0.9, 1.0))])], spread=(0, 1)).markup())
+
+    ends = {item.attrib["x"] for item in tree.iter(f"{NAME}text") if item.attrib["class"] == "value"}
+    furthest = max(float(line.attrib["x2"]) for line in tree.iter(f"{NAME}line"))
+    assert len(ends) == 1
+    assert float(ends.pop()) - furthest > 50
+
+
+def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:
+    tree = drawn(radar("t", ["a", "b", "c"], [("x", [None] * 3), ("y", [1, 1, 1]), ("z", [0, 0, 1])]).markup())
+
+    legend = [item.attrib["class"] for item in tree.iter(f"{NAME}rect")]
+    assert legend == ["bar series-1", "bar series-2"]
+    assert not {"x"} & {item.text for item in tree.iter(f"{NAME}text")}

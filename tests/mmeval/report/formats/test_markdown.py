@@ -14,5 +14,5 @@ def test_markdown_of_one_run_has_a_column_for_everything() -> None:
 def test_markdown_of_several_runs_marks_what_does_not_compare() -> None:
     first = table("markdown", ONE, TWO).splitlines()[2]
 
-    assert "|0.5000 (0.2500 to 0.7500)|0.7500†|" in first
+    assert "|0.5000 (0.2500 to 0.7500)|  0.7500†|" in first
     assert "two does not compare with one: a was asked by the protocol None, now by episode" in first

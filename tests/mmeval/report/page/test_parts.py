@@ -1,10 +1,13 @@
 import hashlib
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmeval.media import Media, stored_path
+from mmeval.report.page.code import Colours
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import NO_TIME, Previews
@@ -17,7 +20,9 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width
 def writer(tmp_path: Path, *, seconds: float | None = None, name: str = "new") -> PartWriter:
     (tmp_path / name).mkdir(exist_ok=True)
     previews = Previews(tmp_path / name, tmp_path / "before", seconds=seconds)
-    return PartWriter(Places(tmp_path / "run", tmp_path / "run" / "report", tmp_path / name, copy=False), previews)
+    return PartWriter(
+        Places(tmp_path / "run", tmp_path / "run" / "report", tmp_path / name, copy=False), previews, Colours()
+    )
 
 
 def stored(tmp_path: Path, data: bytes, name: str = "") -> dict[str, Any]:
@@ -123,3 +128,37 @@ def test_previews_of_the_report_before_are_taken_over(tmp_path: Path) -> None:
 
     assert again["pages"] == first["pages"]
     assert (tmp_path / "new" / again["pages"][0]).exists()
+
+
+def png_of(width: int, height: int) -> bytes:
+    """The beginning of a PNG that declares a size."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
+
+
+def jpeg_of(width: int, height: int) -> bytes:
+    data = bytearray(tiny_media.picture("JPEG"))
+    at = data.index(b"\xff\xc0")
+    data[at + 5 : at + 9] = struct.pack(">HH", height, width)
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [png_of(60_000, 60_000), b"GIF89a" + struct.pack("<HH", 60_000, 60_000) + b"\0" * 9, jpeg_of(60_000, 60_000)],
+    ids=["png", "gif", "jpeg"],
+)
+def test_a_picture_that_declares_too_many_pixels_is_not_given_to_the_browser(data: bytes, tmp_path: Path) -> None:
+    shown = part(tmp_path, "image", data)
+
+    assert shown["src"] == ""
+    assert "limit" in shown["note"]
+
+
+def test_a_truncated_picture_is_left_to_the_browser(tmp_path: Path) -> None:
+    assert part(tmp_path, "image", png_of(8, 8))["src"] != ""
+
+
+@pytest.mark.parametrize(("name", "shown"), [("ab" * 32 + ".png", ""), ("ab" * 16, ""), ("cat.png", "cat.png")])
+def test_a_name_that_is_only_a_digest_is_left_out(name: str, shown: str, tmp_path: Path) -> None:
+    assert part(tmp_path, "image", tiny_media.picture(), name)["name"] == shown

@@ -1,4 +1,6 @@
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +253,79 @@ def test_scores_of_an_interrupted_run_are_shown(tmp_path: Path) -> None:
     write_report([run], run / "report")
 
     assert Report(run / "report").index["rows"]["scores"] == {"right": [1.0, 1.0]}
+
+
+@pytest.mark.parametrize("foreign", [b'{"scores": {}}\n', b'{"i": "x", "n": []}\n', b'{"i": 0, "n": 0}\n'])
+@pytest.mark.parametrize("file", ["scores.jsonl", "rows.jsonl"])
+def test_score_rows_that_something_else_has_written_end_no_report(foreign: bytes, file: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [Told([text("a")], [text("b")])] * 2, results={})
+    scores = run / "scores" / "told" / SCORE_SET
+    lines = (scores / "scores.jsonl").read_bytes()
+    (scores / "scores.jsonl").unlink()
+    (scores / file).write_bytes(foreign + lines)
+
+    assert write_report([run], run / "report").trials == 2
+    assert Report(run / "report").index["rows"]["scores"]["right"][1] == 1.0
+
+
+def test_scoring_that_ends_while_it_is_read_costs_no_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", [Told([text("a")], [text("b")])], results={})
+    scores = run / "scores" / "told" / SCORE_SET
+    (scores / "rows.jsonl").write_bytes(b"")
+
+    def finishing(folder: Path) -> Iterator[bytes]:
+        (folder / "rows.jsonl").unlink()
+        yield (folder / "rows.jsonl").read_bytes()
+
+    monkeypatch.setattr("mmeval.report.page.stored.lines_so_far", finishing)
+    write_report([run], run / "report")
+
+    assert Report(run / "report").index["rows"]["scores"] == {"right": [1.0]}
+
+
+def test_links_of_the_table_leave_out_trials_that_the_numbers_are_not_about(tmp_path: Path) -> None:
+    trials = [Told([text("a")], [text("b")])] * 2
+    found = report(tmp_path, *trials, results={"asked": {"told": {"repeats": 1, "samples": [[0, 0]]}}})
+
+    assert 'href="#task=told&amp;status=scored,unscored,failed,unsupported,unavailable"' in found.page
+
+
+def test_a_baseline_stands_beside_the_numbers_of_a_run(tmp_path: Path) -> None:
+    other = write_run(tmp_path / "other", [Told([text("a")], [text("b")])], results={}, model="elder")
+    (file,) = other.glob("results_*.json")
+    file.write_text(file.read_text().replace('"value": 0.5', '"value": 0.125').replace('"teller"', '"elder"'))
+    found = report(tmp_path, Told([text("a")], [text("b")]), results={"settings": {"baseline": str(other)}})
+
+    assert re.search(r'class="number baseline">.*elder: </span>0\.1250<', found.page)
+    assert f"Baseline: elder, {file}." in found.page
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('"single"=>"episode"', "is not shown: told was asked by the protocol episode, now by single"),
+        ('"mmeval"=>"other"', "this is no results file of mmeval"),
+    ],
+    ids=["made in another way", "damaged"],
+)
+def test_a_baseline_that_does_not_compare_says_why(change: str, said: str, tmp_path: Path) -> None:
+    other = write_run(tmp_path / "other", [], results={})
+    (file,) = other.glob("results_*.json")
+    before, _, after = change.partition("=>")
+    file.write_text(file.read_text().replace(before, after))
+    found = report(tmp_path, Told([text("a")], [text("b")]), results={"settings": {"baseline": str(other)}})
+
+    assert said in found.page
+
+
+def test_many_notes_are_folded(tmp_path: Path) -> None:
+    found = report(tmp_path, Told([text("a")], [text("b")]), results={"complaints": [f"note {at}" for at in range(9)]})
+
+    assert "<summary>6 more</summary>" in found.page
+
+
+def test_long_names_may_break_where_their_words_join(tmp_path: Path) -> None:
+    numbers = [{"task": "told", "metric": "a_long/name", "value": 0.5, "n": 1, "scored": 1}]
+    found = report(tmp_path, Told([text("a")], [text("b")]), results={"results": numbers})
+
+    assert '<td role="cell" class="metric">a_<wbr>long/<wbr>name' in found.page
