@@ -1,4 +1,4 @@
-"""Chromium, once for all tests of the page, and a report to look at."""
+"""Chromium, once for each module of tests, and a report to look at."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,8 @@ from tests.support.chromium import Watched, chromium, watched
 from tests.support.report_page_demo import demo
 
 
-@pytest.fixture(scope="session")
+# While it is open its event loop runs in this thread, where other tests want one of their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
