@@ -10,6 +10,7 @@ from pathlib import Path
 from mmeval.disk import existing, free_bytes
 from mmeval.doctor.finding import Finding
 from mmeval.extras import need
+from mmeval.owncache import own_cache
 from mmeval.report.forecast import size
 
 LITTLE = 2**30
@@ -35,7 +36,7 @@ def _program(names: tuple[str, ...], package: str, purpose: str) -> Finding:
 def disks(output_path: Path) -> Iterator[Finding]:
     """Where runs, models and data go."""
     yield _disk("runs", output_path, "--output_path FOLDER")
-    yield _disk("our cache", _own_cache(), "MMEVAL_CACHE_DIR=FOLDER")
+    yield _disk("our cache", own_cache(), "MMEVAL_CACHE_DIR=FOLDER")
     try:
         hub = Path(need("huggingface_hub.constants", "hub").HF_HUB_CACHE)
     except ImportError:
@@ -43,11 +44,6 @@ def disks(output_path: Path) -> Iterator[Finding]:
     except Exception:  # told with the extra hub
         return
     yield _disk("the hub's cache", hub, "HF_HOME=FOLDER")
-
-
-def _own_cache() -> Path:
-    named = os.environ.get("MMEVAL_CACHE_DIR")
-    return Path(named).expanduser() if named else Path.home() / ".cache" / "mmeval"
 
 
 def _disk(what: str, folder: Path, elsewhere: str) -> Finding:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from mmeval.errors import MmevalError, StorageError
 from mmeval.model_backends.hf.tinybuild import build
+from mmeval.owncache import own_cache
 from mmeval.spawning import FreshContext
 
 VERSION = 1
@@ -34,7 +34,7 @@ def tiny_model(cache: Path | None = None) -> Path:
     MissingExtraError without torch or transformers.
     """
     log.warning("pretrained=tiny is plumbing: a model of noise that is made on this machine; its scores mean nothing")
-    root = (cache or cache_folder()) / "models"
+    root = (cache or own_cache()) / "models"
     folder = root / f"tiny-{VERSION}"
     if not _whole(folder):
         log.info("making the model tiny (some seconds, once)")
@@ -46,17 +46,6 @@ def tiny_model(cache: Path | None = None) -> Path:
                 "folder that can be written with MMEVAL_CACHE_DIR"
             ) from None
     return folder
-
-
-def cache_folder() -> Path:
-    """``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache. Raises StorageError for a user without a home."""
-    named = os.environ.get("MMEVAL_CACHE_DIR")
-    if named:
-        return Path(named).expanduser()
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
-    except RuntimeError:  # nobody's home
-        raise StorageError("this user has no home folder; name one for caches with MMEVAL_CACHE_DIR") from None
 
 
 def _make(root: Path, folder: Path) -> None:

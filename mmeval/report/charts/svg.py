@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 _NO_XML = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 FONT_SIZE = 13
@@ -23,8 +23,8 @@ class Drawing:
     def add(self, element: str, classes: str, text: str = "", **attributes: float | str) -> None:
         """An element. Underscores in the names of attributes are hyphens; numbers are rounded."""
         given = {"class": classes, **{name.replace("_", "-"): _plain(value) for name, value in attributes.items()}}
-        written = " ".join(f"{name}={quoteattr(xml_text(value))}" for name, value in given.items())
-        self._items.append(f"<{element} {written}>{escape(xml_text(text))}</{element}>")
+        written = " ".join(f'{name}="{escape(xml_text(value))}"' for name, value in given.items())
+        self._items.append(f"<{element} {written}>{escape(xml_text(text), quote=False)}</{element}>")
 
     def text(self, classes: str, text: str, x: float, y: float, anchor: str = "start") -> None:
         self.add("text", classes, text, x=x, y=y, text_anchor=anchor, font_size=FONT_SIZE)
@@ -37,7 +37,9 @@ class Drawing:
         size = f'viewBox="0 0 {_plain(self.width)} {_plain(self.height)}"'
         own = f'width="{_plain(self.width)}" height="{_plain(self.height)}"'
         start = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} {own} fill="currentColor">'
-        return "".join([start, f"<title>{escape(xml_text(self.title))}</title>", head, *self._items, "</svg>"])
+        return "".join(
+            [start, f"<title>{escape(xml_text(self.title), quote=False)}</title>", head, *self._items, "</svg>"]
+        )
 
 
 def xml_text(text: str) -> str:

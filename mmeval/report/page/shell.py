@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.errors import StorageError
+from mmeval.owncache import own_cache
 from mmeval.report.charts import Chart
 from mmeval.report.page.stored import StoredRun
 
 if TYPE_CHECKING:
+    from jinja2 import FileSystemBytecodeCache, Template
     from markupsafe import Markup
 
 STATIC = Path(__file__).with_name("static")
@@ -31,11 +35,35 @@ def write_shell(into: Path, context: Mapping[str, Any]) -> None:
 
 def rendered(context: Mapping[str, Any]) -> str:
     """The text of index.html."""
+    try:
+        return _template(_compiled()).render(**context)
+    except OSError:  # the cache cannot be written: its disk is full
+        return _template(None).render(**context)
+
+
+def _template(compiled: FileSystemBytecodeCache | None) -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
+    loader = FileSystemLoader(STATIC)
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, bytecode_cache=compiled)
     environment.filters["breakable"] = _breakable
-    return environment.get_template(TEMPLATE).render(**context)
+    return environment.get_template(TEMPLATE)
+
+
+def _compiled() -> FileSystemBytecodeCache | None:
+    """Where the template is kept compiled: compiling is half of what the report of a small run takes. None where this
+    user has no cache of their own to trust: what is kept there is run."""
+    from jinja2 import FileSystemBytecodeCache
+
+    try:
+        folder = own_cache() / "templates"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+        if found.st_uid != os.getuid() or found.st_mode & 0o022 or not os.access(folder, os.W_OK):
+            return None
+    except (OSError, StorageError):
+        return None
+    return FileSystemBytecodeCache(str(folder))
 
 
 def _breakable(text: str) -> Markup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import shutil
 import socket
@@ -64,6 +63,8 @@ def _alive(process: int) -> bool:
 
 def _exchange(new: Path, old: Path) -> None:
     """Both folders take each other's name in one step, where the system can do that; else in two."""
+    import ctypes
+
     with contextlib.suppress(AttributeError, OSError):
         rename = ctypes.CDLL(None, use_errno=True).renameat2
         if rename(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0:

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from mmeval.content import PartKind
 from mmeval.errors import MmevalError, StorageError
 from mmeval.model_backends.hf import HFBackend, tiny, tinybuild
-from mmeval.model_backends.hf.tiny import cache_folder, tiny_model
+from mmeval.model_backends.hf.tiny import tiny_model
 from mmeval.records import GenerationParams, Request, Response, user
 from tests.support.embedded import embedded_cache, embedded_tiny
 from tests.support.local_models import answers, drawn, started
@@ -166,17 +166,6 @@ def test_a_cache_that_cannot_be_written_is_said_with_the_way_out(tmp_path: Path)
         tiny_model(tmp_path / "file")
 
 
-def test_a_user_without_a_home_is_told_what_to_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(_path: Path) -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("MMEVAL_CACHE_DIR", raising=False)
-    monkeypatch.setattr(Path, "expanduser", nobody)
-
-    with pytest.raises(StorageError, match="no home folder; name one for caches with MMEVAL_CACHE_DIR"):
-        cache_folder()
-
-
 class Full:
     def save_pretrained(self, folder: Path) -> None:
         raise SafetensorError("No space left on device (os error 28)")
@@ -195,16 +184,6 @@ def test_a_prompt_that_ends_like_an_answer_is_answered(end: str) -> None:
     (response,) = answers(model(), [request(end, temperature=0.0)])
 
     assert shape(response) == ["text", "image", "text"]
-
-
-def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("MMEVAL_CACHE_DIR", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert cache_folder() == tmp_path / ".cache" / "mmeval"
-
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "mine"))
-    assert cache_folder() == tmp_path / "mine"
 
 
 def test_no_token_of_its_answers_is_in_two_sentences() -> None:
