@@ -73,27 +73,30 @@ class Index:
         for words, text in zip(self._texts.values(), texts, strict=True):
             words.append(text)
         for name, value in values.items():
-            self._scores.setdefault(name, [None] * self.count).append(value)
+            scored = self._scores.setdefault(name, [])
+            scored.extend([None] * (self.count - len(scored)))
+            scored.append(value)
+        for name, found in levels.items():
+            self._add_level(name, found)
         self.count += 1
         self.uncounted += status == "uncounted"
-        for scored in self._scores.values():
-            if len(scored) < self.count:
-                scored.append(None)
-        self._add_levels(levels)
 
-    def _add_levels(self, levels: Mapping[str, str | None]) -> None:
-        for name, found in levels.items():
-            known = self._levels.setdefault(name, {})
-            column = self._labels.setdefault(name, array("l", [-1]) * (self.count - 1))
-            if found is not None and len(column) < self.count:
-                column.append(known.setdefault(found, len(known)))
-        for column in self._labels.values():
-            if len(column) < self.count:
-                column.append(-1)
+    def _add_level(self, name: str, found: str | None) -> None:
+        known, column = self._levels.setdefault(name, {}), self._labels.setdefault(name, array("l"))
+        if found is not None:
+            column.extend([-1] * (self.count - len(column)))
+            column.append(known.setdefault(found, len(known)))
+
+    def _padded(self) -> tuple[dict[str, list[float | None]], dict[str, list[int]]]:
+        """Scores and labels in columns of one length, whatever the last trials lack."""
+        scores = {name: column + [None] * (self.count - len(column)) for name, column in self._scores.items()}
+        labels = {name: column.tolist() + [-1] * (self.count - len(column)) for name, column in self._labels.items()}
+        return scores, labels
 
     def to_json(self, *, made: str, version: str) -> dict[str, Any]:
         for name in self._scores:
             self._metrics.setdefault(name, _metric(name, True, None))
+        scores, labels = self._padded()
         return {
             "format": FORMAT,
             "made": made,
@@ -109,8 +112,8 @@ class Index:
             "rows": {
                 **{name: column.tolist() for name, column in self._numbers.items()},
                 **self._texts,
-                "scores": self._scores,
-                "labels": {name: column.tolist() for name, column in self._labels.items()},
+                "scores": scores,
+                "labels": labels,
             },
         }
 
