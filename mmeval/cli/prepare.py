@@ -122,7 +122,7 @@ def _described(
     if found.is_unpinned:
         yield (
             f"  note: {source.revision} may move; to pin what was found, write revision: {found.listing.commit} into "
-            "the task file"
+            "the task file, or into a group of your own that names the task"
         )
 
 
