@@ -11,7 +11,7 @@ from mmeval.errors import MissingDataError, MmevalError
 from mmeval.hubcache import cached_snapshot
 from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import Wanted, data_source
-from mmeval.taskdata import is_hub_name
+from mmeval.taskdata import bundled_folder, is_hub_name
 from mmeval.taskindex import word_for
 
 MODEL = "model"
@@ -30,17 +30,19 @@ def data(item: Wanted) -> Iterator[Finding]:
     """Whether the data can be opened, and the first row read. That they are whole is for ``mmeval prepare`` to say."""
     name = word_for(item.file)
     fetched = f"mmeval prepare {name}" + (f" --data_dir {item.data.data_dir}" if item.data.data_dir else "")
+    few = "" if bundled_folder(item.file) is None else "; --data bundled takes the few samples that ship with the task"
     try:
         source = data_source(item.data)
         on_hub = source is not None and source.into is None
         if source is not None and (not on_hub or cached_snapshot(source.repo, source.revision, "dataset") is None):
-            yield Finding("missing", f"data: {source} is not here", fetched, required=True)
+            yield Finding("missing", f"data: {source} is not here", f"{fetched}{few}", required=True)
             return
         next(iter(item.task.dataset()), None)
     except MmevalError as error:
         lacking = "; ".join(by_hand(item))
-        way = fetched if lacking or isinstance(error, MissingDataError) else f"mmeval validate {name}"
-        yield Finding("missing", f"data: {lacking or error}", way, required=True)
+        way = fetched if isinstance(error, MissingDataError) else f"mmeval validate {name}"
+        way = f"do that, then {fetched}" if lacking else way
+        yield Finding("missing", f"data: {lacking or error}", f"{way}{few}", required=True)
         return
     checked = "" if item.data.bundled is not None else f"; {fetched} checks all of it"
     yield Finding("ok", f"data: {item.data.folder}, the first row was read{checked}")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mmeval.errors import MmevalError
-from mmeval.hub import OutOfReachError
+from mmeval.errors import MissingDataError, MmevalError
 from mmeval.media import path_inside
 from mmeval.prepare.checks import Counts, bounded, count, damaged, told, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
@@ -70,7 +69,7 @@ def readiness(
 
 def _or_a_folder(item: Wanted, error: MmevalError) -> str:
     """The way out for who has the data set elsewhere."""
-    if not isinstance(error, OutOfReachError) or item.data.data_dir is not None:
+    if not isinstance(error, MissingDataError) or item.data.data_dir is not None:
         return ""
     return "; if you have the data set in a folder, name that with --data_dir FOLDER"
 
