@@ -13,7 +13,7 @@ from mmeval import plugins
 from mmeval.aggregate import load_aggregator
 from mmeval.content import PART_KINDS, Interleaved, PartKind
 from mmeval.dataset import Loader
-from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import UnknownNameError, UsageError, did_you_mean, written_instead
 from mmeval.media import path_inside
 from mmeval.metric import TRUST, BoundMetric, Metric, load_metric
 from mmeval.profiles import PROFILES
@@ -234,9 +234,13 @@ class SampleKinds:
         if not isinstance(kinds, list | tuple) or not kinds or not all(kind in _WANTED_KINDS for kind in kinds):
             raise UsageError(
                 f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
-                f"must name kinds of part under output_modalities, not {kinds!r}"
+                f"must name kinds of part under output_modalities, not {kinds!r}{self._instead(sample)}"
             )
         return tuple(kinds)
+
+    def _instead(self, sample: Sample) -> str:
+        absent = "output_modalities" not in sample.metadata
+        return written_instead("output_modalities", sample.metadata) if absent else ""
 
 
 def _wanted(file: TaskFile) -> Callable[[Sample], tuple[PartKind, ...]]:

@@ -157,6 +157,13 @@ def sentence(text: object) -> str:
     return said if said.endswith((".", "?", "!")) else f"{said}."
 
 
+def written_instead(name: str, written: Iterable[str]) -> str:
+    """``; it has "rubrik": did you mean "rubric"?`` where what was written is near to the name that is looked for, so
+    that the writing is the mistake; or an empty string."""
+    near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
+    return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean "x"?`` for the names nearest to a mistyped one, or an empty string."""
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mmeval.choice import Choice, Marks
 from mmeval.dataset import Dataset
-from mmeval.errors import UsageError, did_you_mean
+from mmeval.errors import UsageError, did_you_mean, written_instead
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
 from mmeval.options import RunOptions
@@ -141,6 +141,11 @@ def _doubts(task: Task, choice: Choice, *, scoring: bool) -> Iterator[str]:
     for key, label in named:
         if label not in labels:
             yield f"{task.name}: {key} names the label {label!r}, which {first} {lack}{did_you_mean(label, labels)}"
+        elif lacking := [sample for sample in samples if sample.metadata.get(label) is None]:
+            some = f"{len(lacking)} of {first}" if len(lacking) > 1 else f"sample {lacking[0].id!r}"
+            effect = f", and {'are' if len(lacking) > 1 else 'is'} in no slice by it" if key == "breakdown" else ""
+            instead = written_instead(label, lacking[0].metadata) if label not in lacking[0].metadata else ""
+            yield f"{task.name}: {some} {'lack' if len(lacking) > 1 else 'lacks'} the label {label!r}{effect}{instead}"
     for bound in checked:
         faults = [bound.sample_fault(sample) for sample in samples]
         if all(faults):

@@ -59,16 +59,19 @@ class MediaLook:
         known = next((one for one in self.lacking if one.command == error.command), error)
         self.lacking.setdefault(known, set()).add(kind)
 
-    def remarks(self) -> list[str]:
-        """What was not looked at, and why."""
-        found = [
+    def warnings(self) -> list[str]:
+        """What was not looked at because something is not installed, with the command that installs it."""
+        return [
             f"{', '.join(sorted(kinds))}: not decoded, so that damaged ones are not found; {error}"
             for error, kinds in self.lacking.items()
         ]
-        if self.passed_over:
-            whole = self.looked_at + self.passed_over
-            found.append(f"{self.looked_at:,} of {whole:,} media were decoded, which took {self.spent:.0f} seconds")
-        return found
+
+    def remark(self) -> str:
+        """How much was looked at when the seconds were over; empty where all was."""
+        if not self.passed_over:
+            return ""
+        whole = self.looked_at + self.passed_over
+        return f"{self.looked_at:,} of {whole:,} media were decoded, which took {self.spent:.0f} seconds"
 
 
 def _decode(media: Media) -> None:

@@ -18,6 +18,7 @@ from mmeval.errors import (
     RowError,
     UsageError,
     did_you_mean,
+    written_instead,
 )
 from mmeval.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.media import Media, kind_for
@@ -55,7 +56,11 @@ class SampleChecks:
     media: set[Path] = field(default_factory=set)
     loose_media: int = 0
     selected: int = 0
+    unlabelled: dict[str, list[str]] = field(default_factory=dict)
+    """By label that slices or clusters are made of, the places of the samples without it and what they have instead."""
     whole: bool = True
+    rows_file: str = ""
+    """The file of the rows, before the number of one; empty where there are several, or none."""
     absent: bool = False
     """Whether the data are not on this machine, so that no sample was looked at."""
 
@@ -71,6 +76,8 @@ class SampleChecks:
             yield self._at(("dataset_path",), "dataset", _told(error).removeprefix(f"{self._data_place}: "))
             return
         written = isinstance(dataset, InterleavedDataset)
+        if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
+            self.rows_file = f"{dataset.files[0]}: "
         for finding in self._all(iter(dataset), written=written):
             kind = (finding.check, finding.severity)
             self.told[kind] += 1
@@ -82,6 +89,7 @@ class SampleChecks:
         self.whole = self.whole and (self.rows is None or self.rows >= length)
         if self.whole:
             yield from self._over_all()
+        yield from self._unlabelled()
 
     def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
         """The findings of each sample; ``written`` says that rows are of the documented schema."""
@@ -105,18 +113,20 @@ class SampleChecks:
 
     def _of_sample(self, sample: Sample, number: int) -> Iterator[Finding]:
         yield from self._id(sample)
-        yield from self._modalities(sample)
+        yield from self._modalities(sample, number)
         yield from self._media(sample, number)
         self.labels.update(sample.metadata)
         if not self.task.selected(sample):
             return
         self.selected += 1
+        self._note_labels(sample, number)
         yield from self._answers(sample)
         if not sample.references:
             yield from self._references(sample)
         for metric in self.task.metrics:
             if fault := metric.bound.sample_fault(sample):
-                message = f"no answer to sample {sample.id!r} can be scored by {metric.bound.name!r}: {fault}"
+                where = self._where(sample, number)
+                message = f"{where}: no answer to it can be scored by {metric.bound.name!r}: {fault}"
                 yield self._at(("metric_list",), "rubrics", message)
         if self.selected <= PROMPTED_ROWS:
             yield from self._prompt(sample)
@@ -136,6 +146,32 @@ class SampleChecks:
                 message = f"no sample has the label {label!r}{did_you_mean(label, self.labels)}"
                 yield self._at((key,), "labels", message)
 
+    def _note_labels(self, sample: Sample, number: int) -> None:
+        keys = self.file.keys
+        for label in (*keys.breakdown, *filter(None, (keys.cluster_key,))):
+            if sample.metadata.get(label) is None:
+                instead = written_instead(label, sample.metadata) if label not in sample.metadata else ""
+                places = self.unlabelled.setdefault(label, [])
+                places.append(f"{self._where(sample, number)}{instead}" if len(places) < MAX_REPEATED else "")
+
+    def _unlabelled(self) -> Iterator[Finding]:
+        """Labels that some samples have and others lack: those are in no slice, which nothing else would tell."""
+        keys = self.file.keys
+        named = [("breakdown", label) for label in keys.breakdown]
+        named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
+        for key, label in named:
+            places = self.unlabelled.get(label, [])
+            if not places or label not in self.labels:
+                continue  # where no sample has it, that is told
+            shown = places[:MAX_REPEATED]
+            more = f"; and {len(places) - len(shown):,} more" if len(places) > len(shown) else ""
+            lack = "lacks" if len(places) == 1 else "lack"
+            message = f"{len(places):,} of {self.selected:,} samples {lack} the label {label!r}"
+            yield self._at((key,), "labels", f"{message}: {'; '.join(shown)}{more}", "warning")
+
+    def _where(self, sample: Sample, number: int) -> str:
+        return f"{self.rows_file}row {number}, sample {sample.id!r}"
+
     def _id(self, sample: Sample) -> Iterator[Finding]:
         if not sample.id:
             yield self._at((), "ids", "a sample has an empty id")
@@ -145,7 +181,7 @@ class SampleChecks:
 
     def _keys(self, sample: Sample, number: int) -> Iterator[Finding]:
         for label, advice in doubtful_labels(sample):
-            message = f'row {number}: the key "{label}" is taken as a label; {advice}'
+            message = f'{self.rows_file}row {number}: the key "{label}" is taken as a label; {advice}'
             yield self._at((), "keys", message, "warning")
 
     def _tags(self, sample: Sample, number: int) -> Iterator[Finding]:
@@ -153,7 +189,7 @@ class SampleChecks:
             message = f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input has no medium"
             yield self._at((), "tags", message, "warning")
 
-    def _modalities(self, sample: Sample) -> Iterator[Finding]:
+    def _modalities(self, sample: Sample, number: int) -> Iterator[Finding]:
         if self.task.input_modalities:
             kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
             for kind in sorted(kinds - {*self.task.input_modalities}):
@@ -163,7 +199,8 @@ class SampleChecks:
             try:
                 self.task.wanted(sample)
             except UsageError as error:
-                yield self._at(("output_modalities",), "modalities", str(error))
+                said = str(error).removeprefix(f"task {self.file.name!r}, sample {sample.id!r}: ")
+                yield self._at(("output_modalities",), "modalities", f"{self._where(sample, number)}: {said}")
 
     def _answers(self, sample: Sample) -> Iterator[Finding]:
         try:

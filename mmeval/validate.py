@@ -56,11 +56,17 @@ CHECKS: tuple[Check, ...] = (
     Check("answers", "references hold only kinds of output_modalities (a warning where not)"),
     Check("media", "every medium is there, and its content is of the kind that it is announced as"),
     Check(
-        "decoding", f"pictures, sounds, videos, PDF files and meshes can be decoded (for {SECONDS:.0f} seconds in all)"
+        "decoding",
+        f"pictures, sounds, videos, PDF files and meshes can be decoded, for {SECONDS:.0f} seconds in all (a warning "
+        "where what decodes them is not installed)",
     ),
     Check("references", "every metric that asks no role can score an answer to each sample that has no reference"),
     Check("rubrics", "every sample has what a metric that tells beforehand needs of it: its rubric, for rubric_judge"),
-    Check("labels", "filter, breakdown, cluster_key and prompt_fields name labels that some sample has"),
+    Check(
+        "labels",
+        "filter, breakdown, cluster_key and prompt_fields name labels that some sample has, breakdown and cluster_key "
+        "those that every sample has (a warning where some lack them)",
+    ),
     Check("prompt", f"the prompt can be made of the first {PROMPTED_ROWS} samples"),
     Check(
         "bounds",
@@ -116,6 +122,7 @@ def check(
     tally = Tally() if tally is None else tally
     index = TaskIndex(include_path)
     chosen = Chosen(index)
+    told: set[Finding] = set()  # a file that cannot be read is met by its own name and in each group that holds it
     for name in split_names(names):
         try:
             if _means_folder(name, index):
@@ -123,12 +130,14 @@ def check(
             else:
                 chosen.add(name)
         except TaskFileError as error:
-            yield from _file_findings(error, "requires" if isinstance(error, RequirementError) else "schema")
+            found = [*_file_findings(error, "requires" if isinstance(error, RequirementError) else "schema")]
+            yield from (fault for fault in found if fault not in told)
+            told.update(found)
     for name, file in chosen.tasks.items():
         tally.tasks += 1
-        found = yield from _check_task(file, overrides or TaskOverrides(), roles, rows, tally)
-        if found is not None:
-            tally.sound.append(found._replace(task=replace(found.task, name=name)))
+        sound = yield from _check_task(file, overrides or TaskOverrides(), roles, rows, tally)
+        if sound is not None:
+            tally.sound.append(sound._replace(task=replace(sound.task, name=name)))
     try:
         chosen.check_group_metrics()
     except TaskFileError as error:

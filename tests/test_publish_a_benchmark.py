@@ -24,7 +24,7 @@ def fresh(tmp_path: Path) -> FreshEnvironment:
     copy_of_tree(tmp_path / "tree")
     wheel = build_wheel(tmp_path / "tree", tmp_path / "dist")
     environment = FreshEnvironment.create(tmp_path / "venv")
-    environment.link(closure([*(metadata_of(wheel).requires or []), *TOOLS], ("api",)) | {*TOOLS})
+    environment.link(closure([*(metadata_of(wheel).requires or []), *TOOLS], ("api", "image", "audio")) | {*TOOLS})
     environment.install(str(wheel))
     add_commands(environment, ["pip"])
     return environment

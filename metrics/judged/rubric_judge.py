@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
 
 from mmeval.content import PART_KINDS, Interleaved
-from mmeval.errors import did_you_mean
+from mmeval.errors import written_instead
 from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, Verdict, YesNo, ask_verdicts, shown
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, Material, material
@@ -45,7 +45,7 @@ def rubric_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a row's rubric cannot be used; empty when it can."""
     label = switches["criteria"]
     if label not in sample.metadata:
-        return f"the row has no rubric: it has no label {label!r}{did_you_mean(label, sample.metadata)}"
+        return f"the row has no label {label!r} for its rubric{written_instead(label, sample.metadata)}"
     try:
         read_criteria(sample.metadata[label])
     except ValueError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,9 +102,11 @@ def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str]
     from mmeval.report.page.writer import check_replaceable
 
     runs = [StoredRun(folder) for folder in folders]
-    for found in runs:
-        if not found.results:
-            raise UsageError(f"{found.folder} has no results yet: the command that began it makes them at its end")
+    without = [found.folder for found in runs if not found.results]
+    if len(without) == len(runs):
+        raise UsageError(_no_results(without[0]))
+    for folder in without:
+        log.warning("%s; its column says: no number", _no_results(folder))
     check_replaceable(report)
     for name in formats:
         if name in TABLES:
@@ -111,6 +114,13 @@ def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str]
         else:
             for file in _write_charts(runs, name, report):
                 print_text(f"{file}\n")
+
+
+def _no_results(folder: Path) -> str:
+    return (
+        f"{folder} has no results yet: mmeval score {shlex.quote(str(folder))} gives the numbers of the trials that "
+        "are made, and the command that began it makes the rest"
+    )
 
 
 def _write_table(runs: Sequence[StoredRun], name: str, report: Path, *, printed: bool) -> None:

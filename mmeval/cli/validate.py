@@ -103,7 +103,9 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
     ):
         counts.tell(finding)
     counts.tell_of_others()
-    for remark in tally.look.remarks():
+    for warning in tally.look.warnings():
+        counts.warn(warning, "decoding")
+    if remark := tally.look.remark():
         _logger.info("%s", remark)
     if settings["bounds"].value and tally.sound:
         _tell_bounds(tally, roles, settings, counts)
@@ -125,6 +127,11 @@ class _Counts(dict[Severity, int]):
         if self._alike[common] == 1:
             self[finding.severity] += 1
             self._print(finding)
+
+    def warn(self, message: str, name: str) -> None:
+        """Print a warning that is about all tasks together."""
+        self["warning"] += 1
+        print_text(f"{printable(f'warning: {message} [{name}]', limit=_MAX_FINDING)}\n")
 
     def tell_of_others(self) -> None:
         """Print how many more tasks inherit each finding."""

@@ -12,7 +12,7 @@ from mmeval.report.comparing import difference, made
 from mmeval.report.table import NOT_COMPARABLE, missing
 
 Document = Mapping[str, Any]
-"""The content of a results file: JSON values."""
+"""The content of a results file: JSON values. Empty for a run that has none yet."""
 
 
 NOT_ASKED = "not asked"
@@ -115,10 +115,10 @@ def _row(
     members = groups_of(documents)
     unlike = tuple(_unlike(key, documents[0], other, members) for other in documents[1:])
     own = tuple(
-        "" if result is None else _notes(result, document, members)
+        () if result is None else tuple(_notes(result, document, members))
         for result, document in zip(results, documents, strict=True)
     )
-    notes = [_named(name, text, several=len(documents) > 1) for name, text in zip(names, own, strict=True) if text]
+    notes = list(_together(names, own))
     notes += [
         f"{name} does not compare with {names[0]}: {why}"
         for name, why, result in zip(names[1:], unlike, results[1:], strict=True)
@@ -137,7 +137,7 @@ def _row(
         results=results,
         unlike=unlike,
         absent=tuple(_absent(key.task, *pair) for pair in zip(results, documents, strict=True)),
-        own_notes=own,
+        own_notes=tuple("; ".join(said) for said in own),
         notes="; ".join(dict.fromkeys(notes)),
     )
 
@@ -145,6 +145,8 @@ def _row(
 def _absent(task: str, result: Result | None, document: Document) -> str:
     if result is not None:
         return ""
+    if not document:
+        return NOT_THERE
     return NOT_THERE if task in document.get("group_subtasks", {}) else NOT_ASKED
 
 
@@ -153,11 +155,18 @@ def _alias(task: str, documents: Iterable[Document]) -> str:
     return str(next(filter(None, found), task))
 
 
-def _named(name: str, text: str, *, several: bool) -> str:
-    return f"{name}: {text}" if several else text
+def _together(names: Sequence[str], own: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The notes of each run by its name; what holds for all of them is said once."""
+    shared = [note for note in own[0] if all(note in said for said in own)]
+    yield from shared
+    for name, said in zip(names, own, strict=True):
+        if rest := [note for note in said if note not in shared]:
+            yield f"{name}: {'; '.join(rest)}"
 
 
 def _unlike(key: Key, first: Document, other: Document, members: Mapping[str, Sequence[str]]) -> str:
+    if not first or not other:
+        return ""
     tasks = sorted(_inside(key.task, members))
     return next(filter(None, (difference(made(first, t, key.metric), made(other, t, key.metric)) for t in tasks)), "")
 
@@ -168,7 +177,7 @@ def _inside(name: str, members: Mapping[str, Sequence[str]]) -> set[str]:
     return {task for member in members[name] for task in _inside(member, members)}
 
 
-def _notes(result: Result, document: Document, members: Mapping[str, Sequence[str]]) -> str:
+def _notes(result: Result, document: Document, members: Mapping[str, Sequence[str]]) -> list[str]:
     inside = _inside(result.task, members)
     ours = document.get("mmeval", {})
     said = [missing(result), _weights(result)]
@@ -176,7 +185,7 @@ def _notes(result: Result, document: Document, members: Mapping[str, Sequence[st
     if not result.slice:
         is_group = result.task in members
         said += list(_parts(inside, ours, whole=not is_group))
-    return "; ".join(filter(None, said))
+    return [note for note in said if note]
 
 
 def _weights(result: Result) -> str:

@@ -177,6 +177,19 @@ def test_no_row_is_read_beyond_the_last_one_that_is_wanted(options: dict[str, An
     assert ids(made)[-1] == "s1"
 
 
+def test_samples_without_a_label_that_others_have_are_doubted() -> None:
+    rows = levels(3)
+    rows[1] = replace(rows[1], metadata={"levle": "easy"})
+    one, two = (
+        [*plan(replace(task("t", found), breakdown=("level",))).doubts(scoring=True)]
+        for found in (rows, [*rows, replace(rows[1], id="other")])
+    )
+
+    instead = 'the label \'level\', and {} in no slice by it; it has "levle": did you mean "level"?'
+    assert one == [f"t: sample {rows[1].id!r} lacks {instead.format('is')}"]
+    assert two == [f"t: 2 of the first 4 samples lack {instead.format('are')}"]
+
+
 def test_a_label_that_the_first_samples_lack_is_doubted_before_anything_is_asked() -> None:
     misspelt = replace(task("t", levels(30)), breakdown=("levle", "level"), cluster_key="book")
     of = plan(misspelt)

@@ -15,7 +15,7 @@ def test_a_sound_medium_has_no_fault_and_one_that_is_cut_short_has() -> None:
     assert look.fault(Media.from_bytes(tiny_media.picture())) == ""
     assert look.fault(Media.from_bytes(tiny_media.wav())) == ""
     assert "cut short" in look.fault(Media.from_bytes(tiny_media.wav()[:-10], "cut.wav"))
-    assert (look.looked_at, look.remarks()) == (3, [])
+    assert (look.looked_at, look.warnings(), look.remark()) == (3, [], "")
 
 
 def test_when_the_seconds_are_over_the_rest_is_counted() -> None:
@@ -25,7 +25,7 @@ def test_when_the_seconds_are_over_the_rest_is_counted() -> None:
         "",
         "",
     ]
-    assert look.remarks()[0].startswith("1 of 2 media were decoded")
+    assert look.remark().startswith("1 of 2 media were decoded")
 
 
 def test_what_is_not_installed_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,6 +36,6 @@ def test_what_is_not_installed_is_said_once(monkeypatch: pytest.MonkeyPatch) -> 
     look = MediaLook()
 
     assert [look.fault(Media.from_bytes(tiny_media.picture())) for _ in range(2)] == ["", ""]
-    (said,) = look.remarks()
+    (said,) = look.warnings()
     assert said.startswith("image: not decoded")
     assert "PIL is not installed; run: " in said

@@ -88,7 +88,11 @@ def test_a_medium_that_is_not_what_it_is_announced_as_is_found(tmp_path: Path, c
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"rubrik": ["met?"]}, "it has no label 'rubric'; did you mean \"rubrik\"?"),
+        (
+            {"rubrik": ["met?"]},
+            "row 1, sample 'a': no answer to it can be scored by 'rubric_judge': "
+            'the row has no label \'rubric\' for its rubric; it has "rubrik": did you mean "rubric"?',
+        ),
         ({"rubric": [{"criterion": "met?", "weight": 0}]}, "criterion 1 has the weight 0"),
     ],
     ids=["misspelt", "malformed"],
@@ -278,6 +282,47 @@ def test_a_tag_in_an_input_without_a_medium_is_a_warning_with_its_row(tmp_path: 
 
     assert (found.check, found.severity) == ("tags", "warning")
     assert "row 1, sample 'a': the tag <<image9>> in the input has no medium" in found.message
+
+
+def test_a_row_without_a_label_of_the_slices_is_a_warning_with_its_row(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [ROW, {"id": "b", "input": "q", "reference": "r", "levle": "hard"}]
+
+    (found,) = findings(tmp_path, "breakdown: [level]", *rows)
+
+    assert (found.check, found.severity, found.line) == ("labels", "warning", 6)
+    place = f"{tmp_path / 'rows/test.jsonl'}: row 2, sample 'b'"
+    said = f'1 of 2 samples lacks the label \'level\': {place}; it has "levle": did you mean "level"?'
+    assert found.message == f"task 't': {said}"
+
+
+@pytest.mark.parametrize("key", ["breakdown: [level]", "cluster_key: level"])
+def test_rows_without_a_label_that_others_have_are_counted_after_the_first(tmp_path: Path, key: str) -> None:
+    rows = [{"id": str(i), "input": "q", "reference": "r"} for i in range(MAX_REPEATED + 2)]
+
+    (found,) = findings(tmp_path, key, ROW, *rows)
+
+    assert "7 of 8 samples lack the label 'level': " in found.message
+    assert found.message.endswith("row 6, sample '4'; and 2 more")
+
+
+def test_a_misspelt_output_modalities_of_a_row_is_told_with_its_place_and_the_right_name(tmp_path: Path) -> None:
+    row = {**ROW, "output_modalitys": ["text"]}
+
+    (found,) = (one for one in findings(tmp_path, "output_modalities: per_sample", row) if one.check == "modalities")
+
+    assert found.message.startswith(f"task 't': {tmp_path / 'rows/test.jsonl'}: row 1, sample 'a': output_modalities")
+    assert found.message.count("task 't'") == 1
+    assert found.message.endswith('; it has "output_modalitys": did you mean "output_modalities"?')
+
+
+def test_a_file_that_cannot_be_read_is_told_once_by_whatever_names_it_is_met(tmp_path: Path) -> None:
+    files = {"g.yaml": "group: g\ntask: [t, u]\n", "u.yaml": task("u", "dataset_path: rows\nbrakdown: [level]")}
+    write_files(tmp_path, files)
+    findings(tmp_path)
+
+    found = [*check(["g", "t", "u"], [tmp_path])]
+
+    assert [(one.file, one.check) for one in found] == [(tmp_path / "u.yaml", "schema")]
 
 
 def test_data_of_the_hub_that_are_not_here_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,7 @@ class Row:
     details: Json = field(default_factory=dict)
     task: int = 0
     repeat: int = 0
+    index: int | None = None
     kinds: str = "text"
     text: str = ""
 
@@ -94,7 +95,7 @@ def _index(rows: Sequence[Row], tasks: Sequence[Json], runs: Sequence[Json]) -> 
         "rows": {
             "task": [row.task for row in rows],
             "sample": [row.sample for row in rows],
-            "index": list(range(len(rows))),
+            "index": [at if row.index is None else row.index for at, row in enumerate(rows)],
             "repeat": [row.repeat for row in rows],
             "status": [STATUSES.index(row.status) for row in rows],
             "title": [row.title for row in rows],
@@ -143,7 +144,7 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
             {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
              "notes": "", "remark": None, "absent": [""], "beside": "",
              "numbers": [{**number, "total": len(rows)}]}], "remarks": [], "baseline": ""}],
-        "charts": [{"title": "By field", "text": "", "svg": Markup(CHART)}],
+        "charts": [{"title": "By field", "text": "", "svg": Markup(CHART), "narrow": Markup(CHART)}],
         "count": len(rows),
         **given,
     }  # fmt: skip

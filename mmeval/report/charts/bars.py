@@ -10,6 +10,8 @@ from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
 
 LABEL_CHARS = 32
 WIDTH, BAR, GAP, GROUP_GAP, TOP, BOTTOM = 640.0, 14.0, 3.0, 8.0, 8.0, 24.0
+NARROW, NARROW_CHARS, LABEL = 320.0, 40, 18.0
+"""Of a drawing for a narrow screen: its width, and the characters and the height of a label, which is above bars."""
 VALUES = 64.0
 """Width of the column at the right in which the values stand, clear of bars and intervals."""
 SERIES = 6
@@ -32,26 +34,32 @@ def bars(
     *,
     series: Sequence[str] = (),
     spread: Sequence[float] | None = None,
+    narrow: bool = False,
 ) -> Drawing:
     """Horizontal bars in labelled groups. ``series`` names the colours where there are several; ``spread`` is the range
-    of the values, where it is known."""
+    of the values, where it is known. A ``narrow`` drawing is as wide as a phone, with the labels above their bars."""
+    width = NARROW if narrow else WIDTH
     ends = [
         end for _, group in groups for bar in group for end in (bar.value, *(bar.interval or ())) if end is not None
     ]
     scale = scale_for(ends, spread)
-    legend = _Legend(series if len(series) > 1 else ())
-    heights = [len(group) * (BAR + GAP) + GROUP_GAP for _, group in groups]
-    drawing = Drawing(WIDTH, TOP + legend.height + sum(heights) + BOTTOM, title)
-    longest = max((len(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0)
-    axis = _Axis(scale, 12 + longest * CHAR_WIDTH, WIDTH - VALUES)
+    legend = _Legend(series if len(series) > 1 else (), width)
+    above = LABEL if narrow else 0.0
+    heights = [above + len(group) * (BAR + GAP) + GROUP_GAP for _, group in groups]
+    drawing = Drawing(width, TOP + legend.height + sum(heights) + BOTTOM, title)
+    longest = 0 if narrow else max((len(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0)
+    axis = _Axis(scale, 12 + longest * CHAR_WIDTH, width - VALUES)
     legend.draw(drawing)
     top = TOP + legend.height
     axis.draw(drawing, top, top + sum(heights))
     for (label, group), height in zip(groups, heights, strict=True):
-        middle = top + (height - GROUP_GAP) / 2 + GROUP_GAP / 2
-        drawing.text("label", fitted(label, LABEL_CHARS), axis.left - 6, middle + 4, "end")
+        if narrow:
+            drawing.text("label", fitted(label, NARROW_CHARS), 4, top + GROUP_GAP / 2 + 13)
+        else:
+            middle = top + (height - GROUP_GAP) / 2 + GROUP_GAP / 2
+            drawing.text("label", fitted(label, LABEL_CHARS), axis.left - 6, middle + 4, "end")
         for at, bar in enumerate(group):
-            _bar(drawing, bar, axis, top + GROUP_GAP / 2 + at * (BAR + GAP))
+            _bar(drawing, bar, axis, top + above + GROUP_GAP / 2 + at * (BAR + GAP))
         top += height
     return drawing
 
@@ -86,21 +94,21 @@ def _bar(drawing: Drawing, bar: Bar, axis: _Axis, top: float) -> None:
         drawing.line("whisker", low, middle, high, middle)
         for x in (low, high):
             drawing.line("whisker", x, middle - 3, x, middle + 3)
-    drawing.text("value", shown(bar.value), WIDTH - 4, middle + 4, "end")
+    drawing.text("value", shown(bar.value), drawing.width - 4, middle + 4, "end")
 
 
 class _Legend:
     """The names of the series above the bars, as many in a line as fit."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], width: float) -> None:
         self._places: list[tuple[float, float, str]] = []
         x, y = 8.0, TOP
         for name in (fitted(name, LABEL_CHARS) for name in names):
-            width = 30 + len(name) * CHAR_WIDTH
-            if x + width > WIDTH and x > 8:
+            taken = 30 + len(name) * CHAR_WIDTH
+            if x + taken > width and x > 8:
                 x, y = 8.0, y + 18
             self._places.append((x, y, name))
-            x += width
+            x += taken
         self.height = y - TOP + 24 if names else 0.0
 
     def draw(self, drawing: Drawing) -> None:

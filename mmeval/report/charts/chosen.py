@@ -19,12 +19,14 @@ MOST_CHARTS = 40
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its name as a file's, its title, what it shows in words, and the drawing."""
+    """A chart: its name as a file's, its title, what it shows in words, and the drawing. ``narrow`` is one for a phone;
+    None where there is none, as another chart shows the same."""
 
     name: str
     title: str
     words: str
     drawing: Drawing
+    narrow: Drawing | None = None
 
 
 Ranges = Mapping[str, Sequence[float] | None]
@@ -57,9 +59,10 @@ def _whole(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> I
             continue
         groups = [(f"{row.alias}, {row.metric}", _bars(row)) for row in own]
         title = "Tasks and groups" if isinstance(spread, tuple) else f"Tasks and groups: {spread}"
-        drawing = bars(title, groups, series=names, spread=spread if isinstance(spread, tuple) else None)
+        known = spread if isinstance(spread, tuple) else None
+        drawn = (bars(title, groups, series=names, spread=known, narrow=narrow) for narrow in (False, True))
         suffix = "" if isinstance(spread, tuple) and not spread[0] and spread[1] == 1 else f"-{spread}"
-        yield Chart(f"tasks{suffix}", title, _in_words(own, names, whole=True), drawing)
+        yield Chart(f"tasks{suffix}", title, _in_words(own, names, whole=True), *drawn)
 
 
 def _range_key(row: NumberRow, ranges: Ranges) -> tuple[float, ...] | str:
@@ -85,7 +88,8 @@ def _breakdown(rows: Sequence[NumberRow], label: str, names: Sequence[str], rang
     levels = [row.slice.partition("=")[2] for row in rows]
     groups = [(level, _bars(row)) for level, row in zip(levels, rows, strict=True)]
     words = _in_words(rows, names, whole=False)
-    yield Chart(f"{first.task}-{first.metric}-{label}", title, words, bars(title, groups, series=names, spread=spread))
+    drawn = (bars(title, groups, series=names, spread=spread, narrow=narrow) for narrow in (False, True))
+    yield Chart(f"{first.task}-{first.metric}-{label}", title, words, *drawn)
     if radars.LEAST <= len(rows) <= radars.MOST and sum(map(_known, rows)) >= radars.LEAST:
         outlines = [(name, [_value(row.results[at]) for row in rows]) for at, name in enumerate(names)]
         drawing = radars.radar(title, levels, outlines, spread=spread)
@@ -108,18 +112,25 @@ def _known(row: NumberRow) -> bool:
 
 
 def _in_words(rows: Sequence[NumberRow], names: Sequence[str], *, whole: bool) -> str:
-    """The lowest and the highest number of the first run in which they differ, for those who do not see the chart."""
+    """The lowest and the highest number of each run in which they differ, for those who do not see the chart."""
+    several = len(names) > 1
+    said = []
     for at, name in enumerate(names):
         found = [(value, row) for row in rows if (value := _value(row.results[at])) is not None]
         if len(found) > 1:
             (low, lowest), (high, highest) = (pick(found, key=lambda item: item[0]) for pick in (min, max))
+            if low == high and several:
+                said.append(f"{name}: {low:.4f} everywhere")
             if low == high:
                 continue
-            said = (
+            ends = (
                 f"lowest {low:.4f} ({_name(lowest, whole=whole)}), highest {high:.4f} ({_name(highest, whole=whole)})"
             )
-            return f"{name}: {said}" if len(names) > 1 else said[:1].upper() + said[1:]
-    return ""
+            said.append(f"{name}: {ends}" if several else ends[:1].upper() + ends[1:])
+        elif several:
+            alone = "".join(f"{value:.4f} ({_name(row, whole=whole)}) alone" for value, row in found)
+            said.append(f"{name}: {alone or 'no number'}")
+    return "; ".join(said)
 
 
 def _name(row: NumberRow, *, whole: bool) -> str:

@@ -6,6 +6,7 @@ import json
 import math
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -32,6 +33,7 @@ class Index:
         self.count = 0
         self.uncounted = 0
         self._runs: list[dict[str, str]] = []
+        self._tallies: list[Counter[str]] = []
         self._tasks: list[dict[str, Any]] = []
         self._metrics: dict[str, dict[str, Any]] = {}
         self._numbers = {name: array("l") for name in ("task", "index", "repeat", "status")}
@@ -43,6 +45,7 @@ class Index:
         self._is_counted: Callable[[int, int], bool] = _everything
 
     def begin_run(self, run: StoredRun) -> None:
+        self._tallies.append(Counter())
         self._runs.append({"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder)})
 
     def begin_task(self, task: StoredTask, ours: Row) -> None:
@@ -79,6 +82,7 @@ class Index:
         for name, found in levels.items():
             self._add_level(name, found)
         self.count += 1
+        self._tallies[-1][status] += 1
         self.uncounted += status == "uncounted"
 
     def _add_level(self, name: str, found: str | None) -> None:
@@ -92,6 +96,10 @@ class Index:
         scores = {name: column + [None] * (self.count - len(column)) for name, column in self._scores.items()}
         labels = {name: column.tolist() + [-1] * (self.count - len(column)) for name, column in self._labels.items()}
         return scores, labels
+
+    def tally(self, run: int) -> Mapping[str, int]:
+        """How many trials of a run have each status; runs are counted from 0 in their order."""
+        return self._tallies[run]
 
     def to_json(self, *, made: str, version: str) -> dict[str, Any]:
         for name in self._scores:

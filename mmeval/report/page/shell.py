@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.errors import StorageError
-from mmeval.owncache import own_cache
 from mmeval.report.charts import Chart
 from mmeval.report.page.stored import StoredRun
 
@@ -51,19 +50,18 @@ def _template(compiled: FileSystemBytecodeCache | None) -> Template:
 
 
 def _compiled() -> FileSystemBytecodeCache | None:
-    """Where the template is kept compiled: compiling is half of what the report of a small run takes. None where this
-    user has no cache of their own to trust: what is kept there is run."""
+    """Where the template is kept compiled, as Python keeps modules and where it does: compiling is half of what the
+    report of a small run takes. None where Python would keep none."""
     from jinja2 import FileSystemBytecodeCache
 
+    folder = STATIC / "__pycache__"
     try:
-        folder = own_cache() / "templates"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if found.st_uid != os.getuid() or found.st_mode & 0o022 or not os.access(folder, os.W_OK):
+        if sys.dont_write_bytecode or sys.pycache_prefix is not None:
             return None
-    except (OSError, StorageError):
+        folder.mkdir(exist_ok=True)
+    except OSError:  # an installation that this user cannot write to
         return None
-    return FileSystemBytecodeCache(str(folder))
+    return FileSystemBytecodeCache(str(folder)) if os.access(folder, os.W_OK) else None
 
 
 def _breakable(text: str) -> Markup:
@@ -76,7 +74,15 @@ def _breakable(text: str) -> Markup:
 def chart_rows(charts: Sequence[Chart]) -> list[dict[str, Any]]:
     from markupsafe import Markup
 
-    return [{"title": chart.title, "text": chart.words, "svg": Markup(chart.drawing.markup())} for chart in charts]
+    return [
+        {
+            "title": chart.title,
+            "text": chart.words,
+            "svg": Markup(chart.drawing.markup()),
+            "narrow": None if chart.narrow is None else Markup(chart.narrow.markup()),
+        }
+        for chart in charts
+    ]
 
 
 def run_rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:

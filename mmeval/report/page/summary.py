@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,9 @@ MOST_NAMED = 5
 """Tasks and numbers that are named one by one."""
 
 
-def sentences(run: StoredRun) -> list[str]:
-    """The summary of a run."""
-    return list(_without_numbers(run) if not run.results else _with_numbers(run))
+def sentences(run: StoredRun, tally: Mapping[str, int]) -> list[str]:
+    """The summary of a run. ``tally`` is how many of its trials have each status."""
+    return list(_without_numbers(run, tally) if not run.results else _with_numbers(run))
 
 
 def notes(run: StoredRun) -> list[str]:
@@ -31,11 +32,25 @@ def notes(run: StoredRun) -> list[str]:
     return said
 
 
-def _without_numbers(run: StoredRun) -> Iterator[str]:
+def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
     tasks = [task.alias for task in run.tasks]
     yield f"{run.model} was asked for {_listed(tasks) if tasks else 'nothing yet'}. There are no numbers yet."
+    made = sum(tally.values())
+    yield _so_far(made, tally)
     if not run.record.get("finished"):
         yield "The run has not come to its end; the command that began it goes on with it, and makes the numbers."
+    if made:
+        yield f"The numbers of what is made: mmeval score {shlex.quote(str(run.folder))}"
+
+
+def _so_far(made: int, tally: Mapping[str, int]) -> str:
+    """``24 trials were made, 16 of them are scored, 2 failed.``"""
+    if not made:
+        return "No trial was made."
+    scored = tally.get("scored", 0)
+    words = [f"{_count(made, 'trial')} {'was' if made == 1 else 'were'} made", f"{scored:,} of them scored"]
+    words += [f"{tally[status]:,} {status}" for status in ("failed", "unsupported") if tally.get(status)]
+    return f"{', '.join(words)}."
 
 
 def _with_numbers(run: StoredRun) -> Iterator[str]:

@@ -169,8 +169,8 @@ class _Writer:
 
     def _context(self, runs: Sequence[StoredRun], made: datetime) -> dict[str, Any]:
         named = list(zip(runs, names_of(runs) if len(runs) > 1 else [""], strict=True))
-        documents = [run.results for run in runs if run.results]
-        names = [name or run.model for run, name in named if run.results]
+        documents = [run.results for run in runs]
+        names = [name or run.model for run, name in named]
         rows = number_rows(documents, names)
         other = beside(runs[0], self._baseline) if len(runs) == 1 else Beside(None)
         charts = charts_of(number_rows(documents, names, every_slice=True), names, ranges_of(documents))
@@ -180,7 +180,12 @@ class _Writer:
             "mmeval": __version__,
             "runs": run_rows(runs),
             "summary": [
-                {"name": name, "sentences": summary.sentences(run), "notes": summary.notes(run)} for run, name in named
+                {
+                    "name": name,
+                    "sentences": summary.sentences(run, self.index.tally(at)),
+                    "notes": summary.notes(run),
+                }
+                for at, (run, name) in enumerate(named)
             ],
             "notes": [*other.notes, *self._own_notes()],
             "tables": tables(rows, names, uncounted=self.index.uncounted > 0, beside=other.column),

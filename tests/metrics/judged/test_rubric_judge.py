@@ -82,7 +82,8 @@ def test_repeats_are_asked_for_each_criterion() -> None:
 def test_a_label_that_a_row_does_not_have_is_told_with_a_near_one() -> None:
     done = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
 
-    assert done.score.reason == "the row has no rubric: it has no label 'rubric'; did you mean \"rubrik\"?"
+    said = "the row has no label 'rubric' for its rubric"
+    assert done.score.reason == f'{said}; it has "rubrik": did you mean "rubric"?'
 
 
 @pytest.mark.parametrize(

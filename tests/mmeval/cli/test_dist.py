@@ -151,3 +151,5 @@ def test_the_new_wheel_is_checked_and_not_the_same_version_that_is_installed(tmp
 
     assert done.returncode == 2
     assert 'her_own/tasks/_her_own.yaml:12: error: brakdown: unknown key; did you mean "breakdown"?' in done.stdout
+    assert done.stdout.endswith("\n1 error, 1 warning\n"), "the warning is that of the placeholder of a licence"
+    assert "the same for" not in done.stdout, "the group is met by its own name too, and is no task"

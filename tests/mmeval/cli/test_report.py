@@ -99,7 +99,16 @@ def test_tables_need_results(run: Path, capsys: pytest.CaptureFixture[str]) -> N
     next(run.glob("results_*.json")).unlink()
 
     assert mmeval(run, "--format", "csv") == 2
-    assert "has no results yet" in capsys.readouterr().err
+    assert "has no results yet: mmeval score runs/teller/default gives the numbers" in capsys.readouterr().err
+
+
+def test_of_several_runs_one_without_results_is_a_column(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unfinished = write_run(run.parent.with_name("cut") / "default", [])
+
+    assert mmeval(unfinished, run, "--format", "markdown") == 0
+    captured = capsys.readouterr()
+    assert captured.out.count("no number|") == 3
+    assert "mmeval score runs/cut/default" in captured.err
 
 
 def test_a_damaged_run_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

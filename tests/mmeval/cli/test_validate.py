@@ -2,8 +2,13 @@ from pathlib import Path
 
 import pytest
 
+from mmeval import mediacheck
 from mmeval.__main__ import main
+from mmeval.errors import MissingExtraError
+from mmeval.media import Media
+from mmeval.origin import install_command
 from mmeval.validate import CHECKS
+from tests.support import tiny_media
 from tests.support.judges import judge, judge_server
 from tests.support.task_folder import task, write_files, write_rows
 from tests.support.tiny_benchmark import write_benchmark
@@ -174,6 +179,25 @@ def test_a_judge_without_a_key_is_said_with_the_way_round_it(
 def test_nothing_to_check_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate"]) == 2
     assert "name what to check" in capsys.readouterr().err
+
+
+def test_a_medium_that_nothing_here_decodes_is_a_warning_that_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(_media: Media) -> None:
+        raise MissingExtraError("PIL", "image")
+
+    monkeypatch.setattr(mediacheck, "_DECODERS", {"image": absent})
+    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
+    (tmp_path / "rows/p.png").write_bytes(tiny_media.picture()[:-20])
+    write_rows(tmp_path / "rows", {"input": "see <<image1>>", "reference": "r", "media": {"image1": "p.png"}})
+
+    assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
+
+    warning, last = capsys.readouterr().out.splitlines()
+    assert warning.startswith("warning: image: not decoded, so that damaged ones are not found; PIL is not installed")
+    assert install_command("image") in warning
+    assert last == "0 errors, 1 warning"
 
 
 def test_what_several_tasks_inherit_from_one_line_is_one_finding(

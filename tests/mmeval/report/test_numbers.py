@@ -42,6 +42,18 @@ def test_a_number_that_does_not_compare_says_why() -> None:
     assert row.notes == "y does not compare with x: a was asked by the protocol single, now by episode"
 
 
+def test_what_holds_for_all_runs_is_said_once() -> None:
+    one, two = document(result("a"), not_comparable=["a"]), document(result("a", failed=1), not_comparable=["a"])
+
+    assert [row.notes for row in number_rows([one, two], ["x", "y"])] == ["not comparable; y: 1 failed"]
+
+
+def test_a_run_without_results_is_a_column_of_no_number() -> None:
+    (row,) = number_rows([{}, document(result("a"))], ["x", "y"])
+
+    assert (row.absent, row.unlike) == (("no number", ""), ("",))
+
+
 def test_a_group_is_a_subset_when_one_of_its_tasks_is() -> None:
     found = document(
         result("a"),

@@ -59,18 +59,39 @@ mmeval.filters = (() => {
       counts[status] += 1;
       if (chosen.size === 0 || chosen.has(status)) rows.push(row);
     }
-    if (filters.order === "failures") worstFirst(index, filters, rows);
+    const order = index.runs.length > 1 ? besideEachOther(index) : (one, other) => one - other;
+    if (filters.order === "failures") worstFirst(index, filters, rows, order);
+    else if (index.runs.length > 1) rows.sort(order);
     return { rows, counts };
   }
 
-  /* Failures, then what has no score, then the lowest scores: of the metric that is filtered by, else of the worst one. */
-  function worstFirst(index, filters, rows) {
+  /* Compares rows so that the trials of one sample stand together: by task, sample, repeat and run. */
+  function besideEachOther(index) {
+    const { task, index: place, repeat } = index.rows;
+    const names = index.tasks.map((one) => one.name);
+    const first = names.map((name) => names.indexOf(name));
+    const runs = index.tasks.map((one) => one.run);
+    return (one, other) =>
+      first[task[one]] - first[task[other]] || place[one] - place[other] || repeat[one] - repeat[other] ||
+      runs[task[one]] - runs[task[other]] || one - other;
+  }
+
+  /* Failures, then what has no score, then the lowest scores: of the metric that is filtered by, else of the worst one.
+     The trials of one sample in several runs stand together, by the worst of them. */
+  function worstFirst(index, filters, rows, order) {
     const severity = index.statuses.map((name) => SEVERITY[name] ?? 3);
     const metrics = filters.score ? index.metrics.filter((one) => one.name === filters.score.metric) : index.metrics;
     const goodness = metrics.map((metric) => rating(metric, index.rows.scores[metric.name] || []));
     const key = new Map(rows.map((row) => [
       row, severity[index.rows.status[row]] + Math.min(1, ...goodness.map((rate) => rate(row))) / 2]));
-    rows.sort((one, other) => key.get(one) - key.get(other) || one - other);
+    if (index.runs.length > 1) {
+      const { task, index: place, repeat } = index.rows;
+      const sample = (row) => JSON.stringify([index.tasks[task[row]].name, place[row], repeat[row]]);
+      const worst = new Map();
+      for (const row of rows) worst.set(sample(row), Math.min(key.get(row), worst.get(sample(row)) ?? Infinity));
+      for (const row of rows) key.set(row, worst.get(sample(row)));
+    }
+    rows.sort((one, other) => key.get(one) - key.get(other) || order(one, other));
   }
 
   /* How good a score is, from 0 to 1, whatever its range and direction; 1 where there is none. */

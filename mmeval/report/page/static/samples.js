@@ -44,7 +44,7 @@ mmeval.samples = (() => {
       const metric = filters().score?.metric ?? index.metrics.find((one) => typeof rows.scores[one.name]?.[row] === "number")?.name;
       const value = metric === undefined ? null : rows.scores[metric]?.[row];
       const status = index.statuses[rows.status[row]];
-      const facts = [rows.sample[row], index.tasks.length > 1 ? task.alias || task.name : "", rows.kinds[row], index.runs.length > 1 ? index.runs[task.run].model : ""];
+      const facts = [index.runs.length > 1 ? called(index, task.run) : "", rows.sample[row], index.tasks.length > 1 ? task.alias || task.name : "", rows.kinds[row]];
       if (rows.repeat[row] > 0) facts.push(`repeat ${rows.repeat[row] + 1}`);
       return { href: href(row), title: rows.title[row], facts: facts.filter(Boolean), status, score: status === "scored" && typeof value === "number" ? mmeval.trial.number(value) : null };
     };
@@ -73,6 +73,7 @@ mmeval.samples = (() => {
     }
     return {
       title: rows.title[row], task: task.alias || task.name, sample: rows.sample[row], repeat: rows.repeat[row], repeats, others, across,
+      name: index.runs.length > 1 ? called(index, task.run) : "",
       run: index.runs.length > 1 ? `${index.runs[task.run].model} / ${index.runs[task.run].name}` : "", status: index.statuses[rows.status[row]],
     };
   }
@@ -128,7 +129,7 @@ mmeval.samples = (() => {
       try {
         const trial = await mmeval.data.trial(row);
         const others = await Promise.all(head.across.map(answerOf));
-        if (opened === row) pane.body(mmeval.trial.body(trial, others));
+        if (opened === row) pane.body(mmeval.trial.body(trial, others, head.name));
       } catch (error) {
         if (opened === row) pane.body([el("p", { class: "failure" }, plain(error.message))]);
       }

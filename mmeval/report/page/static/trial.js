@@ -27,8 +27,9 @@ mmeval.trial = (() => {
     if (!values.some((part) => part.text !== undefined)) return box;
     let raw = null;
     const flip = button("Raw text", () => {
+      const before = raw || rich;
       raw = raw ? null : el("pre", { class: "raw", tabindex: "0", dir: "auto", "aria-label": `${title} as raw text` }, nodes(mmeval.parts.raw(values)));
-      box.lastChild.replaceWith(raw || rich);
+      before.replaceWith(raw || rich);
       flip.setAttribute("aria-pressed", String(Boolean(raw)));
     }, { class: "quiet flip", "aria-pressed": "false" });
     box.firstChild.append(flip);
@@ -113,14 +114,23 @@ mmeval.trial = (() => {
   /* What another run answered to the same sample: its trial, or the reason why that cannot be read. */
   function across(other) {
     const title = `Output of ${plain(other.name)}`;
-    return other.trial ? output(other.trial, title, "other") : section(title, "other", el("p", { class: "failure" }, plain(other.reason)));
+    return other.trial ? rated(output(other.trial, title, "other"), other.trial) : section(title, "other", el("p", { class: "failure" }, plain(other.reason)));
   }
 
-  function body(trial, others = []) {
+  /* A box with the scores of its answer at its foot, by name and value. */
+  function rated(box, trial) {
+    const scores = (trial.scores || []).map((one, at) => [at ? " · " : "", el("bdi", {}, nodes(one.name)), " ", el("strong", {}, one.status === "scored" ? number(one.value) : plain(one.status))]);
+    if (scores.length) box.append(el("footer", { class: "rated" }, scores));
+    return box;
+  }
+
+  /* `run` is what the trial's own run is called, empty where the page has one run. */
+  function body(trial, others = [], run = "") {
+    const own = run ? rated(output(trial, `Output of ${plain(run)}`), trial) : output(trial);
     return [
       warnings(trial),
       input(trial.input || []),
-      el("div", { class: "answers" }, references(trial.references || []), output(trial), others.map(across)),
+      el("div", { class: others.length ? "answers several" : "answers" }, references(trial.references || []), own, others.map(across)),
       trial.scores && trial.scores.length ? section("Scores", "scores", trial.scores.map(score)) : null,
       steps(trial),
       more("Labels", "labels", trial.labels),

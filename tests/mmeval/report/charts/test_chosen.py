@@ -54,6 +54,18 @@ def test_a_breakdown_of_three_slices_has_a_radar(values: dict[str, float | None]
     assert titles(breakdown(**values)) == expected
 
 
+def test_the_words_of_a_chart_name_every_run() -> None:
+    found = [breakdown(a=0.5, b=0.25), breakdown(a=0.0, b=0.0), breakdown(a=None, b=None), breakdown(a=1.0, b=None)]
+    names = ["w", "x", "y", "z"]
+    rows = number_rows(found, names, every_slice=True)
+
+    words = charts_of(rows, names, {"m": (0, 1)})[-1].words
+
+    assert words == (
+        "w: lowest 0.2500 (b), highest 0.5000 (a); x: 0.0000 everywhere; y: no number; z: 1.0000 (a) alone"
+    )
+
+
 def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
     tree = drawn(bars("t", [("a", [Bar(0.5, (0.25, 0.75))]), ("b", [Bar(1.0)])], spread=(0, 1)).markup())
 

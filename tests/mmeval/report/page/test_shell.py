@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jinja2 import FileSystemBytecodeCache
 
-from mmeval.report.page.shell import rendered
+from mmeval.report.page import shell
 
 
 def context(title: str) -> dict[str, Any]:
@@ -14,32 +16,35 @@ def context(title: str) -> dict[str, Any]:
     return {**empty, "title": title, "made": "today", "mmeval": "1", "count": 0}
 
 
-def test_a_page_is_the_same_from_a_template_that_was_kept_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path))
+@pytest.fixture
+def static(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of the page in an installation of its own."""
+    copy = tmp_path / "static"
+    shutil.copytree(shell.STATIC, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(shell, "STATIC", copy)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return copy
 
-    first, again = rendered(context("a <b>")), rendered(context("a <b>"))
+
+def test_a_page_is_the_same_from_a_template_that_was_kept_compiled(static: Path) -> None:
+    first, again = shell.rendered(context("a <b>")), shell.rendered(context("a <b>"))
 
     assert first == again
     assert "a &lt;b&gt;" in first
-    assert len(list((tmp_path / "templates").iterdir())) == 1
+    assert len(list((static / "__pycache__").iterdir())) == 1
 
 
-def test_a_cache_that_others_may_write_to_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path))
-    (tmp_path / "templates").mkdir()
-    (tmp_path / "templates").chmod(0o777)
+def test_nothing_is_kept_where_python_keeps_nothing(static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
-    assert "my title" in rendered(context("my title"))
-    assert list((tmp_path / "templates").iterdir()) == []
+    assert "my title" in shell.rendered(context("my title"))
+    assert not (static / "__pycache__").exists()
 
 
-def test_a_page_is_rendered_though_the_cache_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_rendered_though_the_disk_is_full(static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(FileSystemBytecodeCache, "dump_bytecode", full)
 
-    assert "my title" in rendered(context("my title"))
+    assert "my title" in shell.rendered(context("my title"))

@@ -17,7 +17,7 @@ def run(tmp_path: Path, *, asked: int = 10, number: dict[str, Any] | None = None
 
 
 def said(tmp_path: Path, **more: Any) -> str:
-    return " ".join(sentences(run(tmp_path, **more)))
+    return " ".join(sentences(run(tmp_path, **more), {}))
 
 
 def test_it_says_who_was_asked_what(tmp_path: Path) -> None:
@@ -52,6 +52,15 @@ def test_it_says_how_sure_a_number_is(tmp_path: Path) -> None:
 )
 def test_it_says_what_stands_behind_a_number(number: dict[str, Any], words: str, tmp_path: Path) -> None:
     assert words in said(tmp_path, number=number)
+
+
+def test_an_unfinished_run_says_how_far_it_is(tmp_path: Path) -> None:
+    found = StoredRun(write_run(tmp_path / "a run", [Told([text("a")], [text("b")])]))
+
+    words = " ".join(sentences(found, {"scored": 16, "failed": 2, "unscored": 6}))
+
+    assert "24 trials were made, 16 of them scored, 2 failed." in words
+    assert f"mmeval score '{tmp_path / 'a run'}'" in words
 
 
 def test_it_says_who_judged_and_what_was_spent(tmp_path: Path) -> None:
