@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STATIC = Path(__file__).with_name("static")
 TEMPLATE = "index.html.jinja"
+COMPILED = Path(__file__).with_name("__pycache__")
 _JOINTS = re.compile(r"(?<=[_=/.])(?=\w)")
 
 
@@ -54,14 +55,13 @@ def _compiled() -> FileSystemBytecodeCache | None:
     report of a small run takes. None where Python would keep none."""
     from jinja2 import FileSystemBytecodeCache
 
-    folder = STATIC / "__pycache__"
     try:
         if sys.dont_write_bytecode or sys.pycache_prefix is not None:
             return None
-        folder.mkdir(exist_ok=True)
+        COMPILED.mkdir(exist_ok=True)
     except OSError:  # an installation that this user cannot write to
         return None
-    return FileSystemBytecodeCache(str(folder)) if os.access(folder, os.W_OK) else None
+    return FileSystemBytecodeCache(str(COMPILED)) if os.access(COMPILED, os.W_OK) else None
 
 
 def _breakable(text: str) -> Markup:

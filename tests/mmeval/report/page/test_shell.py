@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,31 +16,29 @@ def context(title: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def static(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files of the page in an installation of its own."""
-    copy = tmp_path / "static"
-    shutil.copytree(shell.STATIC, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(shell, "STATIC", copy)
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this installation keeps what it has compiled."""
+    monkeypatch.setattr(shell, "COMPILED", tmp_path / "__pycache__")
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    return copy
+    return tmp_path / "__pycache__"
 
 
-def test_a_page_is_the_same_from_a_template_that_was_kept_compiled(static: Path) -> None:
+def test_a_page_is_the_same_from_a_template_that_was_kept_compiled(compiled: Path) -> None:
     first, again = shell.rendered(context("a <b>")), shell.rendered(context("a <b>"))
 
     assert first == again
     assert "a &lt;b&gt;" in first
-    assert len(list((static / "__pycache__").iterdir())) == 1
+    assert len(list(compiled.iterdir())) == 1
 
 
-def test_nothing_is_kept_where_python_keeps_nothing(static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_kept_where_python_keeps_nothing(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     assert "my title" in shell.rendered(context("my title"))
-    assert not (static / "__pycache__").exists()
+    assert not compiled.exists()
 
 
-def test_a_page_is_rendered_though_the_disk_is_full(static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_rendered_though_the_disk_is_full(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
