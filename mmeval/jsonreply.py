@@ -71,8 +71,8 @@ def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
     """The outermost objects in order. What a malformed one has swallowed is not looked at again, which keeps this
     linear. Raises ReplyError where a wanted key has a value in a malformed one, or outside of all."""
     keys = "|".join(map(re.escape, wanted)) or "(?!)"  # nothing
-    inside = re.compile(rf"(?<!\w)(?:{keys})[\"']?\s*+:")
-    outside = re.compile(rf"[\"'](?:{keys})[\"']\s*+:")
+    inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:")
+    outside = re.compile(rf"[\"'](?:{keys})\\*+[\"']\s*+:")
     end = 0
     while True:
         at = text.find("{", end)
@@ -93,12 +93,20 @@ def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def _closed(text: str, at: int) -> int:
-    """Where the brace at a place is closed, by the count of braces alone; the end of the text when it is not."""
+    """Where the brace at a place is closed; the end of the text when it is not.
+
+    Whether a quotation mark of a malformed object begins a text is anyone's guess, so braces are counted both with
+    those within texts and without, and the later end holds: more is passed over rather than a piece taken for a whole.
+    """
+    return max(_balanced(_BRACE, text, at), _balanced(_BRACE_OR_TEXT, text, at))
+
+
+def _balanced(tokens: re.Pattern[str], text: str, at: int) -> int:
     depth = 0
-    for brace in _BRACE.finditer(text, at):
-        depth += 1 if brace[0] == "{" else -1
+    for token in tokens.finditer(text, at):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
         if not depth:
-            return brace.end()
+            return token.end()
     return len(text)
 
 
@@ -111,8 +119,13 @@ class _NotJsonError(Exception):
 
 _BLANK = re.compile(r"\s*")
 _BRACE = re.compile(r"[{}]")
-_KEYED = re.compile(r"\{\s*+(?:[\"']|\w++\s*+:)")
-"""The beginning of what is meant as an object, and not of braces in prose."""
+_BRACE_OR_TEXT = re.compile(
+    r'[{}]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<=[\s{\[,:])' + r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)", re.DOTALL
+)
+"""A text that is not closed reaches to the end; an apostrophe within a word begins none."""
+_KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
+"""The beginning of what is meant as an object, and not of braces in prose: a key that may lack either of its quotation
+marks, or have backslashes before them."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])")
 _WORD = re.compile(r"\w+")

@@ -55,6 +55,17 @@ REFUSED = {
     "a quotation that ends what it stands in": ('{"why": "it says "}{"grade": 4}" itself", "grade": 1}', "malformed"),
     "a broken one after a quotation": ('It says {"grade": 4}. {"grade": one}', "malformed"),
     "a piece of a broken one without a wanted key": ('{"a": {"b": 4}, oops}', "holds no JSON object"),
+    "a piece of one that is cut off in a word, after a brace in a text": (
+        """{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""",
+        "malformed",
+    ),
+    "a piece of a text that is cut off after a brace": ("""{"a": x, "b": "} {'grade': 4} \\""", "malformed"),
+    "a quotation in one whose first key lacks a mark": (
+        """{grade': 1, 'why': "} {'grade': 5}", 'b': "'"}""",
+        "malformed",
+    ),
+    "a quotation in an escaped one": (r"""{\"grade\": 1, \"why\": \"says {'grade': 5}\"}""", "malformed"),
+    "the rest of an escaped one": (r"""{\"why\": \"says } {'grade': 5}\", \"grade\": 1}""", "malformed"),
     "no number of JSON": ('{"grade": NaN}', "malformed"),
     "a range": ('{"grade": 1-5}', "malformed"),
     "leading zeros": ('{"grade": 04}', "malformed"),
@@ -89,7 +100,10 @@ def test_every_object_between_any_prose_is_read_as_it_was_written(
     assert json.dumps(read_object(f"{before}{json.dumps(meant)}{after}")) == json.dumps(meant)
 
 
-@given(st.dictionaries(st.text(), JSON, min_size=1), st.data())
+TEXT_WITH_BRACES = st.text(st.sampled_from("{}\"'\\:, a") | st.characters())
+
+
+@given(st.dictionaries(TEXT_WITH_BRACES, JSON | st.dictionaries(TEXT_WITH_BRACES, JSON), min_size=1), st.data())
 def test_an_object_that_is_cut_off_anywhere_is_never_read(meant: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(meant)
     with pytest.raises(ReplyError):
