@@ -12,7 +12,7 @@ MmevalError                 1   something unexpected; the message still says wha
 ├── MissingError            4   a key, an extra, data, that has to be supplied first
 │   ├── MissingExtraError       a package of an optional extra
 │   └── MissingDataError        a file, a data set, a credential
-│       └── NotFetchedError     a data set of the hub that is not here yet, where nothing is to be fetched
+│       ├── NotFetchedError     a data set of the hub that is not here yet, where nothing is to be fetched
 │       └── OutOfReachError         in mmeval.hub: the hub could not be asked
 ├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
 ├── ContentError            1   a medium that cannot be read, or is larger than its limit
@@ -155,6 +155,11 @@ def sentence(text: object) -> str:
     """A message as a sentence that another may follow: with a stop, unless it ends in a mark of its own."""
     said = str(text)
     return said if said.endswith((".", "?", "!")) else f"{said}."
+
+
+def told(error: Exception) -> str:
+    """What an error of any origin says: ours speak for themselves, of others the class belongs to it."""
+    return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
 
 
 def written_instead(name: str, written: Iterable[str]) -> str:

@@ -71,7 +71,10 @@ class MediaLook:
         if not self.passed_over:
             return ""
         whole = self.looked_at + self.passed_over
-        return f"{self.looked_at:,} of {whole:,} media were decoded, which took {self.spent:.0f} seconds"
+        return (
+            f"{self.looked_at:,} of {whole:,} media were decoded, which took {self.spent:.0f} seconds; "
+            "whether the others are damaged is not known"
+        )
 
 
 def _decode(media: Media) -> None:

@@ -1,4 +1,4 @@
-"""Names in one text: as users write several of them, and as a message lists them."""
+"""Names and counts in a text: as users write several of them, and as a message says them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def either(names: Iterable[str]) -> str:
     """``a``, ``a or b``, ``a, b or c``."""
     *rest, last = names
     return f"{', '.join(rest)} or {last}" if rest else last
+
+
+def counted(count: int, what: str) -> str:
+    """``1 task``, ``1,200 tasks``."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _exists(text: str) -> bool:

@@ -3,6 +3,9 @@
 RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the numbers with what stands behind them, and
 every sample with its answers, scores and judge replies; it opens from disk, without a server. Several runs make one
 page with their numbers side by side.
+
+The exit code is 3 where something could not be shown: trials with damaged records on a page, or a run without numbers
+among those of a table or a chart.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ import argparse
 import logging
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmeval.cli import values
 from mmeval.cli.streams import print_text
-from mmeval.errors import UsageError, did_you_mean
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from mmeval.report.page.stored import StoredRun
@@ -53,16 +57,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write what is asked for; print tables, or the paths of what was written."""
+    """Write what is asked for; print tables, or the paths of what was written. The exit code is EXIT_INCOMPLETE where
+    something of the runs could not be shown."""
     formats = _formats(args.format)
     folders = [_run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
     report = into or (folders[0] / "report" if len(folders) == 1 else Path("report"))
+    whole = True
     if "html" in formats:
-        _write_page(folders, report, copy_media=values.switch(args.copy_media))
+        whole &= _write_page(folders, report, copy_media=values.switch(args.copy_media))
     if others := [name for name in formats if name != "html"]:
-        _write_numbers(folders, report, others, print_tables=into is None)
-    return 0
+        whole &= _write_numbers(folders, report, others, print_tables=into is None)
+    return EXIT_OK if whole else EXIT_INCOMPLETE
 
 
 def _formats(text: str) -> list[str]:
@@ -87,26 +93,32 @@ def _run_folder(folder: Path) -> Path:
     return below[0]
 
 
-def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> None:
+def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> bool:
+    """Whether all trials are on the page that was written."""
     from mmeval.report.page import write_report
 
     made = write_report(folders, report, copy_media=copy_media)
-    if made.damaged:
-        log.warning("%d trials have damaged records, which are left out", made.damaged)
+    if made.damage:
+        log.warning("%s; --verbosity DEBUG says why", made.damage)
     print_text(f"{report / made.page.name}\n")
+    return not made.damage
 
 
-def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool) -> None:
+def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool) -> bool:
+    """Whether every run has numbers in the tables and charts that were written."""
     from mmeval.report.formats import TABLES
     from mmeval.report.page.stored import StoredRun
     from mmeval.report.page.writer import check_replaceable
 
     runs = [StoredRun(folder) for folder in folders]
-    without = [found.folder for found in runs if not found.results]
-    if len(without) == len(runs):
-        raise UsageError(_no_results(without[0]))
-    for folder in without:
-        log.warning("%s; its column says: no number", _no_results(folder))
+    without = [found for found in runs if not found.ours.get("results")]
+    if not any(found.results for found in runs):
+        raise UsageError(_no_results(runs[0].folder))
+    for found in without:
+        if found.results:
+            log.warning("the results of %s have no number", found.folder)
+        else:
+            log.warning("%s; its column says: no number", _no_results(found.folder))
     check_replaceable(report)
     for name in formats:
         if name in TABLES:
@@ -114,6 +126,7 @@ def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str]
         else:
             for file in _write_charts(runs, name, report):
                 print_text(f"{file}\n")
+    return not without
 
 
 def _no_results(folder: Path) -> str:
@@ -152,8 +165,18 @@ def _write_charts(runs: Sequence[StoredRun], name: str, report: Path) -> Iterato
     found = charts.charts_of(number_rows(documents, names, every_slice=True), names, ranges_of(documents))
     if not found:
         log.warning("there is nothing to draw: no task has two numbers")
+    taken: set[str] = set()
     for chart in found:
-        file = report / writer.CHARTS / f"{file_name(chart.name)}.{name}"
+        file = report / writer.CHARTS / f"{_free(file_name(chart.name), taken)}.{name}"
+        if chart.cut:
+            log.warning("%s shows %s; --format csv has all of them", file, chart.cut)
         drawn = charts.png(chart.drawing) if name == "png" else charts.standalone(chart.drawing).encode()
         write_atomic(file, drawn)
         yield file
+
+
+def _free(stem: str, taken: set[str]) -> str:
+    """A name that no other chart has, also where upper and lower case are one, which is then taken."""
+    free = next(name for at in count(1) if (name := f"{stem}-{at}" if at > 1 else stem).casefold() not in taken)
+    taken.add(free.casefold())
+    return free

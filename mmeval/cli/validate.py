@@ -32,6 +32,7 @@ from mmeval.cli.roleflags import role_specs
 from mmeval.cli.settings import Setting, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, UsageError, sentence
+from mmeval.names import counted
 from mmeval.report.bounds import bounds_means, bounds_table
 from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
@@ -106,10 +107,10 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
     for warning in tally.look.warnings():
         counts.warn(warning, "decoding")
     if remark := tally.look.remark():
-        _logger.info("%s", remark)
+        counts.warn(remark, "decoding")
     if settings["bounds"].value and tally.sound:
         _tell_bounds(tally, roles, settings, counts)
-    print_text(f"{_counted(counts['error'], 'error')}, {_counted(counts['warning'], 'warning')}\n")
+    print_text(f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}\n")
     return EXIT_USAGE if counts["error"] else EXIT_OK
 
 
@@ -137,7 +138,7 @@ class _Counts(dict[Severity, int]):
         """Print how many more tasks inherit each finding."""
         for common, count in self._alike.items():
             if count > 1:
-                self._print(replace(common, message=f"the same for {_counted(count - 1, 'other task')}"))
+                self._print(replace(common, message=f"the same for {counted(count - 1, 'other task')}"))
         self._alike.clear()
 
     def _print(self, finding: Finding) -> None:
@@ -154,10 +155,10 @@ def _tell_bounds(
     calls = bounds.judge_calls(tasks, roles)
     if calls:
         ahead = bounds.judge_calls(tasks, roles, limit)
-        said = ", ".join(_counted(3 * count, f"{role} call") for role, count in ahead.items())
+        said = ", ".join(counted(3 * count, f"{role} call") for role, count in ahead.items())
         _logger.info("making the bounds with up to %s (--limit N samples of a task; --bounds false: none)", said)
     if any(sound.samples > limit for sound in tally.sound):
-        print_text(f"bounds over the first {_counted(limit, 'sample')} of a task (--limit N for others)\n")
+        print_text(f"bounds over the first {counted(limit, 'sample')} of a task (--limit N for others)\n")
     found = _measured(tasks, roles, limit)
     print_text(bounds_table(found))
     print_text(_looked_at(tally, calls))
@@ -180,15 +181,11 @@ def _measured(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: in
 
 def _looked_at(tally: Tally, calls: Mapping[str, int]) -> str:
     """What there is: ``12 tasks, 1,140 rows, 2,310 media; 6,912 judge calls a model``."""
-    asked = "".join(f"; {_counted(count, f'{role} call')} a model" for role, count in calls.items())
-    counted = (_counted(tally.tasks, "task"), _counted(tally.samples, "row"), f"{tally.media:,} media")
-    return f"{', '.join(counted)}{asked}\n"
+    asked = "".join(f"; {counted(count, f'{role} call')} a model" for role, count in calls.items())
+    found = (counted(tally.tasks, "task"), counted(tally.samples, "row"), f"{tally.media:,} media")
+    return f"{', '.join(found)}{asked}\n"
 
 
 def _described() -> Iterator[str]:
     for item in CHECKS:
         yield fill(item.description, 100, initial_indent=f"  {item.name:<12}", subsequent_indent=" " * 14)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

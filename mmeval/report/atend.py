@@ -33,6 +33,8 @@ def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) 
         log.debug("the report failed", exc_info=True)
         log.warning("the report was not written (%s); %s", _said(error), later)
         return
+    if made.damage:
+        log.warning("%s; mmeval report %s --verbosity DEBUG says why", made.damage, shlex.quote(str(run)))
     if made.left_over:
         log.info("%d pictures, documents or meshes were not drawn for lack of time; %s", made.left_over, later)
     log.info("report: %s", run / FOLDER / made.page.name)

@@ -13,6 +13,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.options import RunOutcome
 from mmeval.records import Result
 from mmeval.report.comparing import Making, difference, made, served
+from mmeval.report.grouping import tasks_inside
 from mmeval.report.markdown import cell
 from mmeval.task import Task, TaskMetric
 from mmeval.verdictlog import Served
@@ -98,7 +99,7 @@ class Baseline:
         groups = {group.name: group.members for group in outcome.selection.groups}
         reasons = (
             self._difference(task, result.metric, outcome)
-            for name in _inside(result.task, groups)
+            for name in tasks_inside(result.task, groups)
             if (task := tasks.get(name)) is not None
         )
         return next(filter(None, reasons), "")
@@ -135,13 +136,6 @@ def _lacking(result: Result, theirs: Collection[Key]) -> str:
     if any(key.task == result.task for key in theirs):
         return f"no metric {result.metric} of {result.task}"
     return f"no task {result.task}"
-
-
-def _inside(name: str, groups: Mapping[str, Collection[str]]) -> set[str]:
-    """The tasks of a group, at any depth, or the task itself. Groups hold no circles: task files are checked."""
-    if name not in groups:
-        return {name}
-    return {task for member in groups[name] for task in _inside(member, groups)}
 
 
 def _entry(task: Task, output: str) -> TaskMetric | None:

@@ -9,7 +9,8 @@ from typing import Any
 from mmeval.records import Result
 from mmeval.report.baseline import Key
 from mmeval.report.comparing import difference, made
-from mmeval.report.table import NOT_COMPARABLE, missing
+from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
+from mmeval.report.table import NOT_COMPARABLE, missing, weights
 
 Document = Mapping[str, Any]
 """The content of a results file: JSON values. Empty for a run that has none yet."""
@@ -53,11 +54,11 @@ def number_rows(documents: Sequence[Document], names: Sequence[str], *, every_sl
     """The rows of some runs, which ``names`` tells apart in the notes. Of several breakdowns of a task the first is
     taken, unless every slice is wanted."""
     tables = [{Key.of(result): result for result in _results(document)} for document in documents]
-    depths = _depths(documents)
+    shown = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
     found: list[NumberRow] = []
-    for task, depth in depths.items():
+    for task, depth in depths(shown, groups_of(documents)).items():
         own = [key for key in dict.fromkeys(key for table in tables for key in table) if key.task == task]
-        for key in _slice_by_slice(own, every_slice=every_slice):
+        for key in slice_by_slice(own, every=every_slice):
             results = tuple(table.get(key) for table in tables)
             found.append(_row(key, depth, results, documents, names))
     return found
@@ -75,37 +76,6 @@ def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
 
 def _results(document: Document) -> list[Result]:
     return [Result.from_json(row) for row in document.get("mmeval", {}).get("results", ())]
-
-
-def _depths(documents: Sequence[Document]) -> dict[str, int]:
-    """Groups and tasks in the order in which they are shown, with their depth: groups first, their members below."""
-    members = groups_of(documents)
-    inner = {name for group in members.values() for name in group}
-    names = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
-    depths: dict[str, int] = {}
-    for name in (*(name for name in names if name in members and name not in inner), *names):
-        _visit(name, 0, members, depths)
-    return depths
-
-
-def _visit(name: str, depth: int, members: Mapping[str, Sequence[str]], depths: dict[str, int]) -> None:
-    if name in depths:
-        return
-    depths[name] = depth
-    for member in members.get(name, ()):
-        _visit(member, depth + 1, members, depths)
-
-
-def _slice_by_slice(keys: Sequence[Key], *, every_slice: bool) -> list[Key]:
-    """The whole first, then each slice with all its metrics."""
-    first = next((_breakdown(key) for key in keys if key.slice), "")
-    kept = [key for key in keys if every_slice or not key.slice or _breakdown(key) == first]
-    order = {name: at for at, name in enumerate(dict.fromkeys(["", *(key.slice for key in kept)]))}
-    return sorted(kept, key=lambda key: order[key.slice])
-
-
-def _breakdown(key: Key) -> str:
-    return key.slice.partition("=")[0]
 
 
 def _row(
@@ -167,31 +137,19 @@ def _together(names: Sequence[str], own: Sequence[Sequence[str]]) -> Iterator[st
 def _unlike(key: Key, first: Document, other: Document, members: Mapping[str, Sequence[str]]) -> str:
     if not first or not other:
         return ""
-    tasks = sorted(_inside(key.task, members))
+    tasks = sorted(tasks_inside(key.task, members))
     return next(filter(None, (difference(made(first, t, key.metric), made(other, t, key.metric)) for t in tasks)), "")
 
 
-def _inside(name: str, members: Mapping[str, Sequence[str]]) -> set[str]:
-    if name not in members:
-        return {name}
-    return {task for member in members[name] for task in _inside(member, members)}
-
-
 def _notes(result: Result, document: Document, members: Mapping[str, Sequence[str]]) -> list[str]:
-    inside = _inside(result.task, members)
+    inside = tasks_inside(result.task, members)
     ours = document.get("mmeval", {})
-    said = [missing(result), _weights(result)]
+    said = [missing(result), weights(result)]
     said += [NOT_COMPARABLE] if inside & set(ours.get("not_comparable", ())) else []
     if not result.slice:
         is_group = result.task in members
         said += list(_parts(inside, ours, whole=not is_group))
     return [note for note in said if note]
-
-
-def _weights(result: Result) -> str:
-    if len(set(result.weights.values())) < 2:
-        return ""
-    return "weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items())
 
 
 def _parts(tasks: Collection[str], ours: Mapping[str, Any], *, whole: bool) -> Iterator[str]:

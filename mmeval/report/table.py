@@ -9,9 +9,10 @@ from mmeval.options import BackendSpec, Unfinished
 from mmeval.records import Result
 from mmeval.report.baseline import Column
 from mmeval.report.context import ReportContext, as_arguments
+from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
 from mmeval.report.markdown import cell, printable, table_lines
 from mmeval.sampling import Subset
-from mmeval.task import Group, Selection
+from mmeval.task import Selection
 
 _HEADERS = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "95 % CI", "Scored", "Notes")
 _BASELINE_AT = _HEADERS.index("Scored") + 1
@@ -37,39 +38,19 @@ def render(
     tasks that are ``unfinished``. ``roles`` are those that were asked besides the model. ``baseline`` is a column of
     another run's numbers.
     """
-    depths = hierarchy(selection)
+    members = {group.name: group.members for group in selection.groups}
+    shown = depths([*members, *(task.name for task in selection.tasks)], members)
     notes = _notes(selection, subsets or {}, unfinished or {})
     lines = [
         _settings_line(context, selection, roles or {}),
-        *_table("Tasks", _task_rows(results, group_results, selection, depths, notes, baseline=baseline), baseline),
+        *_table("Tasks", _task_rows(results, group_results, selection, shown, notes, baseline=baseline), baseline),
     ]
     if group_results:
         lines += [
             "",
-            *_table("Groups", _group_rows(group_results, selection, depths, notes, baseline=baseline), baseline),
+            *_table("Groups", _group_rows(group_results, selection, shown, notes, baseline=baseline), baseline),
         ]
     return "\n".join(lines) + "\n"
-
-
-def hierarchy(selection: Selection) -> dict[str, int]:
-    """The depth of each group and task, in the order in which they are shown: groups first, their members below."""
-    groups = {group.name: group for group in selection.groups}
-    inner = {name for group in selection.groups for name in group.members}
-    depths: dict[str, int] = {}
-    for group in selection.groups:
-        if group.name not in inner:
-            _visit(group.name, 0, groups, depths)
-    for name in [*groups, *(task.name for task in selection.tasks)]:
-        depths.setdefault(name, 0)
-    return depths
-
-
-def _visit(name: str, depth: int, groups: Mapping[str, Group], depths: dict[str, int]) -> None:
-    if name in depths:
-        return
-    depths[name] = depth
-    for member in groups[name].members if name in groups else ():
-        _visit(member, depth + 1, groups, depths)
 
 
 def _settings_line(context: ReportContext, selection: Selection, roles: Mapping[str, BackendSpec]) -> str:
@@ -95,14 +76,14 @@ def _task_rows(
     results: Sequence[Result],
     group_results: Sequence[Result],
     selection: Selection,
-    depths: Mapping[str, int],
+    shown: Mapping[str, int],
     notes: Mapping[str, Note],
     *,
     baseline: Column | None,
 ) -> Iterator[list[str]]:
     tasks = {task.name: task for task in selection.tasks}
     groups = {group.name: group for group in selection.groups}
-    for name, depth in depths.items():
+    for name, depth in shown.items():
         if name in groups:
             own = [result for result in group_results if result.task == name]
             yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name], baseline=baseline)
@@ -114,13 +95,13 @@ def _task_rows(
 def _group_rows(
     group_results: Sequence[Result],
     selection: Selection,
-    depths: Mapping[str, int],
+    shown: Mapping[str, int],
     notes: Mapping[str, Note],
     *,
     baseline: Column | None,
 ) -> Iterator[list[str]]:
     groups = {group.name: group for group in selection.groups}
-    for name, depth in depths.items():
+    for name, depth in shown.items():
         own = [result for result in group_results if result.task == name]
         if name in groups and own:
             yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name], baseline=baseline)
@@ -145,26 +126,17 @@ def _notes(
     notes = {
         task.name: _note(task.name in foreign, cut.get(task.name, ""), partial.get(task.name, "")) for task in selection
     }
-    groups = {group.name: group for group in selection.groups}
+    groups = {group.name: group.members for group in selection.groups}
     for name in groups:
-        members = _tasks_of(name, groups, set())
-        missing_trials = "unfinished" if members & cut.keys() else ""
-        notes[name] = _note(bool(members & foreign), missing_trials, "subset" if members & partial.keys() else "")
+        tasks = tasks_inside(name, groups)
+        missing_trials = "unfinished" if tasks & cut.keys() else ""
+        notes[name] = _note(bool(tasks & foreign), missing_trials, "subset" if tasks & partial.keys() else "")
     return notes
 
 
 def _note(foreign: bool, *whole: str) -> Note:
     slices = NOT_COMPARABLE if foreign else ""
     return Note("; ".join(note for note in (slices, *whole) if note), slices)
-
-
-def _tasks_of(name: str, groups: Mapping[str, Group], seen: set[str]) -> set[str]:
-    if name in seen:
-        return seen
-    seen.add(name)
-    for member in groups[name].members if name in groups else ():
-        _tasks_of(member, groups, seen)
-    return seen
 
 
 def _rows(
@@ -177,7 +149,7 @@ def _rows(
         yield [name, cell(version), *empty, note.whole]
         return
     current: str | None = None
-    for result in _slice_by_slice(results):
+    for result in slice_by_slice(results):
         first = ""
         if result.slice != current:
             first = _indented(result.slice, depth + 1) if result.slice else name
@@ -186,21 +158,12 @@ def _rows(
         current = result.slice
 
 
-def _slice_by_slice(results: Sequence[Result]) -> list[Result]:
-    """The whole first, then each slice with all its metrics. Only the first breakdown of a task is shown: the others,
-    often dozens of lines, are in the results file."""
-    keys = [result.slice.partition("=")[0] for result in results if result.slice]
-    results = [result for result in results if not result.slice or result.slice.partition("=")[0] == keys[0]]
-    order = {label: at for at, label in enumerate(["", *dict.fromkeys(result.slice for result in results)][::-1])}
-    return sorted(results, key=lambda result: -order[result.slice])
-
-
 def _numbers(result: Result, note: str, baseline: Column | None) -> list[str]:
     arrow = "↑" if result.higher_is_better else "↓"
     value = "N/A" if result.value is None else f"{result.value:.4f}"
     stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
     interval = "N/A" if result.ci95 is None else _from_to(result.ci95)
-    notes = "; ".join(part for part in (missing(result), _weights(result), note) if part)
+    notes = "; ".join(part for part in (missing(result), cell(weights(result)), note) if part)
     scored = f"{result.scored}/{result.n}"
     beside = [] if baseline is None else [baseline.cell(result)]
     return ["none", "0", cell(result.metric), arrow, value, "±", stderr, interval, scored, *beside, notes]
@@ -210,11 +173,11 @@ def _from_to(pair: tuple[float, float]) -> str:
     return f"{pair[0]:.4f} to {pair[1]:.4f}"
 
 
-def _weights(result: Result) -> str:
+def weights(result: Result) -> str:
     """The shares of a group's members, where they differ."""
     if len(set(result.weights.values())) < 2:
         return ""
-    return cell("weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items()))
+    return "weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items())
 
 
 def missing(result: Result) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import cached_property, partial
 from typing import Any
 
+from mmeval.names import counted
 from mmeval.records import Result
 from mmeval.report.charts import radar as radars
 from mmeval.report.charts.bars import Bar, bars
@@ -14,19 +15,29 @@ from mmeval.report.charts.svg import Drawing
 from mmeval.report.numbers import NumberRow
 
 MOST_BARS = 60
-MOST_CHARTS = 40
+"""Bars or groups of bars in a chart; the title of one that leaves some out says so."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its name as a file's, its title, what it shows in words, and the drawing. ``narrow`` is one for a phone;
-    None where there is none, as another chart shows the same."""
+    """A chart: its name as a file's, its title, and what it shows in words. ``cut`` is the part of its rows that it has
+    a place for, which the title says too; empty where it shows all. It is drawn when the drawing is asked for."""
 
     name: str
     title: str
     words: str
-    drawing: Drawing
-    narrow: Drawing | None = None
+    draw: Callable[[], Drawing]
+    draw_narrow: Callable[[], Drawing] | None = None
+    cut: str = ""
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        return self.draw()
+
+    @cached_property
+    def narrow(self) -> Drawing | None:
+        """The drawing for a phone; None where there is none, as another chart shows the same."""
+        return None if self.draw_narrow is None else self.draw_narrow()
 
 
 Ranges = Mapping[str, Sequence[float] | None]
@@ -34,9 +45,8 @@ Ranges = Mapping[str, Sequence[float] | None]
 
 
 def charts_of(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> list[Chart]:
-    """The charts of some rows: ``names`` are those of the runs. A number alone makes no chart, and what comes after
-    MOST_CHARTS is left out."""
-    return [*islice(chain(_whole(rows, names, ranges), _breakdowns(rows, names, ranges)), MOST_CHARTS)]
+    """The charts of some rows: ``names`` are those of the runs. A number alone makes no chart."""
+    return [*_whole(rows, names, ranges), *_breakdowns(rows, names, ranges)]
 
 
 def ranges_of(documents: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[float] | None]:
@@ -54,15 +64,26 @@ def _whole(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> I
     """Tasks and groups as wholes, one chart for the metrics of one range."""
     whole = [row for row in rows if not row.slice and _known(row)]
     for spread in dict.fromkeys(_range_key(row, ranges) for row in whole):
-        own = [row for row in whole if _range_key(row, ranges) == spread][:MOST_BARS]
+        found = [row for row in whole if _range_key(row, ranges) == spread]
+        own = found[:MOST_BARS]
         if sum(len(row.results) for row in own) < 2:
             continue
         groups = [(f"{row.alias}, {row.metric}", _bars(row)) for row in own]
-        title = "Tasks and groups" if isinstance(spread, tuple) else f"Tasks and groups: {spread}"
+        cut = _cut(found, "row")
+        title = _titled("Tasks and groups" if isinstance(spread, tuple) else f"Tasks and groups: {spread}", cut)
         known = spread if isinstance(spread, tuple) else None
-        drawn = (bars(title, groups, series=names, spread=known, narrow=narrow) for narrow in (False, True))
+        draw = partial(bars, title, groups, series=names, spread=known)
         suffix = "" if isinstance(spread, tuple) and not spread[0] and spread[1] == 1 else f"-{spread}"
-        yield Chart(f"tasks{suffix}", title, _in_words(own, names, whole=True), *drawn)
+        yield Chart(f"tasks{suffix}", title, _in_words(own, names, whole=True), draw, partial(draw, narrow=True), cut)
+
+
+def _cut(rows: Sequence[NumberRow], what: str) -> str:
+    """``the first 60 of 75 slices`` of rows for which a chart has no place; empty where it shows all."""
+    return f"the first {MOST_BARS} of {counted(len(rows), what)}" if len(rows) > MOST_BARS else ""
+
+
+def _titled(title: str, cut: str) -> str:
+    return f"{title} ({cut})" if cut else title
 
 
 def _range_key(row: NumberRow, ranges: Ranges) -> tuple[float, ...] | str:
@@ -72,28 +93,31 @@ def _range_key(row: NumberRow, ranges: Ranges) -> tuple[float, ...] | str:
 
 
 def _breakdowns(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
-    keys = dict.fromkeys((row.task, row.slice.partition("=")[0]) for row in rows if row.slice)
-    for task, label in keys:
-        own = [row for row in rows if row.task == task and row.slice.startswith(f"{label}=")]
-        for metric in dict.fromkeys(row.metric for row in own):
-            slices = [row for row in own if row.metric == metric]
+    found: dict[tuple[str, str], dict[str, list[NumberRow]]] = {}
+    for row in rows:
+        if row.slice:
+            metrics = found.setdefault((row.task, row.slice.partition("=")[0]), {})
+            metrics.setdefault(row.metric, []).append(row)
+    for (_, label), metrics in found.items():
+        for slices in metrics.values():
             if len(slices) > 1 and any(map(_known, slices)):
-                yield from _breakdown(slices[:MOST_BARS], label, names, ranges)
+                yield from _breakdown(slices, label, names, ranges)
 
 
-def _breakdown(rows: Sequence[NumberRow], label: str, names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
-    first = rows[0]
+def _breakdown(slices: Sequence[NumberRow], label: str, names: Sequence[str], ranges: Ranges) -> Iterator[Chart]:
+    first, rows = slices[0], slices[:MOST_BARS]
     spread = ranges.get(first.metric)
-    title = f"{first.alias}: {first.metric} by {label}"
+    cut = _cut(slices, "slice")
+    title = _titled(f"{first.alias}: {first.metric} by {label}", cut)
     levels = [row.slice.partition("=")[2] for row in rows]
     groups = [(level, _bars(row)) for level, row in zip(levels, rows, strict=True)]
     words = _in_words(rows, names, whole=False)
-    drawn = (bars(title, groups, series=names, spread=spread, narrow=narrow) for narrow in (False, True))
-    yield Chart(f"{first.task}-{first.metric}-{label}", title, words, *drawn)
+    draw = partial(bars, title, groups, series=names, spread=spread)
+    yield Chart(f"{first.task}-{first.metric}-{label}", title, words, draw, partial(draw, narrow=True), cut)
     if radars.LEAST <= len(rows) <= radars.MOST and sum(map(_known, rows)) >= radars.LEAST:
         outlines = [(name, [_value(row.results[at]) for row in rows]) for at, name in enumerate(names)]
-        drawing = radars.radar(title, levels, outlines, spread=spread)
-        yield Chart(f"{first.task}-{first.metric}-{label}-radar", f"{title} (radar)", "", drawing)
+        draw = partial(radars.radar, title, levels, outlines, spread=spread)
+        yield Chart(f"{first.task}-{first.metric}-{label}-radar", f"{title} (radar)", "", draw)
 
 
 def _bars(row: NumberRow) -> list[Bar]:

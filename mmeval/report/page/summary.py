@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mmeval.names import counted
 from mmeval.records import Result
 from mmeval.report.bill import dollars
 from mmeval.report.numbers import NumberRow, groups_of, number_rows
@@ -48,7 +49,7 @@ def _so_far(made: int, tally: Mapping[str, int]) -> str:
     if not made:
         return "No trial was made."
     scored = tally.get("scored", 0)
-    words = [f"{_count(made, 'trial')} {'was' if made == 1 else 'were'} made", f"{scored:,} of them scored"]
+    words = [f"{counted(made, 'trial')} {'was' if made == 1 else 'were'} made", f"{scored:,} of them scored"]
     words += [f"{tally[status]:,} {status}" for status in ("failed", "unsupported") if tally.get(status)]
     return f"{', '.join(words)}."
 
@@ -71,7 +72,7 @@ def _asked(run: StoredRun, rows: Sequence[NumberRow]) -> str:
     again = f" ({trials:,} trials with repeats)" if trials > samples else ""
     backend = run.record.get("options", {}).get("model", "")
     named = run.model if backend in ("", run.model) else f"{run.model} (backend {backend})"
-    asked = f"{named} was asked {_count(samples, 'sample')} of {_listed([task.alias for task in run.tasks])}{again}"
+    asked = f"{named} was asked {counted(samples, 'sample')} of {_listed([task.alias for task in run.tasks])}{again}"
     return f"{asked}, by the protocol {' or '.join(protocols)}." if protocols else f"{asked}."
 
 
@@ -135,7 +136,7 @@ def _sure(metric: str, result: Result) -> str:
     better = "" if result.higher_is_better else " (lower is better)"
     said = f"{metric}{better} is {result.value:.4f}"
     if result.ci95 is not None:
-        groups = f", from {_count(result.clusters, 'independent group')} of trials" if result.clusters else ""
+        groups = f", from {counted(result.clusters, 'independent group')} of trials" if result.clusters else ""
         said += f"; with 95 % confidence it lies between {result.ci95[0]:.4f} and {result.ci95[1]:.4f}{groups}"
     else:
         said += "; from so few trials nothing can be said of how sure that is"
@@ -150,11 +151,11 @@ def _sure(metric: str, result: Result) -> str:
 def _spent(spent: Mapping[str, Any]) -> Iterator[str]:
     if not spent.get("calls"):
         return
-    words = [_count(spent["calls"], "call")]
+    words = [counted(spent["calls"], "call")]
     if spent.get("input_tokens") or spent.get("output_tokens"):
         words.append(f"{spent.get('input_tokens', 0):,} tokens in and {spent.get('output_tokens', 0):,} out")
     if spent.get("images"):
-        words.append(f"{_count(spent['images'], 'image')} made")
+        words.append(f"{counted(spent['images'], 'image')} made")
     cost = (
         "; what it cost is not known"
         if spent.get("usd") is None
@@ -185,10 +186,6 @@ def _partial(ours: Row) -> Iterator[str]:
 
 def _of(row: Row) -> str:
     return "" if row.get("of") is None else f"of {row['of']:,} "
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _listed(names: Sequence[str], word: str = "and") -> str:

@@ -6,8 +6,9 @@ Nothing is held of a trial but its row in the columns of the index.
 from __future__ import annotations
 
 import logging
+import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,8 +17,9 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UsageError
+from mmeval.names import counted
 from mmeval.report.baseline import Baseline
-from mmeval.report.charts import charts_of
+from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.numbers import number_rows
 from mmeval.report.page import details as trial_details
@@ -38,6 +40,8 @@ log = logging.getLogger(__name__)
 
 PREVIEW_SECONDS = 20.0
 """What may go into previews at the end of a run."""
+MOST_CHARTS = 40
+"""Charts on a page; those beyond it are files only."""
 CHARTS, TABLES = "charts", "tables"
 """Folders of a report that other formats are written to; they stay when the page is made anew."""
 _ENTRIES = frozenset({"index.html", "assets", "data", "media", CHARTS, TABLES})
@@ -54,6 +58,14 @@ class Made:
     trials: int
     left_over: int
     damaged: int
+
+    @property
+    def damage(self) -> str:
+        """What a warning says of the trials that cannot be shown; empty where all are."""
+        if not self.damaged:
+            return ""
+        what = "has a damaged record and is" if self.damaged == 1 else "have damaged records and are"
+        return f"{counted(self.damaged, 'trial')} {what} not in the report"
 
 
 def write_report(
@@ -187,9 +199,9 @@ class _Writer:
                 }
                 for at, (run, name) in enumerate(named)
             ],
-            "notes": [*other.notes, *self._own_notes()],
+            "notes": [*other.notes, *self._own_notes(), *_left_out(charts, runs)],
             "tables": tables(rows, names, uncounted=self.index.uncounted > 0, beside=other.column),
-            "charts": chart_rows(charts),
+            "charts": chart_rows(charts[:MOST_CHARTS]),
             "count": self.index.count,
         }
 
@@ -210,6 +222,14 @@ class _Writer:
             what = "1 trial has a record that is" if count == 1 else f"{count:,} trials have records that are"
             said.append(f"{what} damaged and cannot be shown.")
         return said
+
+
+def _left_out(charts: Sequence[Chart], runs: Sequence[StoredRun]) -> Iterator[str]:
+    """What is said of charts for which the page has no place."""
+    if more := len(charts[MOST_CHARTS:]):
+        command = shlex.join(["mmeval", "report", *(str(run.folder) for run in runs), "--format", "svg"])
+        which = "1 more chart is" if more == 1 else f"{more:,} more charts are"
+        yield f"{which} not on this page: {command} writes all of them as files."
 
 
 def _first_outputs(run: StoredRun, task: StoredTask) -> dict[str, str]:

@@ -3,6 +3,9 @@ from pathlib import Path
 import pytest
 
 from mmeval.__main__ import main
+from mmeval.errors import EXIT_INCOMPLETE
+from mmeval.report.charts.chosen import MOST_BARS
+from mmeval.report.page.writer import MOST_CHARTS
 from tests.support.log_level import restored_log
 from tests.support.stored_run import Told, text, write_run
 
@@ -105,10 +108,57 @@ def test_tables_need_results(run: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_of_several_runs_one_without_results_is_a_column(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     unfinished = write_run(run.parent.with_name("cut") / "default", [])
 
-    assert mmeval(unfinished, run, "--format", "markdown") == 0
+    assert mmeval(unfinished, run, "--format", "markdown") == EXIT_INCOMPLETE
     captured = capsys.readouterr()
     assert captured.out.count("no number|") == 3
     assert "mmeval score runs/cut/default" in captured.err
+
+
+def test_results_without_a_number_are_not_the_whole_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = write_run(run.with_name("other"), [], results={"results": []})
+
+    assert mmeval(run, other, "--format", "csv") == EXIT_INCOMPLETE
+    assert f"the results of {other} have no number" in capsys.readouterr().err
+
+
+def test_a_page_without_a_damaged_trial_is_incomplete(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged = write_run(run.with_name("damaged"), [Told([text("a")], [{"no": "type"}])], results={})
+
+    assert mmeval(damaged) == EXIT_INCOMPLETE
+    captured = capsys.readouterr()
+    assert "1 trial has a damaged record and is not in the report" in captured.err
+    assert captured.out == "runs/teller/damaged/report/index.html\n"
+
+
+def test_every_chart_is_a_file_and_one_that_is_cut_says_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slices = [
+        {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": f"label{at}=level{level}"}
+        for at in range(MOST_CHARTS + 3)
+        for level in range(2 if at else MOST_BARS + 1)
+    ]
+    many = write_run(run.with_name("many"), [], results={"results": slices})
+
+    assert mmeval(many, "--format", "svg") == 0
+    captured = capsys.readouterr()
+    assert len(set(captured.out.splitlines())) == len(list(Path(many).glob("report/charts/*.svg"))) == MOST_CHARTS + 3
+    assert captured.err.count("right-label0.svg shows the first 60 of 61 slices; --format csv has all") == 1
+
+
+def test_charts_whose_names_are_one_as_files_are_all_written(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slices = [
+        {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": f"{label}={level}"}
+        for label in ("a?b", "a:b", "A?b", "a?b-2")
+        for level in ("easy", "hard")
+    ]
+    alike = write_run(run.with_name("alike"), [], results={"results": slices})
+
+    assert mmeval(alike, "--format", "svg") == 0
+    assert [Path(line).name for line in capsys.readouterr().out.splitlines()] == [
+        "told-right-a__b.svg",
+        "told-right-a__b-2.svg",
+        "told-right-A__b-3.svg",
+        "told-right-a__b-2-2.svg",
+    ]
 
 
 def test_a_damaged_run_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,10 +4,12 @@ import pytest
 
 from mmeval import mediacheck
 from mmeval.__main__ import main
+from mmeval.cli import validate
 from mmeval.errors import MissingExtraError
 from mmeval.media import Media
+from mmeval.mediacheck import MediaLook
 from mmeval.origin import install_command
-from mmeval.validate import CHECKS
+from mmeval.validate import CHECKS, Tally
 from tests.support import tiny_media
 from tests.support.judges import judge, judge_server
 from tests.support.task_folder import task, write_files, write_rows
@@ -197,6 +199,24 @@ def test_a_medium_that_nothing_here_decodes_is_a_warning_that_counts(
     warning, last = capsys.readouterr().out.splitlines()
     assert warning.startswith("warning: image: not decoded, so that damaged ones are not found; PIL is not installed")
     assert install_command("image") in warning
+    assert last == "0 errors, 1 warning"
+
+
+def test_media_for_which_there_was_no_time_are_a_warning_that_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(validate, "Tally", lambda: Tally(look=MediaLook(seconds=1e-9)))
+    write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
+    media = {"image1": "p.png", "image2": "q.png"}
+    for at, name in enumerate(media.values()):
+        (tmp_path / "rows" / name).write_bytes(tiny_media.picture() + bytes(at))
+    write_rows(tmp_path / "rows", {"input": "see <<image1>> <<image2>>", "reference": "r", "media": media})
+
+    assert main(["validate", str(tmp_path / "t.yaml"), "--bounds", "false"]) == 0
+
+    warning, last = capsys.readouterr().out.splitlines()
+    assert warning.startswith("warning: 1 of 2 media were decoded")
+    assert warning.endswith("whether the others are damaged is not known [decoding]")
     assert last == "0 errors, 1 warning"
 
 

@@ -25,6 +25,18 @@ def test_the_end_of_a_run_says_where_its_report_is(run: Path, caplog: pytest.Log
     assert (run / "report" / "index.html").exists()
 
 
+def test_trials_that_the_report_cannot_show_are_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run = write_run(tmp_path / "run", [Told([text("a")], [{"no": "type"}]), Told([text("a")], [text("b")])], results={})
+
+    write_at_end(run, results(run))
+
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert record.getMessage() == (
+        f"1 trial has a damaged record and is not in the report; mmeval report {run} --verbosity DEBUG says why"
+    )
+
+
 def test_a_report_that_cannot_be_written_is_one_warning(run: Path, caplog: pytest.LogCaptureFixture) -> None:
     (run / "report").write_text("not a folder")
 

@@ -6,6 +6,7 @@ import pytest
 
 from mmeval.report.charts import charts_of, png, standalone
 from mmeval.report.charts.bars import Bar, bars
+from mmeval.report.charts.chosen import MOST_BARS
 from mmeval.report.charts.radar import radar
 from mmeval.report.charts.scale import scale_for
 from mmeval.report.numbers import number_rows
@@ -52,6 +53,15 @@ def test_tasks_of_one_range_share_a_chart() -> None:
 )
 def test_a_breakdown_of_three_slices_has_a_radar(values: dict[str, float | None], expected: list[str]) -> None:
     assert titles(breakdown(**values)) == expected
+
+
+def test_a_chart_that_cannot_show_all_says_what_it_shows() -> None:
+    many = breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS + 15)})
+    tasks = document(*(result(f"t{at}") for at in range(MOST_BARS + 1)))
+
+    assert titles(many) == ["T: m by kind (the first 60 of 75 slices)"]
+    assert titles(tasks) == ["Tasks and groups (the first 60 of 61 rows)"]
+    assert titles(breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS)})) == ["T: m by kind"]
 
 
 def test_the_words_of_a_chart_name_every_run() -> None:

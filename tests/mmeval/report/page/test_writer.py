@@ -8,6 +8,7 @@ import pytest
 
 from mmeval.errors import MissingDataError, StorageError, UsageError
 from mmeval.report.page import write_report
+from mmeval.report.page.writer import MOST_CHARTS
 from tests.support import kept_run
 from tests.support.report_reader import Report
 from tests.support.stored_run import SCORE_SET, Told, text, write_run
@@ -148,6 +149,18 @@ def test_a_damaged_record_is_counted_and_costs_no_other_trial(told: Told, tmp_pa
 
     assert (made.trials, made.damaged) == (1, 1)
     assert "1 trial has a record that is damaged and cannot be shown." in made.page.read_text()
+
+
+def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(tmp_path: Path) -> None:
+    numbers = [
+        {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1, "slice": f"label{at}={level}"}
+        for at in range(MOST_CHARTS + 3)
+        for level in ("easy", "hard")
+    ]
+    found = report(tmp_path, Told([text("a")], [text("b")]), results={"results": numbers})
+
+    assert found.page.count("<figure") == MOST_CHARTS
+    assert f"3 more charts are not on this page: mmeval report {tmp_path}/run --format svg writes all" in found.page
 
 
 def test_a_folder_that_is_no_report_is_never_replaced(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""Tasks in their groups, and slices in their tasks: what belongs to what, and in which order it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+Members = Mapping[str, Collection[str]]
+"""The groups and tasks that each group names itself."""
+
+
+class Sliced(Protocol):
+    """A number, or the name of one, of a task as a whole (empty) or of one ``slice`` of it (``label=value``)."""
+
+    @property
+    def slice(self) -> str: ...
+
+
+_Sliced = TypeVar("_Sliced", bound=Sliced)
+
+
+def depths(names: Iterable[str], members: Members) -> dict[str, int]:
+    """The depth of each group and task, in the order in which they are shown: groups first, their members below."""
+    names = list(names)
+    inner = {name for group in members.values() for name in group}
+    found: dict[str, int] = {}
+    for name in (*(name for name in names if name in members and name not in inner), *names):
+        _visit(name, 0, members, found)
+    return found
+
+
+def tasks_inside(name: str, members: Members) -> set[str]:
+    """The tasks of a group, at any depth, or the task itself."""
+    found: dict[str, int] = {}
+    _visit(name, 0, members, found)
+    return {one for one in found if one not in members}
+
+
+def _visit(name: str, depth: int, members: Members, found: dict[str, int]) -> None:
+    if name in found:
+        return
+    found[name] = depth
+    for member in members.get(name, ()):
+        _visit(member, depth + 1, members, found)
+
+
+def slice_by_slice(items: Sequence[_Sliced], *, every: bool = False) -> list[_Sliced]:
+    """What belongs to one task: the whole first, then each slice with all its metrics. Of several breakdowns only the
+    first is kept, unless ``every`` one is wanted: the others are often dozens of rows."""
+    first = next((_breakdown(item) for item in items if item.slice), "")
+    kept = [item for item in items if every or not item.slice or _breakdown(item) == first]
+    order = {name: at for at, name in enumerate(dict.fromkeys(["", *(item.slice for item in kept)]))}
+    return sorted(kept, key=lambda item: order[item.slice])
+
+
+def _breakdown(item: Sliced) -> str:
+    return item.slice.partition("=")[0]
