@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from mmeval.generation import Tally
+from mmeval.names import counted
 from mmeval.options import RunCounts
 from mmeval.records import HOPELESS, Cause, Result
 from mmeval.scoring import Scorer
@@ -164,17 +165,14 @@ def lost_complaints(tally: Tally, *, again: str) -> Iterator[str]:
             advice = f"they fail again when they are asked again, unless what is wrong is corrected; {_TOLERATED}"
         else:
             advice = f"{again} asks them again, which helps {hopeless} of them only when what is wrong is corrected"
-        yield f"{_trials(tally.failed.total())} failed ({kinds}); {advice}"
+        yield f"{counted(tally.failed.total(), 'trial')} failed ({kinds}); {advice}"
         for kind, message in tally.examples.items():
             yield f"the first {kind} failure: {message}"
     for kinds, count in tally.partial.most_common():
-        yield f"{_trials(count)} asked without {kinds}, which the model does not give, and scored on the rest"
+        yield f"{counted(count, 'trial')} asked without {kinds}, which the model does not give, and scored on the rest"
     reasons = tally.unsupported.most_common()
     for reason, count in reasons[:MAX_REASONS]:
-        yield f"{_trials(count)} not asked: {reason}"
+        yield f"{counted(count, 'trial')} not asked: {reason}"
     if rest := sum(count for _, count in reasons[MAX_REASONS:]):
-        yield f"{_trials(rest)} not asked for {len(reasons) - MAX_REASONS} other reasons; --log_samples lists them"
-
-
-def _trials(count: int) -> str:
-    return f"{count} trial" if count == 1 else f"{count} trials"
+        others = len(reasons) - MAX_REASONS
+        yield f"{counted(rest, 'trial')} not asked for {others} other reasons; --log_samples lists them"

@@ -13,11 +13,11 @@ from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import (
     ContentError,
     MissingError,
-    MmevalError,
     NotFetchedError,
     RowError,
     UsageError,
     did_you_mean,
+    told,
     written_instead,
 )
 from mmeval.loaders.interleaved import InterleavedDataset, doubtful_labels
@@ -73,7 +73,7 @@ class SampleChecks:
             yield self._at(("dataset_path",), "dataset", f"no row was checked: {error}", "warning")
             return
         except Exception as error:  # a loader may fail in any way
-            yield self._at(("dataset_path",), "dataset", _told(error).removeprefix(f"{self._data_place}: "))
+            yield self._at(("dataset_path",), "dataset", told(error).removeprefix(f"{self._data_place}: "))
             return
         written = isinstance(dataset, InterleavedDataset)
         if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
@@ -104,7 +104,7 @@ class SampleChecks:
                 continue
             except Exception as error:  # a loader may fail in any way, and its iterator is spent then
                 self.whole = False
-                yield self._at((), "rows", f"row {number} and those after it cannot be read: {_told(error)}")
+                yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(error)}")
                 return
             if written:
                 yield from self._keys(sample, number)
@@ -244,7 +244,7 @@ class SampleChecks:
         try:
             self.task.prompt(sample)
         except Exception as error:  # a prompt function may fail in any way
-            yield self._at(("prompt",), "prompt", _told(error))
+            yield self._at(("prompt",), "prompt", told(error))
 
     @property
     def _data_place(self) -> str:
@@ -283,7 +283,3 @@ def _unscored(metric: TaskMetric, trial: Trial) -> str:
         return ""
     scores: Iterable[Any] = metric.bound.score(trial).values()
     return next((score.reason for score in scores if score.status == "unscored"), "")
-
-
-def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"

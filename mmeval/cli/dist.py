@@ -8,6 +8,7 @@ from typing import Any
 
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE, UsageError
+from mmeval.names import counted
 from mmeval.packaged.check import faults, installed, tasks_report
 from mmeval.report.markdown import printable
 
@@ -36,7 +37,7 @@ def check_package(folder: Path, names: Sequence[str], given: Mapping[str, Any]) 
         report = tasks_report(found, list(_flags(given)))
     print_text("".join(f"{line}\n" for line in report.lines))
     errors, warnings = counts["error"] + report.errors, counts["warning"] + report.warnings
-    print_text(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}\n")
+    print_text(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}\n")
     return EXIT_USAGE if errors else EXIT_OK
 
 
@@ -47,7 +48,3 @@ def _flags(given: Mapping[str, Any]) -> Iterator[str]:
             for item in value if isinstance(value, list) else [value]:
                 yield f"--{name}={item}"
     yield from (f"--{name}=false" for name in _OFF if name not in given)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -15,6 +15,7 @@ from mmeval.cli.settings import resolve
 from mmeval.cli.streams import print_text
 from mmeval.disk import free_bytes
 from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
+from mmeval.names import counted
 from mmeval.prepare.fetching import INTERRUPTED, fetch
 from mmeval.prepare.ready import Readiness, readiness
 from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
@@ -70,7 +71,7 @@ def _run(args: argparse.Namespace) -> int:
     for state in states:
         _print(_shown(state))
     ready = sum(state.ready for state in states)
-    _print([f"{ready} of {len(states)} {'task' if len(states) == 1 else 'tasks'} ready"])
+    _print([f"{ready} of {counted(len(states), 'task')} ready"])
     return EXIT_OK if ready == len(states) else EXIT_MISSING
 
 
@@ -110,11 +111,11 @@ def _described(
         yield f"  nothing is fetched, what is here is checked: {found.unasked}"
         return
     files = found.listing.files
-    yield f"  commit {found.listing.commit}: {_counted(len(files))}, {size(sum(file.size for file in files))}"
+    yield f"  commit {found.listing.commit}: {counted(len(files), 'file')}, {size(sum(file.size for file in files))}"
     if found.to_fetch:
         folder = target_folder(source)
         yield (
-            f"  to fetch: {_counted(len(found.to_fetch))}, {size(found.bytes_to_fetch)}, into {folder} "
+            f"  to fetch: {counted(len(found.to_fetch), 'file')}, {size(found.bytes_to_fetch)}, into {folder} "
             f"({size(free_bytes(folder))} free)"
         )
     else:
@@ -135,10 +136,6 @@ def _shown(state: Readiness) -> Iterator[str]:
     yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
     yield from (f"  - {fault}" for fault in state.faults)
     yield from (f"  note: {note}" for note in state.notes)
-
-
-def _counted(files: int) -> str:
-    return f"{files:,} file" if files == 1 else f"{files:,} files"
 
 
 def _print(lines: Iterator[str] | Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
@@ -10,12 +9,7 @@ from typing import NamedTuple
 from mmeval.doctor.finding import Finding
 from mmeval.doctor.installation import own_distributions
 from mmeval.origin import install_command, is_checkout
-from mmeval.requirement import satisfies
 
-_LINE = re.compile(
-    r"(?P<name>[\w.-]+)\s*(?:\[(?P<extras>[^\]]*)\])?\s*\(?(?P<versions>[^;()]*)\)?\s*"
-    r"(?:;\s*extra\s*==\s*[\"'](?P<extra>[\w.-]+)[\"'])?"
-)
 SUMS = ("all",)
 """Extras that hold nothing but others."""
 FOR_DEVELOPERS = ("dev", "docs")
@@ -68,10 +62,9 @@ def _problem(item: Needed, installed: str) -> _Problem | None:
 
 
 def _meets(installed: str, versions: str) -> bool:
-    try:
-        return satisfies(installed, versions)
-    except ValueError:  # a form of requirement that setup.cfg does not use
-        return True
+    from packaging.specifiers import SpecifierSet
+
+    return SpecifierSet(versions).contains(installed, prereleases=True)
 
 
 def _installed(name: str) -> str:
@@ -92,12 +85,21 @@ def _all_of(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Iterator[Need
 
 def _needed() -> dict[str, list[Needed]]:
     """What the installed metadata ask for, by extra; the empty one is what is always needed."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
     found: dict[str, list[Needed]] = {}
     own = own_distributions()
-    for line in (own[0].requires or ()) if own else ():
-        match = _LINE.fullmatch(line.strip())
-        if match is not None:
-            inner = tuple(word.strip() for word in (match["extras"] or "").split(",") if word.strip())
-            name = re.sub(r"[-_.]+", "-", match["name"]).lower()
-            found.setdefault(match["extra"] or "", []).append(Needed(name, match["versions"].strip(), inner))
+    if not own:
+        return found
+    named = own[0].metadata.get_all("Provides-Extra", [])
+    for wanted in map(Requirement, own[0].requires or ()):
+        item = Needed(canonicalize_name(wanted.name), str(wanted.specifier), tuple(sorted(wanted.extras)))
+        marker = wanted.marker
+        if marker is None or marker.evaluate({"extra": ""}):
+            found.setdefault("", []).append(item)
+            continue
+        for extra in named:
+            if marker.evaluate({"extra": extra}):
+                found.setdefault(extra, []).append(item)
     return found

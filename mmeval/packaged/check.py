@@ -80,7 +80,7 @@ def faults(source: Path, found: Installed) -> Iterator[Fault]:
         yield Fault("error", f"{', '.join(found.report['benchmarks'])}: no task file is in the wheel", "entry points")
     for fault in found.report["faults"]:
         yield Fault("error", f"{fault['entry']}: {fault['reason']}", "entry points")
-    if not any(re.match(r"mmeval\b", requirement) for requirement in wheel.requires):
+    if "mmeval" not in wheel.requires:
         yield Fault("warning", 'it does not say that it needs mmeval; write dependencies = ["mmeval"]', "requires")
     if any(name.startswith("licenses/") and _PLACEHOLDER.search(text) for name, text in wheel.texts.items()):
         yield Fault("warning", "LICENSE is a placeholder still; put the text of your licence there", "licence")

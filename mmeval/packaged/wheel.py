@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from email.parser import Parser
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +19,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingExtraError, UsageError
-from mmeval.requirement import satisfies
 
 DEFAULT_BACKEND = "setuptools.build_meta:__legacy__"
 _LEFT_OUT = ("venv", "env", "build", "dist", "runs")
@@ -32,19 +31,17 @@ _LEFT_OUT_ANYWHERE = (
 _LINKED_FROM = 2**20
 """Larger files are linked into the copy, not copied: they are data, which no build writes to."""
 _SHOWN_LINES = 6
-_REQUIREMENT = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?(?P<versions>[^;()@]*?)\)?\s*", re.ASCII)
-"""A requirement of a build without a condition: ``setuptools>=77``."""
 
 
 class Wheel(NamedTuple):
-    """A wheel that was built. ``names`` are the files in it, its own metadata left out; ``metadata`` its headers,
-    ``texts`` its files of metadata by name."""
+    """A wheel that was built. ``names`` are the files in it, its own metadata left out; ``requires`` the names of the
+    packages that it needs, ``texts`` its files of metadata by name."""
 
     file: Path
     names: frozenset[str]
     name: str
     version: str
-    requires: tuple[str, ...]
+    requires: frozenset[str]
     texts: Mapping[str, str]
 
 
@@ -88,7 +85,7 @@ def read_wheel(file: Path) -> Wheel:
         names=frozenset(names) - own,
         name=str(headers["Name"]),
         version=str(headers["Version"]),
-        requires=tuple(map(str, headers.get_all("Requires-Dist", []))),
+        requires=frozenset(_names(map(str, headers.get_all("Requires-Dist", [])))),
         texts=texts,
     )
 
@@ -122,18 +119,28 @@ def _lacking(source: Path) -> list[str]:
 
 
 def _is_met(line: str) -> bool:
-    """Whether a requirement is met by what is installed here. Of one with a condition, or a version that is written in
-    an unusual way, pip says the rest."""
-    match = _REQUIREMENT.fullmatch(line)
-    if match is None:
-        return True
+    """Whether a requirement is met by what is installed here. Of one that cannot be read pip says the rest."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
     try:
-        found = version(match["name"])
-        return not match["versions"] or satisfies(found, match["versions"])
+        wanted = Requirement(line)
+        if wanted.marker is not None and not wanted.marker.evaluate():
+            return True
+        return wanted.specifier.contains(version(wanted.name), prereleases=True)
     except PackageNotFoundError:
         return False
-    except ValueError:
+    except InvalidRequirement:
         return True
+
+
+def _names(requirements: Iterable[str]) -> Iterator[str]:
+    """The names of required packages, each in the one form that all of its spellings have."""
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.utils import canonicalize_name
+
+    for line in requirements:
+        with contextlib.suppress(InvalidRequirement):  # pip has read it, so that it is of another dialect
+            yield canonicalize_name(Requirement(line).name)
 
 
 def _hint(lacking: Sequence[str]) -> str:

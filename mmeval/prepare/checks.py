@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mmeval.content import Part
 from mmeval.dataset import Dataset
-from mmeval.errors import MmevalError, RowError
+from mmeval.errors import MmevalError, RowError, told
 from mmeval.hub import HubFile
 from mmeval.hubcache import size_on_disk
 from mmeval.media import path_inside
@@ -143,9 +143,3 @@ def bounded(faults: Iterable[str]) -> list[str]:
     found = list(faults)
     more = len(found) - MAX_NAMED
     return [*found[:MAX_NAMED], *([f"and {more:,} more like these"] if more > 0 else [])]
-
-
-def told(error: Exception) -> str:
-    if isinstance(error, MmevalError):
-        return str(error)
-    return f"{type(error).__name__}: {error}"

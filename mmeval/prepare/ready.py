@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mmeval.errors import MissingDataError, MmevalError
+from mmeval.errors import MissingDataError, MmevalError, told
 from mmeval.media import path_inside
-from mmeval.prepare.checks import Counts, bounded, count, damaged, told, unexpected, wrong_files
+from mmeval.prepare.checks import Counts, bounded, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
 from mmeval.prepare.sources import Source, Wanted, data_source
 from mmeval.taskdata import TaskData

@@ -1,15 +1,12 @@
-"""The first rows of a new benchmark, and their pictures and sounds, made by the standard library alone."""
+"""The first rows of a new benchmark, and their pictures and sounds, made without any extra."""
 
 from __future__ import annotations
 
-import io
 import json
-import math
-import struct
-import wave
-import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from mmeval.encode import rgb_png, wav
 
 ROWS = 4
 """Rows of a task: two with a picture, two with a sound, in four orders."""
@@ -18,6 +15,7 @@ BUNDLED = 2
 _SIDE = 32
 _RATE = 8000
 _SECONDS = 0.25
+_LOUDNESS = 0.375
 _COLOURS: Mapping[str, tuple[int, int, int]] = {
     "red": (200, 30, 30),
     "green": (30, 150, 60),
@@ -77,7 +75,7 @@ def _drawn(colour: str) -> Row:
             {"id": "picture", "criterion": f"The picture is a {colour} square.", "weight": 2, "side": "media"},
             {"id": "word", "criterion": f"The only word is {colour}.", "side": "text"},
         ],
-        media={path: png(_COLOURS[colour])},
+        media={path: _square(colour)},
     )
 
 
@@ -92,7 +90,7 @@ def _recognised(colour: str) -> Row:
         },
         answer={"text": f"It is {colour}. <<image1>>", "media": {"image1": path}},
         rubric=[f"The words say that the colour is {colour}.", f"The picture is {colour} and nothing else."],
-        media={shown: png(_COLOURS[colour], side=_SIDE // 2), path: png(_COLOURS[colour])},
+        media={shown: _square(colour, _SIDE // 2), path: _square(colour)},
     )
 
 
@@ -104,7 +102,7 @@ def _told_and_played(hertz: int) -> Row:
         asked=f"Announce a tone of {hertz} hertz in one sentence, then play it.",
         answer={"text": f"Here is a tone of {hertz} hertz. <<audio1>>", "media": {"audio1": path}},
         rubric=[f"The sentence announces {hertz} hertz.", "The sound is a single steady tone."],
-        media={path: wav(hertz)},
+        media={path: _tone(hertz)},
     )
 
 
@@ -116,33 +114,17 @@ def _played_and_told(hertz: int) -> Row:
         asked=f"Play a tone of {hertz} hertz, then say how high it is.",
         answer={"text": f"<<audio1>> That was {hertz} hertz.", "media": {"audio1": path}},
         rubric=["The sound is a single steady tone.", f"The words after it say {hertz} hertz."],
-        media={path: wav(hertz)},
+        media={path: _tone(hertz)},
     )
 
 
-def png(colour: tuple[int, int, int], side: int = _SIDE) -> bytes:
-    """A square picture of one colour."""
-    line = b"\0" + bytes(colour) * side
-    chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(line * side)),
-        (b"IEND", b""),
-    )
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_sealed(name, body) for name, body in chunks)
+def _square(colour: str, side: int = _SIDE) -> bytes:
+    return rgb_png(bytes(_COLOURS[colour]) * side * side, side).read()
 
 
-def _sealed(name: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+def _tone(hertz: int) -> bytes:
+    import numpy
 
-
-def wav(hertz: int) -> bytes:
-    """A short tone, 16 bits, one channel."""
-    count = int(_RATE * _SECONDS)
-    samples = (int(12_000 * math.sin(2 * math.pi * hertz * i / _RATE)) for i in range(count))
-    written = io.BytesIO()
-    with wave.open(written, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(_RATE)
-        file.writeframes(b"".join(struct.pack("<h", sample) for sample in samples))
-    return written.getvalue()
+    times = numpy.arange(int(_RATE * _SECONDS)) / _RATE
+    waves = numpy.sin(2 * numpy.pi * hertz * times)
+    return wav((_LOUDNESS * waves).astype(numpy.float32), _RATE).read()

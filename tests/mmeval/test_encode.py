@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from mmeval.decode import audio, image
-from mmeval.encode import png, wav
+from mmeval.encode import png, rgb_png, wav
 
 
 def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
@@ -15,6 +15,17 @@ def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
     noted.info = {"icc_profile": b"of a camera" * 20}
     assert png(noted).sha256 == png(picture).sha256
     assert noted.info  # the caller's own stays
+
+
+def test_pixels_come_back_without_pillow_having_written_them() -> None:
+    picture = Image.effect_noise((5, 3), 80).convert("RGB")
+    assert image(rgb_png(picture.tobytes(), 5)).tobytes() == picture.tobytes()
+
+
+@pytest.mark.parametrize(("count", "width"), [(0, 1), (3, 0), (3, -1), (4, 1), (9, 2)])
+def test_pixels_that_fill_no_rows_are_refused(count: int, width: int) -> None:
+    with pytest.raises(ValueError, match="no picture"):
+        rgb_png(bytes(count), width)
 
 
 def test_a_sound_comes_back_with_its_channels_and_what_is_too_loud_is_clipped() -> None:

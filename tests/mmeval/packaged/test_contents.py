@@ -10,7 +10,7 @@ from tests.support.task_folder import write_files
 
 
 def wheel_with(*names: str, entry_points: str = "") -> Wheel:
-    return Wheel(Path("x.whl"), frozenset(names), "x", "1", (), {"entry_points.txt": entry_points})
+    return Wheel(Path("x.whl"), frozenset(names), "x", "1", frozenset(), {"entry_points.txt": entry_points})
 
 
 def package(folder: Path, *names: str) -> Path:

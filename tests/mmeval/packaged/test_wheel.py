@@ -29,9 +29,15 @@ def test_a_wheel_is_built_from_a_copy_without_what_earlier_builds_left(tmp_path:
 
     found = build_wheel(source, workplace)
 
-    assert (found.name, found.version, found.requires) == ("her-own", "1.0", ("mmeval",))
+    assert (found.name, found.version, found.requires) == ("her-own", "1.0", {"mmeval"})
     assert found.names == {"her_own/__init__.py"}
     assert {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()} == files.keys()
+
+
+def test_what_a_wheel_needs_is_named_however_it_is_spelt_and_whatever_stands_behind_it() -> None:
+    lines = ["MMEval>=0.1", "ruamel_yaml[x] (>=1) ; extra == 'y'", "what nobody can read"]
+
+    assert list(wheel._names(lines)) == ["mmeval", "ruamel-yaml"]
 
 
 def test_data_in_a_folder_that_is_called_like_one_of_a_build_are_packed(tmp_path: Path) -> None:
@@ -112,7 +118,9 @@ def test_a_build_backend_that_is_not_here_and_cannot_be_fetched_is_named(
         ("setuptools", True),
         ("nobody-has-this", False),
         ("nobody-has-this; python_version < '3'", True),
-        ("setuptools~=9999.0", True),
+        ("setuptools~=9999.0", False),
+        ("setuptools; python_version > '3'", True),
+        ("what nobody can read", True),
     ],
 )
 def test_a_build_goes_without_isolation_only_where_all_that_it_requires_is_here(requires: str, met: bool) -> None:

@@ -2,15 +2,17 @@ import pytest
 
 from mmeval import decode
 from mmeval.media import Media
-from mmeval.scaffold.samples import png, rows_of, wav
+from mmeval.scaffold.samples import rows_of
 
 
-def test_a_picture_and_a_sound_can_be_read() -> None:
-    picture = decode.image(Media.from_bytes(png((200, 30, 30), side=4)))
-    sound = decode.audio(Media.from_bytes(wav(440)))
+def test_the_pictures_and_sounds_are_what_their_rows_say() -> None:
+    media = {path: Media.from_bytes(content) for row in rows_of(0) for path, content in row.media.items()}
+    picture = decode.image(media["media/red_square.png"])
+    sound = decode.audio(media["media/tone_220.wav"])
 
-    assert (picture.size, picture.getpixel((3, 3))) == ((4, 4), (200, 30, 30))
+    assert (picture.size, picture.getpixel((31, 31))) == ((32, 32), (200, 30, 30))
     assert (sound.rate, len(sound.samples)) == (8000, 2000)
+    assert ((sound.samples[1:] > 0) & (sound.samples[:-1] <= 0)).sum() == 220 // 4, "waves in a quarter of a second"
 
 
 @pytest.mark.parametrize("other", range(1, 12))
