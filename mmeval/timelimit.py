@@ -15,7 +15,8 @@ from types import FrameType
 
 
 class TimeLimit:
-    """``seconds`` for what is between ``begin`` and ``end``, within ``alarmed``; give or take a tenth.
+    """``seconds`` for what is between ``begin`` and ``end``, within ``alarmed``; give or take a tenth. What is done
+    within ``paused`` takes no time.
 
     Native code that does not come back is ended with its process, by a signal that needs no Python: after twice the
     time on every core. The answer that it was at is found and blamed by those who miss the process.
@@ -24,7 +25,8 @@ class TimeLimit:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._began = self._armed = 0.0
-        self._inside = False
+        self._inside = self._waits = False
+        self._times = 1
 
     @contextlib.contextmanager
     def alarmed(self) -> Iterator[None]:
@@ -32,34 +34,79 @@ class TimeLimit:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGALRM, self._alarm)
+        global _in_force  # noqa: PLW0603  there is one alarm in a process
+        before, outer = signal.signal(signal.SIGALRM, self._alarm), _in_force
+        _in_force = self
         self._arm()
         try:
             yield
         finally:
+            _in_force = outer
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
             self._armed = 0.0
 
-    def begin(self) -> None:
-        """One metric begins with one answer."""
+    def begin(self, answers: int = 1) -> None:
+        """One metric begins with one answer, or with some at once, which have the time of as many."""
         self._began = time.monotonic()
-        if self._armed and self._began - self._armed > self.seconds / 10:
+        changed, self._times = answers != self._times, answers
+        if self._armed and (changed or self._began - self._armed > self.seconds / 10):
             self._arm()
         self._inside = True
 
     def end(self) -> None:
         self._inside = False
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """The clock stands still, and no alarm is set."""
+        if self._waits or not self._armed or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        since = time.monotonic()
+        self._waits = True
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        try:
+            yield
+        finally:
+            self._waits = False
+            self._began += time.monotonic() - since
+            self._arm()
+            if self._inside:
+                signal.setitimer(signal.ITIMER_REAL, max(self._left(), 0.001))
+
     def _arm(self) -> None:
         self._armed = time.monotonic()
-        signal.setitimer(signal.ITIMER_REAL, self.seconds)
-        signal.setitimer(signal.ITIMER_PROF, 2 * self.seconds * (os.cpu_count() or 1))
+        signal.setitimer(signal.ITIMER_REAL, self._whole)
+        signal.setitimer(signal.ITIMER_PROF, 2 * self._whole * (os.cpu_count() or 1))
+
+    def _left(self) -> float:
+        return self._began + self._whole - time.monotonic()
+
+    @property
+    def _whole(self) -> float:
+        return self.seconds * self._times
 
     def _alarm(self, _signal: int, _frame: FrameType | None) -> None:
-        left = self._began + self.seconds - time.monotonic() if self._inside else self.seconds
+        if self._waits:  # it was on its way already
+            return
+        left = self._left() if self._inside else self._whole
         if left > 0:
             signal.setitimer(signal.ITIMER_REAL, left)
             return
         raise TimeoutError(f"the metric needed more than {self.seconds:g} seconds for one answer")
+
+
+_in_force: TimeLimit | None = None
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """What is done here is no answer's time, whichever limit is in force in this process."""
+    if _in_force is None:
+        yield
+        return
+    with _in_force.held():
+        yield

@@ -16,12 +16,14 @@ here and does not work."""
 @dataclass(frozen=True)
 class Finding:
     """One thing. ``how_to`` is the command or setting that mends it, empty where nothing has to be mended; ``required``
-    says that the tasks that were asked for cannot run without it."""
+    says that the tasks that were asked for cannot run without it. ``metric`` is the one of which ``what`` begins to
+    tell, where there is one."""
 
     status: Status
     what: str
     how_to: str = ""
     required: bool = False
+    metric: str = ""
 
     @property
     def blocks(self) -> bool:
@@ -32,10 +34,11 @@ class Finding:
 
 
 class Section(NamedTuple):
-    """Findings about one subject."""
+    """Findings about one subject. Of a task, ``word`` is what a command is given for it."""
 
     name: str
     findings: tuple[Finding, ...]
+    word: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "findings": [finding.to_json() for finding in self.findings]}
@@ -44,9 +47,9 @@ class Section(NamedTuple):
 Check = Callable[[], Iterable[Finding]]
 
 
-def section(name: str, *checks: Check, required: bool = False) -> Section:
+def section(name: str, *checks: Check, required: bool = False, word: str = "") -> Section:
     """What the checks of a subject find. ``required``: what the asked tasks need is a check that fails."""
-    return Section(name, tuple(finding for check in checks for finding in _careful(check, required=required)))
+    return Section(name, tuple(finding for check in checks for finding in _careful(check, required=required)), word)
 
 
 def _careful(check: Check, *, required: bool) -> Iterator[Finding]:

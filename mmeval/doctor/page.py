@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from mmeval.doctor.finding import Finding, Section, Status
 from mmeval.report.markdown import printable
@@ -20,10 +22,49 @@ def as_text(sections: Sequence[Section], *, colour: bool, width: int | None = No
     """A heading for each section, a line for each finding, below it what mends it."""
     columns = max(MIN_WIDTH, width or shutil.get_terminal_size((100, 24)).columns)
     lines: list[str] = []
-    for item in sections:
+    for item in gathered(sections):
         if item.findings:
-            lines += [_bold(item.name, colour=colour), *_lines(item.findings, columns, colour=colour), ""]
+            heading = textwrap.wrap(printable(item.name, limit=_LONGEST), columns, break_on_hyphens=False)
+            lines += [
+                *(_bold(line, colour=colour) for line in heading),
+                *_lines(item.findings, columns, colour=colour),
+                "",
+            ]
     return "\n".join(lines)
+
+
+def gathered(sections: Sequence[Section]) -> list[Section]:
+    """The sections of tasks by what is found: what several tasks have in common is told once, below all of their
+    names. Metrics that lack the same are told together, and a command that differs in nothing but the task names all.
+    """
+    about: dict[Finding, list[tuple[str, str, str]]] = {}
+    for item in sections:
+        if item.word:
+            for finding in item.findings:
+                about.setdefault(_alike(finding, item.word), []).append((item.name, item.word, finding.metric))
+    found: dict[tuple[str, ...], Section] = {}
+    for finding, entries in about.items():
+        names, words, metrics = (tuple(dict.fromkeys(column)) for column in zip(*entries, strict=True))
+        subject = "" if metrics == ("",) else f"metric{'s' if len(metrics) > 1 else ''} {', '.join(metrics)}: "
+        how_to = finding.how_to.replace("\0", " ".join(words))
+        before = found.get(names, Section(_heading(names), ()))
+        told = replace(finding, what=subject + finding.what, how_to=how_to)
+        found[names] = before._replace(findings=(*before.findings, told))
+    first = next((at for at, item in enumerate(sections) if item.word), len(sections))
+    others = [item for item in sections[first:] if not item.word]
+    return [*sections[:first], *found.values(), *others]
+
+
+def _alike(finding: Finding, word: str) -> Finding:
+    """A finding without its task and its metric: equal for those that are told together."""
+    what = finding.what.removeprefix(f"metric {finding.metric}: ") if finding.metric else finding.what
+    how_to = re.sub(rf"(?<![\w./-]){re.escape(word)}(?![\w./-])", "\0", finding.how_to)
+    return Finding(finding.status, what, how_to)
+
+
+def _heading(names: Sequence[str]) -> str:
+    """``Task a`` for one, ``Tasks a, b`` for several."""
+    return names[0] if len(names) == 1 else f"Tasks {', '.join(name.removeprefix('Task ') for name in names)}"
 
 
 def as_json(sections: Sequence[Section], *, is_sound: bool, version: str) -> str:

@@ -9,6 +9,7 @@ from mmeval.build import FixedKinds
 from mmeval.doctor.finding import Finding
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.hubcache import cached_snapshot
+from mmeval.pieces import lacks_a_piece
 from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import Wanted, data_source
 from mmeval.taskdata import bundled_folder, is_hub_name
@@ -22,7 +23,7 @@ def extras(item: Wanted) -> Iterator[str]:
     if item.data.bundled is None and item.data.data_dir is None and is_hub_name(item.data.path):
         yield "hub"
     for metric in item.task.metrics:
-        for missing in metric.bound.metric.missing():
+        for missing in metric.bound.missing():
             yield missing.extra
 
 
@@ -55,17 +56,25 @@ def metrics(item: Wanted, *, strict: bool) -> Iterator[Finding]:
     able = [metric.bound.name for metric in listed if not metric.unavailable]
     if able:
         yield Finding("ok", f"metrics that can be computed: {', '.join(able)}")
+    for metric in listed:
+        for model in metric.bound.models.values():
+            if model["fingerprint"] and not metric.unavailable:
+                revision = f" at {model['revision'][:12]}" if model["revision"] else ""
+                yield Finding("ok", f"model of {metric.bound.name}: {model['name']}{revision}, in {model['folder']}")
     if not listed:
         yield Finding("note", "the task lists no metric: answers are kept and not scored")
     for metric in lacking:
+        if lacks_a_piece(metric, listed):  # which is told of the piece
+            continue
         said, _, way = metric.unavailable.partition("; ")
         required = strict or not able
-        yield Finding("missing", f"metric {metric.bound.name}: {said}", way.removeprefix("run: "), required=required)
+        name = metric.bound.name
+        yield Finding("missing", f"metric {name}: {said}", way.removeprefix("run: "), required=required, metric=name)
 
 
 def roles(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
     """Whom the task asks besides the model."""
-    asked = {role for metric in item.task.metrics for role in metric.bound.metric.roles} - {MODEL}
+    asked = {role for metric in item.task.metrics for role in metric.bound.roles} - {MODEL}
     for role in sorted(asked & backends.keys()):
         yield Finding("ok", f"asks the {role}")
 

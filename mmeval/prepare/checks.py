@@ -7,14 +7,18 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from mmeval.content import Part
 from mmeval.dataset import Dataset
+from mmeval.digest import digest
 from mmeval.errors import MmevalError, RowError, told
 from mmeval.hub import HubFile
 from mmeval.hubcache import size_on_disk
-from mmeval.media import path_inside
+from mmeval.media import Media, path_inside
+from mmeval.mediacheck import MediaLook
 from mmeval.records import Sample
+from mmeval.samplecheck import medium_problem
 from mmeval.task import Task
 from mmeval.taskschema import ExpectedKeys
 
@@ -23,22 +27,33 @@ MAX_NAMED = 10
 _CHUNK = 1 << 20
 
 
+Mark: TypeAlias = tuple[str, str]
+"""A medium: its kind, and which file it is."""
+
+
 @dataclass
 class Counts:
     """What one data set holds. ``samples`` are those that the filter of each task keeps; ``media`` are different files
-    by kind; ``faults`` say what could not be read, and ``read`` whether every row was."""
+    by kind; ``faults`` say what could not be read, and ``read`` whether every row was.
+
+    ``row_marks`` and ``media_marks`` name each different row, and each file with its kind, so that other data sets can
+    be asked for the same.
+    """
 
     rows: int = 0
     samples: dict[str, int] = field(default_factory=dict)
     media: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     read: bool = True
+    row_marks: set[str] = field(default_factory=set)
+    media_marks: set[Mark] = field(default_factory=set)
 
 
-def count(dataset: Dataset, tasks: Sequence[Task]) -> Counts:
-    """Read every row once for all tasks that share the data set."""
+def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaLook | None = None) -> Counts:
+    """Read every row once for all tasks that share the data set. ``place`` is where its rows lie, whichever of them it
+    takes. Each different medium is decoded as far as ``look`` has time for it."""
     found = Counts(samples={task.name: 0 for task in tasks})
-    seen: set[tuple[str, str]] = set()
+    seen: set[Mark] = set()
     rows = iter(dataset)
     while True:
         try:
@@ -55,10 +70,11 @@ def count(dataset: Dataset, tasks: Sequence[Task]) -> Counts:
             found.read = False
             return found
         found.rows += 1
+        found.row_marks.add(digest([place, sample.id, *(message.content.raw for message in sample.input)]))
         for task in tasks:
             found.samples[task.name] += task.selected(sample)
         for part in _media_parts(sample):
-            _count_medium(part, seen, found)
+            _count_medium(part, seen, found, look)
 
 
 def _media_parts(sample: Sample) -> Iterator[Part]:
@@ -66,11 +82,11 @@ def _media_parts(sample: Sample) -> Iterator[Part]:
     return (part for content in contents for part in content.parts if part.media is not None)
 
 
-def _count_medium(part: Part, seen: set[tuple[str, str]], found: Counts) -> None:
+def _count_medium(part: Part, seen: set[Mark], found: Counts, look: MediaLook | None) -> None:
     media = part.media
     assert media is not None
     try:
-        mark = (part.kind, str(media.path) if media.path is not None else media.sha256)
+        mark = (part.kind, _file(media))
         if mark in seen:
             return
         seen.add(mark)
@@ -79,16 +95,32 @@ def _count_medium(part: Part, seen: set[tuple[str, str]], found: Counts) -> None
         found.faults.append(told(error))
         return
     found.media[part.kind] = found.media.get(part.kind, 0) + 1
+    found.media_marks.add(mark)
     if empty:
         found.faults.append(f"{media.label} is empty; fetch it again")
+    elif look is not None and part.kind != "code" and (fault := medium_problem(part, media) or look.fault(media)):
+        found.faults.append(f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch it again")
+
+
+def _file(media: Media) -> str:
+    """Which file a medium is: its path; of one out of a table its name with its content, since names repeat there."""
+    return str(media.path) if media.path is not None else f"{media.name} {media.sha256}"
 
 
 def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:
     """Where the counts are others than the task file says."""
     if not counts.read:
         return
-    announced = {"rows": (expected.rows, counts.rows), "samples": (expected.samples, counts.samples[task])}
-    announced |= {f"{kind} files": (number, counts.media.get(kind, 0)) for kind, number in expected.media.items()}
+    rows = {"rows": (expected.rows, counts.rows), "samples": (expected.samples, counts.samples[task])}
+    yield from different(rows, expected.media, counts.media)
+
+
+def different(
+    rows: Mapping[str, tuple[int | None, int]], media: Mapping[str, int], there_are: Mapping[str, int]
+) -> Iterator[str]:
+    """Where numbers differ: ``rows`` holds pairs of what is expected and what there is, ``media`` what is expected of
+    each kind."""
+    announced = {**rows, **{f"{kind} files": (number, there_are.get(kind, 0)) for kind, number in media.items()}}
     for what, (number, there) in announced.items():
         if number is not None and number != there:
             yield f"{there:,} {what} are there, the task file expects {number:,}; fetch them again, or correct the file"

@@ -23,7 +23,7 @@ def fetch(source: Source) -> Path:
         source.repo,
         source.revision,
         kind=source.kind,
-        only=tuple(map(glob.escape, source.only)),
+        only=tuple(glob.escape(name) for item in source.only for name in item.split("|") if name),
         into=source.into,
     )
     try:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from mmeval.errors import MissingDataError, MmevalError, told
 from mmeval.media import path_inside
+from mmeval.mediacheck import MediaLook
+from mmeval.metricmodel import named_in
 from mmeval.prepare.checks import Counts, bounded, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
 from mmeval.prepare.sources import Source, Wanted, data_source
@@ -41,10 +43,14 @@ class _DataSet(NamedTuple):
 
 
 def readiness(
-    tasks: Sequence[Wanted], found: Mapping[Source, Measured | MmevalError], *, weights: bool
+    tasks: Sequence[Wanted],
+    found: Mapping[Source, Measured | MmevalError],
+    *,
+    weights: bool,
+    look: MediaLook | None = None,
 ) -> Iterator[Readiness]:
     """The state of each task. ``found`` are the sources that were fetched, each with its listing, or why it was not.
-    Data that several tasks share are read once."""
+    Data that several tasks share are read once, and their media decoded as far as ``look`` has time for them."""
     shared: dict[_DataSet, list[Wanted]] = {}
     checked: dict[Source, list[str]] = {}
     counted: dict[str, Counts] = {}
@@ -62,7 +68,7 @@ def readiness(
         except MmevalError as error:
             failed[item.task.name] = [*by_hand(item)] or [f"{error}{_or_a_folder(item, error)}"]
     for members in shared.values():
-        _count(members, counted, failed)
+        _count(members, counted, failed, look)
     for item in tasks:
         yield _state(item, counted.get(item.task.name), failed[item.task.name], weights=weights)
 
@@ -79,11 +85,14 @@ def _data_set(item: Wanted) -> _DataSet:
     return _DataSet(item.file.keys.loader, data.folder, data.name, data.split, repr(data.options))
 
 
-def _count(members: Sequence[Wanted], counted: dict[str, Counts], failed: dict[str, list[str]]) -> None:
+def _count(
+    members: Sequence[Wanted], counted: dict[str, Counts], failed: dict[str, list[str]], look: MediaLook | None
+) -> None:
     """Read the data of tasks that share them."""
     try:
         dataset = members[0].data()
-        counts = count(dataset, [item.task for item in members])
+        place = str(_data_set(members[0])._replace(options=""))
+        counts = count(dataset, [item.task for item in members], place, look)
     except Exception as error:  # a loader may fail in any way
         for item in members:
             failed[item.task.name] += [*by_hand(item)] or [told(error)]
@@ -104,21 +113,22 @@ def _state(item: Wanted, counts: Counts | None, faults: Sequence[str], *, weight
         found += [*bounded(counts.faults), *bounded(unexpected(expected, counts, name))]
         found += bounded(wrong_files(expected.files, item.data.folder))
     if weights:
-        found += [f"the metric {metric}: {message}" for metric, message in _lacking(item)]
+        found += [f"the metric {metric}: {'; '.join(filter(None, how))}" for metric, *how in _lacking(item)]
     return Readiness(name, tuple(found), tuple(notes), counts)
 
 
 def _weight_notes(item: Wanted, *, asked: bool) -> Iterator[str]:
     if not asked:
-        for metric, message in _lacking(item):
-            yield f"the metric {metric} will be unavailable: {message}; --weights fetches them"
+        for metric, message, by_hand_only in _lacking(item):
+            yield f"the metric {metric} will be unavailable: {message}; {by_hand_only or '--weights fetches them'}"
 
 
-def _lacking(item: Wanted) -> Iterator[tuple[str, str]]:
-    """The metrics whose weights are not here."""
+def _lacking(item: Wanted) -> Iterator[tuple[str, str, str]]:
+    """The metrics whose weights are not here, with what lacks, and how to get what is not fetched."""
     for metric in item.task.metrics:
-        for needed, lacking in metric.bound.metric.lacking_weights():
-            yield metric.bound.name, f"its weights {needed} are not here ({lacking})"
+        for switch, lacks in metric.bound.lacking_models():
+            message = f"its model {named_in(metric.bound.models[switch])} is not here ({lacks})"
+            yield metric.bound.name, message, metric.bound.metric.models[switch].by_hand
 
 
 def by_hand(item: Wanted) -> Iterator[str]:

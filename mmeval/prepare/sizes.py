@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from mmeval.disk import existing, free_bytes
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.hub import HubFile, Listing
 from mmeval.hubcache import cache_folder, cached_snapshot, is_cached, size_on_disk
+from mmeval.modelfiles import first_of
 from mmeval.prepare.sources import Source
 from mmeval.report.forecast import size
 
@@ -47,12 +49,24 @@ def measured(source: Source) -> Measured:
     except MmevalError as error:
         _require_here(source, str(error))
         return Measured(source, None, unasked=str(error))
+    source = _chosen(source, listing)
     files = tuple(file for file in listing.files if not source.only or file.path in source.only)
-    lacking = sorted(set(source.only) - {file.path for file in files})
-    if lacking:
-        raise MissingDataError(f"{source}: the hub has no file {', '.join(lacking)} there; tell the metric's author")
     listing = Listing(listing.commit, files)
     return Measured(source, listing, tuple(file for file in files if not _is_here(file, source, listing.commit)))
+
+
+def _chosen(source: Source, listing: Listing) -> Source:
+    """The source without alternatives: of each the first that the hub has. Raises MissingDataError where it has none of
+    them."""
+    there = {file.path for file in listing.files}
+    chosen = {item: first_of(item, there.__contains__) for item in source.only}
+    lacking = [item.replace("|", " or ") for item, name in chosen.items() if name is None]
+    if lacking:
+        raise MissingDataError(
+            f"{source}: the hub has no file {', '.join(lacking)} there; name another revision, or tell the metric's "
+            "author"
+        )
+    return replace(source, only=tuple(name for name in chosen.values() if name))
 
 
 def require_space(found: Sequence[Measured]) -> None:

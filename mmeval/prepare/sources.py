@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from mmeval.boundmetric import BoundMetric
 from mmeval.build import build
 from mmeval.errors import MmevalError
 from mmeval.hub import NOUN, RepoKind
+from mmeval.metricmodel import named_in
 from mmeval.task import Task, TaskOverrides
+from mmeval.taskchoice import Chosen
 from mmeval.taskdata import TaskData, is_hub_name
 from mmeval.taskfile import TaskFile
-from mmeval.taskindex import TaskIndex, choose
 
 UNPINNED = "main"
 
@@ -31,7 +33,8 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A repository of the hub at a revision, or the files ``only`` of it; in the cache, or in a folder ``into``."""
+    """A repository of the hub at a revision, or the files ``only`` of it (with their alternatives, as ``HubModel``
+    writes them); in the cache, or in a folder ``into``."""
 
     repo: str
     revision: str
@@ -43,28 +46,24 @@ class Source:
         return f"{'weights' if self.only else NOUN[self.kind]} {self.repo} at {self.revision}"
 
 
-def wanted(
-    names: Sequence[str],
-    include_path: Sequence[Path],
-    overrides: TaskOverrides,
-    *,
-    roles: frozenset[str] = frozenset(),
-) -> list[Wanted]:
-    """The tasks that names stand for, for a run with these ``roles``. Raises UsageError for what cannot be used as
-    asked, MissingDataError where ``--data bundled`` has no samples."""
-    chosen = choose(names, TaskIndex(include_path))
+def wanted(chosen: Chosen, overrides: TaskOverrides, *, roles: frozenset[str] = frozenset()) -> list[Wanted]:
+    """The tasks that were chosen, for a run with these ``roles``. Raises UsageError for what cannot be used as asked,
+    MissingDataError where ``--data bundled`` has no samples."""
     return [
         Wanted(replace(build(file, overrides, roles=roles), name=name), file) for name, file in chosen.tasks.items()
     ]
 
 
 def sources(tasks: Sequence[Wanted], *, weights: bool) -> dict[Source, list[str]]:
-    """What is fetched for tasks, each with the names of those that need it."""
-    found: dict[Source, list[str]] = {}
+    """What is fetched for tasks, each once, with the names of those that need it."""
+    found: dict[Source, tuple[Source, list[str]]] = {}
     for item in tasks:
         for source in _sources(item, weights=weights):
-            found.setdefault(source, []).append(item.task.name)
-    return found
+            same = replace(source, only=())
+            known, users = found.get(same, (source, []))
+            files = tuple(dict.fromkeys((*known.only, *source.only)))
+            found[same] = (replace(known, only=files), list(dict.fromkeys((*users, item.task.name))))
+    return dict(found.values())
 
 
 def _sources(item: Wanted, *, weights: bool) -> Iterator[Source]:
@@ -73,8 +72,15 @@ def _sources(item: Wanted, *, weights: bool) -> Iterator[Source]:
         yield source
     if weights:
         for metric in item.task.metrics:
-            for needed, _ in metric.bound.metric.lacking_weights():
-                yield Source(needed.repo, needed.revision, "model", needed.files)
+            yield from _models(metric.bound)
+
+
+def _models(bound: BoundMetric) -> Iterator[Source]:
+    """The models of the hub that a metric needs and that are not here."""
+    for switch, _ in bound.lacking_models():
+        named, model = named_in(bound.models[switch]), bound.metric.models[switch]
+        if named.folder is None and not model.by_hand:
+            yield Source(named.name, named.revision or UNPINNED, "model", model.files)
 
 
 def data_source(data: TaskData) -> Source | None:

@@ -3,13 +3,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
 
 from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.metric import Metric, load_metric, metric
+from mmeval.metricmodel import HubModel
 from mmeval.origin import install_command
 from mmeval.program import Program, Reply, Role
 from mmeval.records import Score, Trial
@@ -214,7 +215,26 @@ def graded(trial: Trial, judge: Role) -> float:
 )
 def test_a_metric_is_unavailable_while_a_package_is_missing(needs: tuple[str, ...], reason: str) -> None:
     found: Metric = metric(range=(0, 1), version="1", source="test", needs=needs)(lambda trial: 1.0)
-    assert found.unavailable(frozenset()) == reason
+    assert found.bind().unavailable(frozenset()) == reason
+
+
+def test_what_a_metric_needs_may_depend_on_its_switches() -> None:
+    def spoken(trial: Trial, *, aloud: bool = False) -> float:
+        return 1.0
+
+    needs = metric(range=(0, 1), version="1", source="", needs=lambda of: ("no_such_module",) if of["aloud"] else ())
+    quiet, aloud = needs(spoken).bind(), needs(spoken).bind({"aloud": True})
+    assert quiet.unavailable(()) == ""
+    assert aloud.unavailable(()).startswith("no_such_module is not installed")
+
+
+def modelled(trial: Trial, judge: Role, *, model: Annotated[str, HubModel(("a",))] = "o/n") -> Iterator[Any]:
+    yield []
+
+
+def test_a_metric_that_asks_a_role_and_opens_a_model_is_refused() -> None:
+    with pytest.raises(PluginError, match="it asks a role, so that it cannot use what its switch 'model' names"):
+        metric(range=(0, 1), version="1", source="")(modelled)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +246,7 @@ def test_a_metric_is_unavailable_while_a_package_is_missing(needs: tuple[str, ..
     ids=["there", "not there"],
 )
 def test_a_metric_is_unavailable_while_the_run_lacks_a_role(roles: frozenset[str], reason: str) -> None:
-    assert metric(range=(0, 1), version="1", source="test")(graded).unavailable(roles) == reason
+    assert metric(range=(0, 1), version="1", source="test")(graded).bind().unavailable(roles) == reason
 
 
 def test_a_switch_without_a_star_before_it_is_refused() -> None:

@@ -18,15 +18,17 @@ from mmeval.content import Interleaved
 from mmeval.errors import MissingExtraError, MmevalError
 from mmeval.lines import from_line, to_line
 from mmeval.records import ErrorInfo, ErrorKind, Exchange, Response, Sample, Trial
-from mmeval.scoring import Scorer, ScoringPlan, Worker, trial_from, trial_line
+from mmeval.scorer import Scorer
+from mmeval.scoreworker import Item, Rows, Worker
+from mmeval.scoring import ScoringPlan, trial_from, trial_line
 from tests.support.toy import picture, registered, reply, sample
 
 ROOT = Path(__file__).parents[2]
 HANGING = """
 import sys
-import mmeval.scoring as scoring
+import mmeval.scoreworker as scoreworker
 from tests.mmeval.test_scoring import answered, plan, scored
-scoring.METRIC_SECONDS = float(sys.argv[1])
+scoreworker.METRIC_SECONDS = float(sys.argv[1])
 rows = scored([answered(text, i) for i, text in enumerate(["yes", sys.argv[2], "yes"])], plan(), workers=1)
 print([row["scores"]["toy_yes"].get("reason", "scored") for row in rows])
 """
@@ -245,7 +247,7 @@ def test_without_workers_a_single_thread_scores(monkeypatch: pytest.MonkeyPatch)
     threads: set[int] = set()
     score = Worker.score
 
-    def noting(self: Worker, batch: Sequence[tuple[int, bytes]]) -> tuple[list[bytes], float]:
+    def noting(self: Worker, batch: Sequence[Item]) -> Rows:
         threads.add(threading.get_ident())
         return score(self, batch)
 

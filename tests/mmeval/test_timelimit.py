@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mmeval.timelimit import TimeLimit
+from mmeval.timelimit import TimeLimit, paused
 
 
 def busy(seconds: float) -> None:
@@ -73,3 +73,39 @@ def test_in_any_other_thread_there_is_no_limit() -> None:
     thread.start()
     thread.join()
     assert ended
+
+
+def test_what_is_done_while_it_is_paused_takes_no_time_and_what_comes_after_it_does() -> None:
+    limit = TimeLimit(0.3)
+    with limit.alarmed():
+        limit.begin()
+        with paused(), paused():
+            busy(0.5)
+            assert signal.getitimer(signal.ITIMER_REAL)[0] == signal.getitimer(signal.ITIMER_PROF)[0] == 0
+        busy(0.1)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            busy(30)
+        limit.end()
+    assert time.monotonic() - began < 1
+
+
+def test_without_a_limit_a_pause_changes_nothing() -> None:
+    signal.setitimer(signal.ITIMER_PROF, 100)
+    try:
+        with paused():
+            assert signal.getitimer(signal.ITIMER_PROF)[0] > 50
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def test_several_answers_at_once_have_the_time_of_as_many() -> None:
+    limit = TimeLimit(0.2)
+    with limit.alarmed():
+        limit.begin(5)
+        busy(0.6)
+        limit.end()
+        limit.begin()
+        with pytest.raises(TimeoutError):
+            busy(30)
+        limit.end()

@@ -275,3 +275,30 @@ def test_misuse_is_one_message_with_the_way_out(
     said = capsys.readouterr()
     assert (said.out, len(said.err.splitlines())) == ("", 1)
     assert message in said.err
+
+
+def test_a_metric_alone_names_its_model_by_a_switch_where_no_task_could_fetch_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    code = main(["metric", "transcript", "--answer", "x", "--params", '{"model": "nobodys/absent"}'])
+
+    assert code == 4
+    assert (
+        """name a folder that holds it: --params '{"model": "./folder"}', or have a task""" in capsys.readouterr().err
+    )
+
+
+def test_the_flag_of_a_role_that_lacks_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "judge_ocr_multilingual", "--answer", "x", "--judge", "empty"]) == 2
+    assert "add --role second_judge=BACKEND" in capsys.readouterr().err
+
+
+def test_a_target_that_names_a_file_is_told_how_to_be_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("b.png").write_bytes(PNG)
+
+    assert main(["metric", "ssim", "b.png", "--target", "b.png"]) == 3
+    assert """write --target '[{"type": "image", "path": "b.png"}]'""" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from mmeval.doctor.finding import Finding, Section
-from mmeval.doctor.page import as_text
+from mmeval.doctor.page import as_text, gathered
 
 SHORT = Section("Plugins", (Finding("ok", "38 plugins"), Finding("broken", "ill\x1b[2Jness", "pip uninstall dist-ill")))
 
@@ -22,3 +22,24 @@ def test_a_long_finding_is_wrapped_and_a_command_is_not() -> None:
 
 def test_colours_are_added_when_they_are_wanted() -> None:
     assert "\x1b[32mok       \x1b[0m38 plugins" in as_text([SHORT], colour=True, width=80)
+
+
+def of_task(name: str, *metrics: str) -> Section:
+    """A task whose metrics lack the same model."""
+    lacking = [
+        Finding("missing", f"metric {one}: no weights", f"mmeval prepare {name} --weights", metric=one)
+        for one in metrics
+    ]
+    return Section(f"Task {name}", (Finding("ok", "data: whole"), *lacking), word=name)
+
+
+def test_what_tasks_have_in_common_is_told_once_with_one_command() -> None:
+    first, tasks, last = gathered([SHORT, of_task("a", "x"), of_task("b", "y"), Section("Network", ())])
+
+    assert (first, tasks.name, last.name) == (SHORT, "Tasks a, b", "Network")
+    assert [finding.what for finding in tasks.findings] == ["data: whole", "metrics x, y: no weights"]
+    assert tasks.findings[1].how_to == "mmeval prepare a b --weights"
+
+
+def test_what_one_task_alone_has_stands_below_its_name() -> None:
+    assert [item.name for item in gathered([of_task("a", "x"), of_task("b")])] == ["Tasks a, b", "Task a"]

@@ -13,10 +13,12 @@ from mmeval.errors import UsageError
 from mmeval.hub import HubFile
 from mmeval.loaders.interleaved import load
 from mmeval.media import Media
+from mmeval.mediacheck import MediaLook
 from mmeval.prepare.checks import MAX_NAMED, bounded, count, damaged, unexpected
 from mmeval.records import Sample, user
 from mmeval.taskschema import ExpectedKeys
 from tests.support.task_folder import write_rows
+from tests.support.tiny_media import picture
 
 CONTENT = b"content of a file"
 LARGE = HubFile("a.bin", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), is_large=True)
@@ -129,3 +131,16 @@ def test_faults_are_named_up_to_a_number_and_counted_behind_it() -> None:
 
     assert named[-2:] == ["9", "and 1,500 more like these"]
     assert bounded(["one"]) == ["one"]
+
+
+def test_damaged_media_are_named_each_once(tmp_path: Path) -> None:
+    whole, cut, page = tmp_path / "whole.png", tmp_path / "cut.png", tmp_path / "page.png"
+    whole.write_bytes(picture(size=(64, 64)))
+    cut.write_bytes(whole.read_bytes()[:60])
+    page.write_bytes(b"<!doctype html><html>not found</html>")
+
+    found = count(Rows([pictured(whole, cut), pictured(cut, page)]), [], look=MediaLook())
+
+    assert [(str(cut) in fault, str(page) in fault) for fault in found.faults] == [(True, False), (False, True)]
+    assert all(fault.endswith("; fetch it again") for fault in found.faults)
+    assert count(Rows([pictured(cut)]), []).faults == [], "nothing is decoded unasked"

@@ -1,0 +1,88 @@
+"""The device of the models that metrics use: ``--metric_device``, or ``MMEVAL_METRIC_DEVICE``."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from functools import cache
+
+from mmeval.errors import MissingError
+
+AUTO = "auto"
+VARIABLE = "MMEVAL_METRIC_DEVICE"
+_DEVICE = re.compile(r"cpu|mps|(cuda|xpu)(:[0-9]+)?")
+
+_asked: str | None = None
+_used = ""
+"""What ``metric_device`` has answered in this process."""
+
+
+def device_fault(text: str) -> str:
+    """What a text must be that names a device; empty when it does."""
+    return "" if text == AUTO or _DEVICE.fullmatch(text) else "auto, cpu, cuda, cuda:1 (any number) or mps"
+
+
+def use_device(asked: str) -> None:
+    """Have this process's metrics use a device, whatever the environment says."""
+    global _asked  # noqa: PLW0603  one process, one choice
+    _asked = asked
+
+
+def asked_device() -> str:
+    """As the user wrote it: ``auto`` where nobody did."""
+    return _asked or os.environ.get(VARIABLE, "").strip() or AUTO
+
+
+def metric_device() -> str:
+    """Where the models of metrics go, as torch writes it: ``cpu``, ``cuda``, ``cuda:1``, ``mps``. ``auto`` is an
+    accelerator of CUDA where there is one, else the processor.
+
+    Raises MissingError for a device that this machine has not.
+    """
+    global _used  # noqa: PLW0603  one process, one device
+    asked = asked_device()
+    if asked != AUTO:
+        require_device(asked)
+    _used = _usual() if asked == AUTO else asked
+    return _used
+
+
+def used_device() -> str:
+    """Where this process has put the models of metrics; empty where none asked for a place."""
+    return _used
+
+
+@cache
+def _usual() -> str:
+    if importlib.util.find_spec("torch") is None:
+        return "cpu"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@cache
+def require_device(device: str) -> None:
+    """See that this machine has a device. Raises MissingError."""
+    if fault := device_fault(device):
+        raise MissingError(f"--metric_device {device}: it must be {fault}")
+    kind, _, number = device.partition(":")
+    if kind in ("cpu", AUTO):
+        return
+    there = _count(kind)
+    if int(number or 0) >= there:
+        has = f"torch finds {there} of the kind {kind}" if there else f"torch finds no device of the kind {kind}"
+        raise MissingError(f"--metric_device {device}: {has} on this machine; give auto or cpu")
+
+
+def _count(kind: str) -> int:
+    """How many devices of a kind torch finds."""
+    if importlib.util.find_spec("torch") is None:
+        return 0
+    import torch
+
+    if kind == "mps":
+        return int(torch.backends.mps.is_available())
+    library = getattr(torch, kind, None)
+    return library.device_count() if library is not None and library.is_available() else 0

@@ -1,0 +1,97 @@
+"""Why the files of a model cannot be used, and the way out: incomplete, damaged, or those of another model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import MissingDataError
+
+_NAMED = 3
+"""So many weights are named; the others are counted."""
+_LENGTH_BYTES = 8
+
+
+class WeightsError(MissingDataError):
+    """Files of a model that give no scores. ``fault`` says what is wrong with them, in words that follow the folder;
+    ``way_out`` what helps, where that is not to put the right files there."""
+
+    def __init__(self, folder: Path, fault: str, *, model: str = "", way_out: str = "") -> None:
+        self.folder, self.fault, self.model, self.way_out = folder, fault, model, way_out
+        name = f" {model}" if model else ""
+        super().__init__(f"the model{name} in {folder} {fault}; {way_out or _OF_A_FOLDER}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuilt, (self.folder, self.fault, self.model, self.way_out)
+
+    def of_hub(self, model: str) -> WeightsError:
+        """The same about a model of the hub, which a command fetches again."""
+        way_out = self.way_out or f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
+        return WeightsError(self.folder, self.fault, model=model, way_out=way_out)
+
+
+_OF_A_FOLDER = "put all files of the right model there, or name another model"
+_PREPARE = "mmeval prepare TASK --weights; or name another model"
+
+
+def _rebuilt(folder: Path, fault: str, model: str, way_out: str) -> WeightsError:
+    return WeightsError(folder, fault, model=model, way_out=way_out)
+
+
+def gaps(told: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
+    """Which weights a library did not find in the files, or found in another shape, and has filled with random numbers:
+    ``told`` is its ``output_loading_info``. Empty where it has filled none but those whose last name is ``ignored``.
+    Weights that a model has no place for are nobody's."""
+    missing = sorted(name for name in told.get("missing_keys", ()) if name.rpartition(".")[2] not in ignored)
+    if missing:
+        return f"{len(missing)} of its weights are not in its files ({_some(missing)})"
+    other = sorted(f"{name}: {list(is_)}, not {list(wanted)}" for name, is_, wanted in told.get("mismatched_keys", ()))
+    return f"{len(other)} of its weights have another shape than config.json says ({_some(other)})" if other else ""
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
+
+
+def uneven_blocks(names: Iterable[str], start: str) -> str:
+    """What lacks of blocks that are alike, whose weights are named ``START.NUMBER.NAME``: a block between others, or a
+    weight that another block has. Empty where nothing does."""
+    found: dict[int, set[str]] = {}
+    for name in names:
+        number, _, rest = name.removeprefix(f"{start}.").partition(".")
+        if name.startswith(f"{start}.") and number.isdecimal():
+            found.setdefault(int(number), set()).add(rest)
+    every = set().union(*found.values())
+    lacks = [f"{start}.{n}.{name}" for n in range(max(found, default=-1) + 1) for name in every - found.get(n, set())]
+    return f"{len(lacks)} of its weights are not in its files ({_some(sorted(lacks))})" if lacks else ""
+
+
+def damaged_files(folder: Path) -> list[Path]:
+    """The safetensors files of a folder that are not whole: their length is not what they say of themselves."""
+    return [path for path in sorted(folder.glob("*.safetensors")) if not _is_whole(path)]
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+            if header > size:
+                return False
+            tensors = json.loads(file.read(header))
+        ends = [tensor["data_offsets"][1] for name, tensor in tensors.items() if name != "__metadata__"]
+        return bool(size == _LENGTH_BYTES + header + max(ends, default=0))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _to_delete(folder: Path) -> str:
+    """What has to go so that it is fetched again: the damaged files, or all weights. In the hub's cache a file is a
+    link, and what it leads to has to go."""
+    files = damaged_files(folder) or [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
+    shown = [str(path.resolve() if path.is_symlink() else path) for path in files]
+    return ", ".join(shown[:_NAMED]) + (f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else "") or str(
+        folder
+    )

@@ -1,0 +1,198 @@
+"""Runs whose metrics use models, from outside: killed and continued, scored again, many cases at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.metricdevice import metric_device
+from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval, results, started, wait_for
+from tests.support.questions import write_task
+from tests.support.task_folder import write_files
+from tests.support.toy_weights import BATCH, MODEL, Note, notes, registered
+
+ROWS = 24
+
+
+class Runs:
+    """A task of ``ROWS`` questions whose answers a model scores."""
+
+    def __init__(self, folder: Path, answer: str = "yes") -> None:
+        self.folder, self.notes_file = folder, folder / "notes"
+        write_files(folder / "model", MODEL)
+        rows = (
+            {"id": str(i), "input": f"question {i}", "reference": f"{answer}" if i % 2 else "no"} for i in range(ROWS)
+        )
+        metric = f"batched\n    model: {folder / 'model'}"
+        self.tasks = write_task(folder / "tasks", "modelled", rows)
+        file = self.tasks / "modelled.yaml"
+        file.write_text(file.read_text().replace("exact_match", metric))
+        self.env = environment(PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(self.notes_file))
+
+    def words(self, *flags: str) -> list[str]:
+        where = ["--include_path", str(self.tasks), "--output_path", str(self.folder / "runs")]
+        return ["--tasks", "modelled", "--model", "reference", *where, *flags]
+
+    def run(self, *flags: str) -> Ended:
+        return mmeval(*self.words(*flags), env=self.env)
+
+    def of(self, what: str) -> list[Note]:
+        return notes(self.notes_file, what)
+
+    @property
+    def number(self) -> Any:
+        return results(self.folder / "runs")["results"]["modelled"]["batched,none"]
+
+    @property
+    def rows(self) -> list[tuple[int, Any]]:
+        (file,) = (self.folder / "runs").rglob("scores.jsonl")
+        found = map(json.loads, file.read_text().splitlines())
+        return [(row["i"], row["scores"]["batched"]["value"]) for row in found]
+
+
+WHOLE = [(i, float(i % 2)) for i in range(ROWS)]
+
+
+def test_a_run_loads_its_model_once_and_says_which_it_was(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+
+    done = runs.run()
+
+    assert (done.code, runs.number, runs.rows) == (0, 0.5, WHOLE), done.err
+    assert [note.more for note in runs.of("load")] == [metric_device()]
+    assert "the models of metrics score" in done.err
+    assert results(tmp_path / "runs")["mmeval"]["metric_device"] == metric_device()
+    said = json.dumps(results(tmp_path / "runs"))
+    assert '"name": "model"' in said
+    assert str(tmp_path / "model") not in said.replace(str(runs.tasks), "")
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_while_models_score_scores_the_rest_when_it_is_continued(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, answer="yes slow 0.2")
+    with started(*runs.words(), env=runs.env) as running:
+        wait_for(lambda: len(runs.of("batch")) >= 4, "rows of the first batches")
+        os.kill(running.process.pid, signal.SIGKILL)
+        running.process.wait(DEADLINE)
+    (killed,) = {note.process for note in runs.of("batch")}
+
+    assert runs.run().code == 0
+    assert runs.rows == WHOLE
+    again = [int(note.more) for note in runs.of("batch") if note.process != killed]
+    assert 0 < sum(again) < ROWS, "what was scored is kept"
+
+
+@pytest.mark.slow
+def test_a_process_with_models_that_is_killed_is_replaced_and_every_answer_is_scored(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, answer="yes slow 0.2")
+    with started(*runs.words(), env=runs.env) as running:
+        wait_for(lambda: len(runs.of("batch")) >= 2, "two batches")
+        os.kill(runs.of("batch")[-1].process, signal.SIGKILL)
+        code = running.process.wait(DEADLINE)
+
+    assert (code, runs.rows) == (0, WHOLE)
+    assert len({note.process for note in runs.of("load")}) >= 2
+
+
+def test_a_finished_run_is_scored_by_another_model_beside_the_first(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    write_files(tmp_path / "other", {**MODEL, "config.json": "[]"})
+    runs.run()
+    (folder,) = (path.parent for path in (tmp_path / "runs").rglob("run.json"))
+
+    same = mmeval("score", folder, "--metric_device", "cpu", env=runs.env)
+    again = mmeval("score", folder, "--metric_args", '{"batched": {"model": "./other"}}', env=runs.env, cwd=tmp_path)
+
+    assert (same.code, again.code) == (0, 0), again.err
+    assert len(runs.of("load")) == 2, "the same model scores nothing again"
+    assert len(list((folder / "scores/modelled").iterdir())) == 2
+
+
+def cases(folder: Path, *lines: Any) -> Path:
+    file = folder / "cases.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+def metric(folder: Path, *words: str | Path, **more: str) -> tuple[Ended, Path]:
+    """``mmeval metric batched`` with a model; where it noted what it did."""
+    write_files(folder / "model", MODEL)
+    file = folder / "notes"
+    env = environment(PYTHONPATH=registered(folder / "site"), TOY_NOTES=str(file), **more)
+    return mmeval("metric", "batched", *words, env=env, cwd=folder), file
+
+
+def test_cases_are_scored_as_many_at_once_as_the_metric_wants_and_come_in_order(tmp_path: Path) -> None:
+    lines = [{"answer": "yes" if i % 3 else "raise", "params": {"model": "./model"}, "id": i} for i in range(10)]
+
+    done, noted = metric(tmp_path, "--cases", cases(tmp_path, *lines))
+
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert [(row["id"], row["value"]) for row in found] == [(i, 1.0 if i % 3 else None) for i in range(10)]
+    assert max(int(note.more) for note in notes(noted, "batch")) == BATCH
+    assert (done.code, len(notes(noted, "load"))) == (3, 1)
+
+
+def test_cases_with_other_switches_are_scored_apart(tmp_path: Path) -> None:
+    lines = [{"answer": "yes", "params": {"model": "./model", "most": 5 + i % 2}, "id": i} for i in range(4)]
+
+    done, noted = metric(tmp_path, "--cases", cases(tmp_path, *lines))
+
+    assert [json.loads(line)["id"] for line in done.out.splitlines()] == [0, 1, 2, 3]
+    assert [int(note.more) for note in notes(noted, "batch")] == [2, 2]
+
+
+def test_what_comes_before_a_bad_line_is_scored(tmp_path: Path) -> None:
+    good = {"answer": "yes", "params": {"model": "./model"}}
+
+    done, _ = metric(tmp_path, "--cases", cases(tmp_path, good, good, {"anwser": "yes"}, good))
+
+    assert (done.code, len(done.out.splitlines())) == (2, 2)
+    assert "cases.jsonl:3: unknown key of a case 'anwser'" in done.error
+
+
+def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(tmp_path: Path) -> None:
+    done, _ = metric(tmp_path, "--answer", "yes", "--params", '{"model": "./model"}', "--json")
+    without, _ = metric(tmp_path, "--answer", "yes", HF_HOME=str(tmp_path / "home"))
+    device, _ = metric(tmp_path, "--answer", "yes", "--metric_device", "cuda:97")
+
+    assert (done.code, json.loads(done.out)["value"]) == (0, 1.0)
+    assert (without.code, device.code) == (4, 4)
+    assert "batched: its model me/scorer is not here (config.json, model.safetensors or" in without.error
+    assert "--metric_device cuda:97: torch finds" in device.error
+
+
+SCRIPT = """
+import os, sys
+import mmeval
+from tests.support.toy_weights import batched
+
+mmeval.register_metric("mine")(batched)
+mmeval.evaluate(model="reference", tasks="modelled", include_path=sys.argv[1], output_path=sys.argv[2])
+print(os.getpid())
+"""
+
+
+def test_a_batched_metric_of_a_script_is_scored_by_the_one_process_that_knows_it(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    file = runs.tasks / "modelled.yaml"
+    file.write_text(file.read_text().replace("metric: batched", "metric: mine"))
+
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(runs.tasks), str(tmp_path / "runs")],
+        env={**runs.env, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
+
+    assert done.returncode == 0, done.stderr
+    (load,) = runs.of("load")
+    assert {note.process for note in runs.of("batch")} == {load.process} != {int(done.stdout)}
