@@ -32,12 +32,14 @@ class Estimate:
     """What an aggregator gives: a value, None where there are too few scores to say.
 
     An aggregator that knows a standard error gives it, and a 95 % interval besides where it knows a better one than its
-    standard error makes. Without a standard error the value is bootstrapped.
+    standard error makes. Without a standard error the value is bootstrapped, unless ``resample`` is False: then it is
+    not known.
     """
 
     value: float | None
     stderr: float | None = None
     ci95: tuple[float, float] | None = None
+    resample: bool = True
 
 
 class Scores:
@@ -306,7 +308,7 @@ def _sureness(
     if estimate.ci95 is not None:
         return _Sureness(estimate.stderr, estimate.ci95)
     found = _Sureness(estimate.stderr)
-    if found.stderr is None:
+    if found.stderr is None and estimate.resample:
         # Draws of one and the same value have nothing to tell.
         found = _Sureness(0.0) if {*scores.values} == {value} else resampled(scores)
     if found.stderr is None:

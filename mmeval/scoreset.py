@@ -2,8 +2,9 @@
 
 The folder is named by that definition (metric versions and switches, the judge, the rule for missing output), so a
 new judge or a changed metric makes a set beside the old one. ``plan.json`` says what the definition is. Rows are
-appended to ``rows.jsonl`` as they come and put in the order of the data set in ``scores.jsonl`` at the end. Who gave
-the verdicts of judged metrics stands in ``verdicts.jsonl`` (see :mod:`mmeval.verdictlog`).
+appended to ``rows.jsonl`` as they come and put in the order of the data set in ``scores.jsonl`` at the end; there, and
+wherever they are put together before, the scores of derived metrics join them (see :mod:`mmeval.derived`). Who gave the
+verdicts of judged metrics stands in ``verdicts.jsonl`` (see :mod:`mmeval.verdictlog`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ ROWS = "rows.jsonl"
 """The rows of a set as they came, until its end."""
 FINISHED = "scores.jsonl"
 """The rows of a set in their order; see :meth:`ScoreSet.finish`."""
+PLAN = "plan.json"
+"""The definition of a set."""
+PIECES = "pieces"
+"""In the definition of a derived metric: the outputs of which it is made, with their ranges."""
 
 
 class ScoreSet:
@@ -56,7 +61,7 @@ class ScoreSet:
     def add(self, lines: bytes) -> None:
         """Keep rows, at once. Raises StorageError."""
         if self._file is None:
-            write_atomic(self.folder / "plan.json", json.dumps(self._plan, indent=1, ensure_ascii=False).encode())
+            write_atomic(self.folder / PLAN, json.dumps(self._plan, indent=1, ensure_ascii=False).encode())
             self._file = open_append(self._rows, buffering=0)
         try:
             left = memoryview(lines)
@@ -89,7 +94,7 @@ class ScoreSet:
         self.verdicts.close()
 
     def _complete(self) -> dict[int, str]:
-        """Trials whose every output is scored: key to trial digest."""
+        """Trials whose every output is scored, but for those that follow from others: key to trial digest."""
         outputs = set(self._plan["outputs"])
         scored: dict[int, tuple[str, set[str]]] = {}
         for path in (self._sorted, self._rows):
@@ -113,10 +118,30 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
                 keys.append(key)
                 places.append(offset << 1 | number)
     order = sorted(range(len(keys)), key=keys.__getitem__)  # stable: the rows of a trial stay in their order
+    derive = _deriving(folder)
     with ExitStack() as opened:
         readers = [opened.enter_context(path.open("rb")) for path in files]
         for _, found in groupby(order, key=keys.__getitem__):
-            yield _merged([_line_at(readers[places[i] & 1], places[i] >> 1) for i in found])
+            yield derive(_merged([_line_at(readers[places[i] & 1], places[i] >> 1) for i in found]))
+
+
+def _deriving(folder: Path) -> Callable[[bytes], bytes]:
+    """What puts the derived scores of a set into its rows; rows stay as they are where there are none."""
+    try:
+        plan = from_line((folder / PLAN).read_bytes())
+        is_derived = any(PIECES in entry for entry in plan["metrics"])
+    except (OSError, ValueError, KeyError, TypeError):  # of another hand, or damaged: its rows are all that is known
+        return _as_it_is
+    if not is_derived:
+        return _as_it_is
+    from mmeval.derived import derivations, with_derived  # with the plugins, which most readers need not load
+
+    derived = derivations(plan)
+    return lambda line: to_line(with_derived(from_line(line), derived)) + b"\n"
+
+
+def _as_it_is(line: bytes) -> bytes:
+    return line
 
 
 def finished_rows(folder: Path, wanted: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:

@@ -105,10 +105,13 @@ class Baseline:
         return next(filter(None, reasons), "")
 
     def _difference(self, task: Task, output: str, outcome: RunOutcome) -> str:
+        """The difference in how a number was made; of a derived one, in how its pieces were made as well."""
         before, entry = made(self.document, task.name, output), _entry(task, output)
         if entry is None or not entry.bound.metric.judged:
             before = replace(before, judges=frozenset())
-        return difference(before, _made_now(task, entry, outcome))
+        own = difference(before, _made_now(task, entry, outcome))
+        pieces = () if entry is None else entry.bound.pieces
+        return own or next(filter(None, (self._difference(task, piece, outcome) for piece in pieces)), "")
 
 
 def read_baseline(path: Path) -> Baseline:

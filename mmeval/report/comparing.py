@@ -40,6 +40,16 @@ def made(document: Mapping[str, Any], task: str, output: str) -> Making:
     )
 
 
+def unlike(first: Mapping[str, Any], other: Mapping[str, Any], task: str, output: str) -> str:
+    """Why the number of one results file does not compare with that of another; empty where it does. A derived one was
+    made as its pieces were."""
+    metrics: Mapping[str, Mapping[str, Any]] = other.get("mmeval", {}).get("metrics", {}).get(task, {})
+    entry = next((m for name, m in metrics.items() if output in m.get("outputs", (name,))), {})
+    own = difference(made(first, task, output), made(other, task, output))
+    pieces = (name for name in entry.get("pieces", ()) if name != output)
+    return own or next(filter(None, (unlike(first, other, task, name) for name in pieces)), "")
+
+
 def difference(before: Making, now: Making) -> str:
     """Why a number does not compare with an earlier one; empty where it does."""
     if before.version != now.version:
@@ -48,10 +58,17 @@ def difference(before: Making, now: Making) -> str:
         return "one of the two was made on bundled samples, the other on the benchmark's data"
     if before.protocol != now.protocol:
         return f"{now.task} was asked by the protocol {before.protocol}, now by {now.protocol}"
-    changed = [name for name, value in now.metric.items() if before.metric.get(name) != value]
+    changed = [name for name, value in now.metric.items() if _as_scored(before.metric.get(name)) != _as_scored(value)]
     if changed:
         return f"the metric had another {' and '.join(changed)}"
     return "it was judged by another judge" if before.judges != now.judges else ""
+
+
+def _as_scored(value: Any) -> Any:
+    """A definition as scores depend on it: a model is its files, whatever it is called."""
+    if not isinstance(value, Mapping):
+        return value
+    return value.get("fingerprint") or {key: _as_scored(item) for key, item in value.items()}
 
 
 def served(rows: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:

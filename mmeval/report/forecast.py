@@ -12,6 +12,7 @@ from mmeval.records import Request
 from mmeval.report.bill import spent_words
 from mmeval.report.markdown import cell, printable, table_lines
 from mmeval.report.terminal import escaped
+from mmeval.unavailable import lacking_in
 
 _HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")
 _RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
@@ -72,6 +73,8 @@ def _facts(forecast: Forecast) -> Iterator[str]:
     yield from _money(forecast)
     too_full = ": TOO LITTLE" if forecast.disk_bytes > forecast.free_bytes else ""
     yield f"disk: about {size(forecast.disk_bytes)} needed at most, {size(forecast.free_bytes)} free{too_full}"
+    for lacking in lacking_in(task.task for task in forecast.tasks):
+        yield f"unavailable: {lacking}"
     for task in forecast.tasks:
         yield from _warnings(task)
     if forecast.cannot_read is not None:
@@ -113,9 +116,6 @@ def _money(forecast: Forecast) -> Iterator[str]:
 
 def _warnings(task: TaskForecast) -> Iterator[str]:
     name = task.task.name
-    for metric in task.task.metrics:
-        if metric.unavailable:
-            yield f"unavailable: {name}: {metric.bound.name}: {metric.unavailable}"
     for problem, count in task.problems.most_common():
         yield f"problem: {name}: {count:,} of {task.trials:,} trials: {_shown(problem)}"
     if task.endless:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mmeval.records import Result
 from mmeval.report.baseline import Key
-from mmeval.report.comparing import difference, made
+from mmeval.report.comparing import unlike
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
-from mmeval.report.table import NOT_COMPARABLE, missing, weights
+from mmeval.report.repeated import repeated
+from mmeval.report.table import NOT_COMPARABLE, lacking_tasks, missing, weights
 
 Document = Mapping[str, Any]
 """The content of a results file: JSON values. Empty for a run that has none yet."""
@@ -52,16 +54,39 @@ class NumberRow:
 
 def number_rows(documents: Sequence[Document], names: Sequence[str], *, every_slice: bool = False) -> list[NumberRow]:
     """The rows of some runs, which ``names`` tells apart in the notes. Of several breakdowns of a task the first is
-    taken, unless every slice is wanted."""
+    taken, and a number that another one repeats is left out, unless every slice is wanted."""
     tables = [{Key.of(result): result for result in _results(document)} for document in documents]
     shown = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
+    left_out = set() if every_slice else _repeated(tables, documents)
     found: list[NumberRow] = []
     for task, depth in depths(shown, groups_of(documents)).items():
-        own = [key for key in dict.fromkeys(key for table in tables for key in table) if key.task == task]
+        keys = dict.fromkeys(key for table in tables for key in table)
+        own = [key for key in keys if key.task == task and key not in left_out]
         for key in slice_by_slice(own, every=every_slice):
             results = tuple(table.get(key) for table in tables)
             found.append(_row(key, depth, results, documents, names))
     return found
+
+
+def _repeated(tables: Sequence[Mapping[Key, Result]], documents: Sequence[Document]) -> set[Key]:
+    """The numbers that say in each of the runs what another row says."""
+    told: set[Key] = set()
+    repeats: set[Key] = set()
+    for table, document in zip(tables, documents, strict=True):
+        alike = repeated(table.values(), partial(_pieces_of, document))
+        repeats |= alike
+        told |= table.keys() - alike
+    return repeats - told
+
+
+def _pieces_of(document: Document, task: str, output: str) -> Collection[str]:
+    metrics: Mapping[str, Mapping[str, Any]] = document.get("mmeval", {}).get("metrics", {}).get(task, {})
+    found: Collection[str] = next((one["pieces"] for one in metrics.values() if _gives(one, output)), ())
+    return found
+
+
+def _gives(entry: Mapping[str, Any], output: str) -> bool:
+    return bool(entry.get("pieces")) and output in entry.get("outputs", ())
 
 
 def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
@@ -138,7 +163,7 @@ def _unlike(key: Key, first: Document, other: Document, members: Mapping[str, Se
     if not first or not other:
         return ""
     tasks = sorted(tasks_inside(key.task, members))
-    return next(filter(None, (difference(made(first, t, key.metric), made(other, t, key.metric)) for t in tasks)), "")
+    return next(filter(None, (unlike(first, other, task, key.metric) for task in tasks)), "")
 
 
 def _notes(result: Result, document: Document, members: Mapping[str, Sequence[str]]) -> list[str]:
@@ -149,6 +174,7 @@ def _notes(result: Result, document: Document, members: Mapping[str, Sequence[st
     if not result.slice:
         is_group = result.task in members
         said += list(_parts(inside, ours, whole=not is_group))
+        said += [lacking_tasks(inside, ours.get("left_out", {}))]
     return [note for note in said if note]
 
 

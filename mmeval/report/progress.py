@@ -146,7 +146,8 @@ def opening(*, kept: int, new: int, since: str, exact: bool = True) -> str:
     if not kept and not new:
         return "nothing to ask"
     if not kept:
-        return f"asking {_answers(new)}" if exact else f"asking up to {_answers(new)}: those that the filter keeps"
+        filtered = ": a task filters its rows, and asks those that it keeps"
+        return f"asking {_answers(new)}" if exact else f"asking up to {_answers(new)}{filtered}"
     when = f" from {since}" if since else ""
     if not new:
         return f"kept {_answers(kept)}{when}, nothing new to ask"

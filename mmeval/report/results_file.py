@@ -176,6 +176,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
                     "unavailable": metric.unavailable,
                     "outputs": list(metric.bound.metric.outputs),
                     "judged": metric.bound.metric.judged,
+                    "pieces": list(metric.bound.pieces),
                     "range": _finite(metric.bound.metric.range),
                 }
                 for metric in task.metrics
@@ -185,8 +186,10 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
         "asked": {task.name: _asked(task, outcome) for task in outcome.selection.tasks},
         "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
+        "left_out": {task.name: task.why for task in outcome.selection.left_out},
         "not_comparable": [task.name for task in outcome.selection.tasks if not task.comparable],
         "spent": spent_json(outcome.bills),
+        "metric_device": outcome.metric_device,
         "judges": {task: [asdict(one) for one in versions] for task, versions in outcome.judges.items()},
         "score_sets": {task: path.name for task, path in outcome.score_sets.items()},
         "complaints": list(outcome.complaints),

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from mmeval.options import BackendSpec, Unfinished
 from mmeval.records import Result
-from mmeval.report.baseline import Column
+from mmeval.report.baseline import Column, Key
 from mmeval.report.context import ReportContext, as_arguments
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
 from mmeval.report.markdown import cell, printable, table_lines
+from mmeval.report.repeated import repeated
 from mmeval.sampling import Subset
-from mmeval.task import Selection
+from mmeval.task import LeftOut, Selection, Task
 
 _HEADERS = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "95 % CI", "Scored", "Notes")
 _BASELINE_AT = _HEADERS.index("Scored") + 1
 """Where the column of a baseline stands among the headers."""
 _RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
 NOT_COMPARABLE = "not comparable"
+NO_DATA = "left out: its data are not here"
 
 
 def render(
@@ -39,6 +42,8 @@ def render(
     another run's numbers.
     """
     members = {group.name: group.members for group in selection.groups}
+    left_out = repeated(results, partial(_pieces_of, selection))
+    results = [result for result in results if Key.of(result) not in left_out]
     shown = depths([*members, *(task.name for task in selection.tasks)], members)
     notes = _notes(selection, subsets or {}, unfinished or {})
     lines = [
@@ -51,6 +56,11 @@ def render(
             *_table("Groups", _group_rows(group_results, selection, shown, notes, baseline=baseline), baseline),
         ]
     return "\n".join(lines) + "\n"
+
+
+def _pieces_of(selection: Selection, task: str, output: str) -> Collection[str]:
+    bounds = (metric.bound for one in selection.tasks if one.name == task for metric in one.metrics)
+    return next((bound.pieces for bound in bounds if output in bound.metric.outputs), ())
 
 
 def _settings_line(context: ReportContext, selection: Selection, roles: Mapping[str, BackendSpec]) -> str:
@@ -81,7 +91,8 @@ def _task_rows(
     *,
     baseline: Column | None,
 ) -> Iterator[list[str]]:
-    tasks = {task.name: task for task in selection.tasks}
+    tasks: dict[str, Task | LeftOut] = {task.name: task for task in selection.tasks}
+    tasks |= {task.name: task for task in selection.left_out}
     groups = {group.name: group for group in selection.groups}
     for name, depth in shown.items():
         if name in groups:
@@ -126,12 +137,21 @@ def _notes(
     notes = {
         task.name: _note(task.name in foreign, cut.get(task.name, ""), partial.get(task.name, "")) for task in selection
     }
+    absent = {task.name for task in selection.left_out}
+    notes |= {name: Note(NO_DATA, "") for name in absent}
     groups = {group.name: group.members for group in selection.groups}
     for name in groups:
         tasks = tasks_inside(name, groups)
         missing_trials = "unfinished" if tasks & cut.keys() else ""
-        notes[name] = _note(bool(tasks & foreign), missing_trials, "subset" if tasks & partial.keys() else "")
+        subset = "subset" if tasks & partial.keys() else ""
+        notes[name] = _note(bool(tasks & foreign), missing_trials, lacking_tasks(tasks, absent), subset)
     return notes
+
+
+def lacking_tasks(tasks: Collection[str], left_out: Collection[str]) -> str:
+    """How many of a group's tasks do not stand behind its number: ``2 of 14 tasks left out``; empty where all do."""
+    absent = set(tasks) & set(left_out)
+    return f"{len(absent)} of {len(tasks)} tasks left out" if absent else ""
 
 
 def _note(foreign: bool, *whole: str) -> Note:

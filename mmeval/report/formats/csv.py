@@ -33,12 +33,13 @@ def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
                 writer.writerow([*_named(name, row), *empty, row.absent[at]])
             else:
                 why = row.unlike[at - 1] if at else ""
-                writer.writerow([*_named(name, row), *_numbers(result), _text(why) or "yes", _text(row.own_notes[at])])
+                notes = (csv_text(why) or "yes", csv_text(row.own_notes[at]))
+                writer.writerow([*_named(name, row), *_numbers(result), *notes])
     return out.getvalue()
 
 
 def _named(run: str, row: NumberRow) -> list[str]:
-    texts = map(_text, (run, row.task, row.alias, row.slice, row.version, row.metric))
+    texts = map(csv_text, (run, row.task, row.alias, row.slice, row.version, row.metric))
     return [*texts, _yes(row.higher_is_better)]
 
 
@@ -53,6 +54,7 @@ def _yes(truth: bool) -> str:
     return "true" if truth else "false"
 
 
-def _text(text: str) -> str:
+def csv_text(text: str) -> str:
+    """Text from outside on which no spreadsheet begins to calculate."""
     clean = printable(text, limit=MAX_CHARS)
     return f"'{clean}" if clean.lstrip().startswith(_FORMULA) else clean

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from mmeval.report.asked import counted_by
 from mmeval.report.page.stored import Row, StoredRun, StoredTask, StoredTrial
 
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "uncounted")
@@ -42,7 +42,7 @@ class Index:
         self._labels: dict[str, array[int]] = {}
         self._levels: dict[str, dict[str, int]] = {}
         self._kinds: dict[str, str] = {}
-        self._is_counted: Callable[[int, int], bool] = _everything
+        self._is_counted: Callable[[int, int], bool] = counted_by(None)
 
     def begin_run(self, run: StoredRun) -> None:
         self._tallies.append(Counter())
@@ -50,7 +50,7 @@ class Index:
 
     def begin_task(self, task: StoredTask, ours: Row) -> None:
         """The rows that follow are those of this task. ``ours`` is what the results file says under ``mmeval``."""
-        self._is_counted = _counted(ours.get("asked", {}).get(task.name))
+        self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
         comparable = task.name not in ours.get("not_comparable", ())
         said = {"name": task.name, "alias": task.alias, "run": len(self._runs) - 1, "comparable": comparable}
         self._tasks.append(said)
@@ -124,26 +124,6 @@ class Index:
                 "labels": labels,
             },
         }
-
-
-def _everything(_index: int, _repeat: int) -> bool:
-    return True
-
-
-def _counted(asked: Row | None) -> Callable[[int, int], bool]:
-    """Whether a trial stands behind the numbers, by what a results file says was asked of its task."""
-    if asked is None:
-        return _everything
-    repeats, samples = asked["repeats"], asked["samples"]
-    if samples is None:
-        return lambda _, repeat: repeat < repeats
-    starts = [first for first, _ in samples]
-
-    def is_counted(index: int, repeat: int) -> bool:
-        at = bisect_right(starts, index) - 1
-        return repeat < repeats and at >= 0 and index <= samples[at][1]
-
-    return is_counted
 
 
 def labels_of(trial: StoredTrial, task: StoredTask) -> dict[str, Any]:

@@ -56,6 +56,11 @@ class StoredTask:
         names = self.config.get("breakdown") or ()
         return (names,) if isinstance(names, str) else tuple(map(str, names))
 
+    def score_rows(self) -> Iterator[Row]:
+        """The score rows of every trial, also where scoring has not come to its end; none where nothing was scored."""
+        if self.score_set is not None:
+            yield from (row for _, row in _score_rows(self.score_set))
+
     def trials(self) -> Iterator[StoredTrial | None]:
         """Every trial in its latest form, in the order of the data set; None in the place of one whose record is
         damaged."""

@@ -11,6 +11,7 @@ from mmeval.records import Result
 from mmeval.report.bill import dollars
 from mmeval.report.numbers import NumberRow, groups_of, number_rows
 from mmeval.report.page.stored import Row, StoredRun
+from mmeval.sampling import FEWER
 
 MOST_NAMED = 5
 """Tasks and numbers that are named one by one."""
@@ -180,8 +181,11 @@ def _partial(ours: Row) -> Iterator[str]:
         yield f"{task} is unfinished: {row['made']:,} {_of(row)}trials were made."
     for task, row in ours.get("subset", {}).items():
         if row.get("of") is None or row["chosen"] < row["of"]:
-            how = f" (chosen by {', '.join(row['how'])})" if row.get("how") else ""
-            yield f"{task} is a subset: {row['chosen']:,} {_of(row)}samples{how}."
+            flags = [name for name in row.get("how", ()) if name != FEWER]
+            how = [f"chosen by {', '.join(flags)}"] if flags else []
+            how += ["its data hold fewer than the task file expects"] if FEWER in row.get("how", ()) else []
+            ways = f" ({'; '.join(how)})" if how else ""
+            yield f"{task} is a subset: {row['chosen']:,} {_of(row)}samples{ways}."
 
 
 def _of(row: Row) -> str:

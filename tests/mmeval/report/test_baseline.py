@@ -9,6 +9,7 @@ import pytest
 
 from mmeval.cli.publish import publish
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.metric import load_metric
 from mmeval.metric import metric as describe
 from mmeval.options import RunOutcome
 from mmeval.program import Program, Role
@@ -137,6 +138,20 @@ def test_a_judged_number_compares_with_one_of_the_same_judge_alone(judge: str, b
     )
 
     assert shown(before, now) == {"a": beside}
+
+
+def test_a_derived_number_compares_with_one_of_the_same_pieces_alone(tmp_path: Path) -> None:
+    def made_of(version: str) -> Task:
+        piece = task("a", metric=replace(half, version=version))
+        whole = replace(piece.metrics[0], bound=load_metric("overall").bind({"of": ["half"]}))
+        return replace(piece, metrics=(*piece.metrics, whole))
+
+    before = baseline(tmp_path, result("a", metric="overall"), tasks=(made_of("1"),))
+    cells = [
+        shown(before, outcome(tmp_path, result("a", metric="overall"), tasks=(made_of(version),)))
+        for version in ("1", "2")
+    ]
+    assert cells == [{"a": "0.5000"}, {"a": "N/A"}]
 
 
 def test_another_number_of_trials_is_said(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.report.comparing import difference, made
+from mmeval.report.comparing import Making, difference, made, unlike
 
 METRIC = {"version": "1", "switches": {"a": 1}, "aggregation": "mean", "outputs": ["n"], "judged": True}
 
@@ -45,3 +45,23 @@ def test_another_judge_is_no_difference_to_a_metric_without_one() -> None:
     other = {"judges": {"t": [{"role": "judge", "served": "j-2"}]}}
 
     assert difference(made(document(**plain), "t", "n"), made(document(**plain, **other), "t", "n")) == ""
+
+
+def test_a_derived_number_compares_where_its_pieces_do() -> None:
+    derived = {**METRIC, "outputs": ["whole"], "judged": False, "pieces": ["n"]}
+    first = document(metrics={"t": {"m": METRIC, "w": derived}})
+    other = document(metrics={"t": {"m": {**METRIC, "version": "2"}, "w": derived}})
+
+    assert (unlike(first, first, "t", "whole"), unlike(first, other, "t", "whole")) == (
+        "",
+        "the metric had another version",
+    )
+
+
+@pytest.mark.parametrize(("fingerprint", "alike"), [("f1", True), ("f2", False)], ids=["same files", "other files"])
+def test_a_model_of_a_metric_is_its_files_whatever_it_is_called(fingerprint: str, alike: bool) -> None:
+    def making(name: str, fingerprint: str) -> Making:
+        model = {"name": name, "revision": name, "fingerprint": fingerprint}
+        return Making("t", "1", True, None, {"version": "1", "switches": {"model": model}, "aggregation": "mean"})
+
+    assert (difference(making("me/scorer", "f1"), making("./copy", fingerprint)) == "") is alike

@@ -1,0 +1,84 @@
+"""One score out of several: what a benchmark gives an answer that must pass more than one check."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from mmeval.metric import Range, metric
+from mmeval.records import Cause, Score
+
+Combine = Literal["product", "mean", "minimum"]
+
+
+def _product(spans: Sequence[Range]) -> Range:
+    """A factor that is known to be 0 settles it, whatever the others are."""
+    low, high = 1.0, 1.0
+    for span in spans:
+        ends = [_times(a, b) for a, b in itertools.product((low, high), span)]
+        low, high = min(ends), max(ends)
+    return (low, high)
+
+
+def _times(a: float, b: float) -> float:
+    """Zero times infinity is zero here: an end that is unbounded is approached and never reached."""
+    return a * b + 0.0 if a and b else 0.0
+
+
+def _mean(spans: Sequence[Range]) -> Range:
+    return (sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans))
+
+
+def _minimum(spans: Sequence[Range]) -> Range:
+    return (min(low for low, _ in spans), min(high for _, high in spans))
+
+
+_SPANS: Mapping[str, Callable[[Sequence[Range]], Range]] = {
+    "product": _product,
+    "mean": _mean,
+    "minimum": _minimum,
+}
+"""Between which values a combination lies, by those between which its pieces lie."""
+
+
+def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> Range:
+    """Between which values the score lies; that of a product of shares is 0 to 1."""
+    return _SPANS[switches["combine"]](list(ranges.values()))
+
+
+@metric(range=overall_range, version="1", source="MMMG, the scores of its tasks")
+def overall(scores: Mapping[str, Score], *, of: Sequence[str] = (), combine: Combine = "product") -> Score:
+    """The product of other scores of the same trial, or their mean, or the smallest of them.
+
+    ``of`` names these scores. Range: from those of its pieces; an SSIM may be negative, and so may a product with it.
+    Higher is better where that holds for all of its pieces.
+
+    Unscored when a piece is, with the bounds that follow from what is known, but for a score that is known all the
+    same: a factor 0 makes a product 0. The evidence holds the value of each piece, null where there is none.
+    """
+    spans = [_span(score) for score in scores.values()]
+    low, high = _SPANS[combine](spans)
+    evidence: dict[str, Any] = {"of": {name: scores[name].value for name in of}}
+    unknown = {name: score for name, score in scores.items() if score.status != "scored"}
+    if not unknown:
+        return Score(low, evidence=evidence)
+    if low == high:
+        return Score(low, evidence={**evidence, "whatever": sorted(unknown)})
+    reason = "; ".join(f"{name}: {score.reason}" for name, score in unknown.items())
+    bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else None
+    return Score(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=_cause(unknown))
+
+
+def _span(score: Score) -> Range:
+    if score.value is not None:
+        return (score.value, score.value)
+    return score.bounds or (-math.inf, math.inf)
+
+
+def _cause(unknown: Mapping[str, Score]) -> Cause:
+    """Trying again helps where it helps one of the pieces."""
+    causes: set[Cause] = {score.cause for score in unknown.values()}
+    order: tuple[Cause, ...] = ("lost", "unsure", "final")
+    return next(cause for cause in order if cause in causes)

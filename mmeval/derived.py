@@ -1,0 +1,121 @@
+"""Derived metrics: numbers that are made of other scores of the same trial, such as the product of two of them.
+
+    @metric(range=(0, 1), version="1", source="this paper, section 5")
+    def both(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
+        ...
+
+They are computed where the rows of a trial are put together, so that their pieces may come from a scoring process and
+from a judge. ``scores`` holds the pieces that the switch ``of`` names, in its order: each is scored, or unscored with
+bounds wherever its range is finite. What its pieces mean for a task before the run is in :mod:`mmeval.pieces`. What
+holds for every derived metric is settled here, before it is called:
+
+- a piece that is not scored yet: there is no derived score yet;
+- a piece that is unavailable: so is the derived score, and that is said before the run;
+- the task's rule for a missing output has scored the pieces: it scores what is made of them, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmeval.boundmetric import BoundMetric
+from mmeval.errors import MmevalError
+from mmeval.metric import Range, load_metric
+from mmeval.metricresult import MetricScores
+from mmeval.records import Score
+
+log = logging.getLogger(__name__)
+
+BY_MISSING_OUTPUT = {"missing_output": True}
+"""The evidence of a score that the task's rule for a missing output gave."""
+
+Row = Mapping[str, Any]
+"""A row of a score set: JSON values."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A derived metric with the ranges of its pieces, by their names."""
+
+    bound: BoundMetric
+    ranges: Mapping[str, Range]
+
+    def scores(self, known: Mapping[str, Score]) -> MetricScores:
+        """Its scores from those of a trial; empty while a piece of it is missing."""
+        if not self.ranges.keys() <= known.keys():
+            return {}
+        pieces = {name: self._bounded(name, known[name]) for name in self.ranges}
+        outputs = self.bound.metric.outputs
+        if ruled := next((piece for piece in pieces.values() if piece.evidence == BY_MISSING_OUTPUT), None):
+            return dict.fromkeys(outputs, ruled)
+        for name, piece in pieces.items():
+            if piece.status == "unavailable":
+                return dict.fromkeys(outputs, Score.unavailable(f"{name}: {piece.reason}"))
+        return self.bound.combined(pieces)
+
+    def _bounded(self, name: str, score: Score) -> Score:
+        """A piece with what is known of it: an unscored one lies in its range."""
+        if score.status != "unscored" or score.bounds is not None:
+            return score
+        finite = all(map(math.isfinite, self.ranges[name]))
+        return replace(score, bounds=self.ranges[name]) if finite else score
+
+
+def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
+    """A derived metric in the range that follows from those of its pieces."""
+    of = bound.metric.range_of
+    return bound if of is None else replace(bound, metric=replace(bound.metric, range=of(ranges, bound.params)))
+
+
+def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
+    """The derived metrics of a score set, by its plan. One that cannot be loaded here is left out, which is said."""
+    from mmeval.scoreset import PIECES  # with fast JSON, which a task file needs not
+
+    found = []
+    for entry in plan["metrics"]:
+        if PIECES not in entry or "unavailable" in entry:
+            continue
+        try:
+            bound = load_metric(entry["metric"]).bind(entry["switches"], entry["profile"])
+        except MmevalError as error:
+            log.warning("%s is not shown: %s", entry["metric"], error)
+            continue
+        ranges = {name: _range(ends) for name, ends in entry[PIECES].items()}
+        found.append(Derivation(with_range(bound, ranges), ranges))
+    return found
+
+
+def _range(ends: Sequence[float | None]) -> Range:
+    low, high = ends
+    return (-math.inf if low is None else low, math.inf if high is None else high)
+
+
+def with_derived(row: Row, derived: Sequence[Derivation]) -> Row:
+    """A row of a score set with the scores that follow from its others, as these are now."""
+    if row.get("status") != "ok" or not isinstance(row.get("scores"), dict):
+        return row
+    scores = dict(row["scores"])
+    known = {name: Score.from_json(score) for name, score in scores.items()}
+    for one in derived:
+        for name in one.bound.metric.outputs:
+            known.pop(name, None)
+            scores.pop(name, None)
+        found = {name: _writable(score) for name, score in one.scores(known).items()}
+        known.update(found)
+        scores.update((name, score.to_json()) for name, score in found.items())
+    return {**row, "scores": dict(sorted(scores.items()))}
+
+
+def _writable(score: Score) -> Score:
+    """A score whose evidence JSON can hold."""
+    from mmeval.lines import to_line
+
+    try:
+        to_line(score.to_json())
+    except TypeError as error:
+        return Score.unscored(f"the metric's evidence cannot be written: {error}")
+    return score

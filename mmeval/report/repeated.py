@@ -1,0 +1,41 @@
+"""Numbers that say what another row says: those of the only piece that a derived score is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
+
+from mmeval.records import Result
+from mmeval.report.baseline import Key
+
+Pieces = Callable[[str, str], Collection[str]]
+"""The outputs of which one number of a task is made, by task and number; empty for one that is not derived."""
+
+
+class _Numbers(NamedTuple):
+    value: float | None
+    n: int
+    scored: int
+    failed: int
+    unscored: int
+    unavailable: int
+    unsupported: int
+
+
+def _numbers(result: Result) -> _Numbers:
+    return _Numbers(*(getattr(result, name) for name in _Numbers._fields))
+
+
+def repeated(results: Iterable[Result], pieces_of: Pieces) -> set[Key]:
+    """The numbers that tables leave out: of a piece that alone makes another number, equal to its own. Files of
+    results keep them."""
+    known = {Key.of(result): result for result in results}
+    found = set()
+    for key, result in known.items():
+        pieces = list(pieces_of(key.task, key.metric))
+        if len(pieces) != 1:
+            continue
+        piece = key._replace(metric=pieces[0])
+        if piece in known and piece != key and _numbers(known[piece]) == _numbers(result):
+            found.add(piece)
+    return found

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from mmeval.metrics.structure.overall import overall, overall_range
+from mmeval.records import Score
+
+LOST = Score.lost("the judge is gone")
+UNSURE = Score(status="unscored", reason="not sure", cause="unsure")
+
+
+def score(combine: str = "product", **pieces: Score | float) -> Score:
+    scores = {name: piece if isinstance(piece, Score) else Score(piece) for name, piece in pieces.items()}
+    found: Score = overall.function(scores, of=list(scores), combine=combine)
+    return found
+
+
+def known(low: float, high: float) -> Score:
+    return Score.unscored("lost", bounds=(low, high))
+
+
+@pytest.mark.parametrize(("combine", "value"), [("product", 0.125), ("mean", 0.375), ("minimum", 0.25)])
+def test_all_pieces_make_one_value(combine: str, value: float) -> None:
+    assert score(combine, a=0.25, b=0.5) == Score(value, evidence={"of": {"a": 0.25, "b": 0.5}})
+
+
+def test_the_product_is_the_default() -> None:
+    assert (overall.switches["combine"], list(overall.switches["of"])) == ("product", [])
+
+
+def test_a_factor_0_settles_a_product_and_the_evidence_says_what_did_not_matter() -> None:
+    found = score(a=0.0, b=LOST)
+    assert (found.value, found.status, found.evidence) == (
+        0.0,
+        "scored",
+        {"of": {"a": 0.0, "b": None}, "whatever": ["b"]},
+    )
+
+
+def test_the_lowest_value_there_is_settles_a_minimum() -> None:
+    assert score("minimum", a=0.0, b=known(0, 1)).value == 0.0
+    assert score("minimum", a=0.1, b=known(0, 1)).status == "unscored"
+
+
+@pytest.mark.parametrize(
+    ("combine", "bounds"), [("product", (0.1, 0.4)), ("mean", (0.35, 0.65)), ("minimum", (0.2, 0.5))]
+)
+def test_an_unscored_piece_leaves_bounds(combine: str, bounds: tuple[float, float]) -> None:
+    found = score(combine, a=0.5, b=known(0.2, 0.8))
+    assert (found.value, found.status, found.bounds) == (None, "unscored", pytest.approx(bounds))
+
+
+def test_a_factor_that_may_be_negative_turns_the_bounds_around() -> None:
+    assert score(a=-0.5, b=known(0, 1)).bounds == (-0.5, 0.0)
+    assert score(a=known(-1, 1), b=known(0.5, 1)).bounds == (-1.0, 1.0)
+
+
+def test_a_piece_of_which_nothing_is_known_leaves_no_bounds_but_for_a_factor_0() -> None:
+    assert (score(a=0.5, b=LOST).bounds, score("mean", a=0.5, b=LOST).bounds) == (None, None)
+    assert score(a=0.0, b=LOST, c=known(0, 1)).value == 0.0
+
+
+def test_zero_has_no_sign() -> None:
+    assert math.copysign(1, score(a=-0.1, b=0.0).value or 0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("pieces", "cause", "reason"),
+    [
+        ({"b": UNSURE, "c": LOST}, "lost", "b: not sure; c: the judge is gone"),
+        ({"b": UNSURE, "c": known(0, 1)}, "unsure", "b: not sure; c: lost"),
+        ({"b": known(0, 1)}, "final", "b: lost"),
+    ],
+    ids=["lost", "unsure", "final"],
+)
+def test_trying_again_helps_where_it_helps_a_piece(pieces: dict[str, Score], cause: str, reason: str) -> None:
+    given: dict[str, Any] = {"a": 1.0, **pieces}
+    found = score(**given)
+    assert (found.cause, found.reason) == (cause, reason)
+
+
+@pytest.mark.parametrize(
+    ("combine", "range"), [("product", (-1.0, 1.0)), ("mean", (-0.5, 1.0)), ("minimum", (-1.0, 1.0))]
+)
+def test_the_range_follows_from_those_of_the_pieces(combine: str, range: tuple[float, float]) -> None:
+    assert overall_range({"ssim": (-1, 1), "judge": (0, 1)}, {"combine": combine}) == range
+
+
+@pytest.mark.parametrize("values", [[0.3], [0.5, 0.5, 0.5], [1.0, 0.25]])
+def test_a_product_of_shares_is_a_share(values: list[float]) -> None:
+    pieces: dict[str, Any] = {f"p{i}": value for i, value in enumerate(values)}
+    assert overall_range(dict.fromkeys(pieces, (0, 1)), {"combine": "product"}) == (0.0, 1.0)
+    assert score(**pieces).value == pytest.approx(math.prod(values))

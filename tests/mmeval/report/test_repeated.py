@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmeval.records import Result
+from mmeval.report.baseline import Key
+from mmeval.report.numbers import number_rows
+from mmeval.report.repeated import repeated
+from tests.support.number_documents import document
+from tests.support.outcomes import result
+
+PIECE = replace(result("a", 0.5), metric="piece")
+WHOLE = replace(PIECE, metric="overall")
+MADE = {"a": {"overall": {"outputs": ["overall"], "pieces": ["piece"]}}}
+
+
+def pieces(_task: str, metric: str) -> Sequence[str]:
+    return ["piece"] if metric == "overall" else []
+
+
+def test_the_only_piece_of_a_number_is_left_out_where_it_says_the_same() -> None:
+    assert repeated([PIECE, WHOLE], pieces) == {Key("a", "piece")}
+
+
+def test_a_piece_that_says_something_else_is_shown() -> None:
+    assert repeated([replace(PIECE, unscored=1), WHOLE], pieces) == set()
+    assert repeated([PIECE, WHOLE], lambda task, metric: ["piece", "other"]) == set()
+
+
+def rows(*runs: Sequence[Result], every: bool = False) -> list[str]:
+    documents = [document(*(one.to_json() for one in run), metrics=MADE) for run in runs]
+    names = [str(at) for at in range(len(runs))]
+    return [row.metric for row in number_rows(documents, names, every_slice=every)]
+
+
+def test_tables_of_a_report_leave_it_out_and_files_for_scripts_do_not() -> None:
+    assert rows([PIECE, WHOLE]) == ["overall"]
+    assert rows([PIECE, WHOLE], every=True) == ["piece", "overall"]
+
+
+def test_of_several_runs_it_is_left_out_where_it_says_the_same_in_each() -> None:
+    assert rows([PIECE, WHOLE], [replace(PIECE, value=0.1), WHOLE]) == ["piece", "overall"]

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.layout import Table
+from mmeval.records import Score
+from mmeval.report.page.stored import StoredRun
+from mmeval.tasks.mmmg.categories import CATEGORIES
+from mmeval.tasks.mmmg.layout import layout
+
+SET = "0123456789ab"
+Rows = Sequence[Sequence[Any]]
+"""By sample and repeat: a value, a Score, or the status of a trial without an answer."""
+
+
+def stored(folder: Path, tasks: Mapping[str, Rows], files: Sequence[str] = (), **ours: Any) -> StoredRun:
+    """A run folder with the rows of some tasks, read back."""
+    folder.mkdir(parents=True, exist_ok=True)
+    configs = {name: {"task": name, "task_alias": name.removeprefix("mmmg_"), "layout": "mmmg"} for name in tasks}
+    (folder / "run.json").write_text(json.dumps({"format": 1, "tasks": configs, "options": {"model_name": "m"}}))
+    for name, rows in tasks.items():
+        scores = folder / "scores" / name / SET
+        scores.mkdir(parents=True)
+        (scores / "scores.jsonl").write_text("".join(lines(rows, files)))
+    overall = {"overall": {"outputs": ["overall"], "range": [0, 1]}}
+    document = {
+        "group_subtasks": {name: [] for name in tasks},
+        "mmeval": {
+            "results": [],
+            "metrics": dict.fromkeys(tasks, overall),
+            "score_sets": dict.fromkeys(tasks, SET),
+            "protocols": dict.fromkeys(tasks, "single"),
+            **ours,
+        },
+    }
+    (folder / "results_2026-01-31T12-00-00.json").write_text(json.dumps(document))
+    return StoredRun(folder)
+
+
+def lines(rows: Rows, files: Sequence[str] = ()) -> Sequence[str]:
+    """Rows of scores; ``files`` are the labels of the samples, in a task of several instruction files."""
+    found = []
+    for index, repeats in enumerate(rows):
+        for repeat, given in enumerate(repeats):
+            status = given if isinstance(given, str) else "ok"
+            score = given if isinstance(given, Score) else None if isinstance(given, str) else Score(given)
+            scores = {} if score is None else {"overall": score.to_json()}
+            row = {"i": index, "n": repeat, "s": f"s{index}", "d": "d", "status": status, "scores": scores}
+            found.append(f"{json.dumps(row | ({'labels': {'file': files[index]}} if files else {}))}\n")
+    return found
+
+
+def tables(folder: Path, tasks: Mapping[str, Rows], **ours: Any) -> dict[str, Table]:
+    return {table.title: table for table in layout(stored(folder, tasks, **ours))}
+
+
+def averages(folder: Path, tasks: Mapping[str, Rows], **ours: Any) -> dict[Any, tuple[Any, ...]]:
+    """Paper, half width, leaderboard, tasks and what lacks of each average."""
+    (table,) = [table for title, table in tables(folder, tasks, **ours).items() if "averages" in title]
+    return {row[0]: row[1:] for row in table.rows}
+
+
+def numbers(row: Sequence[Any]) -> list[Any]:
+    return [round(value, 4) if isinstance(value, float) else value for value in row]
+
+
+PARITY: Rows = [[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]]
+LOST = Score.lost("the judge is gone")
+NO_JUDGE = Score.unavailable("no judge")
+
+
+def test_a_task_has_its_value_with_the_interval_of_the_released_scorer(tmp_path: Path) -> None:
+    found = tables(tmp_path, {"mmmg_object_count": PARITY})
+    assert list(found) == ["MMMG, image: tasks", "MMMG: averages (there is none across categories)"]
+    table = found["MMMG, image: tasks"]
+    assert numbers(table.rows[0]) == ["object_count", 0.6667, 0.2667, "12/12", ""]
+    assert "13 of its 14 tasks are not in this run." in table.notes
+
+
+def test_the_languages_of_a_task_count_a_half_each_in_its_value_and_in_each_pass(tmp_path: Path) -> None:
+    given: dict[str, Rows] = {"mmmg_multilingual_text_rendering": [[1.0, 1.0], [0.0, 0.5], [0.0, LOST], [0.0, 0.5]]}
+    rows = tables(tmp_path, given, files=["zh", "de", "de", "de"])["MMMG, image: tasks"].rows
+    # by pass: (1 + 0) / 2 and (1 + 0.5) / 2; the whole: (1 + 1 / 5) / 2
+    assert numbers(rows[0][1:4]) == [0.6, round(1.96 * 0.125, 4), "7/8"]
+
+
+def test_where_a_pass_has_nothing_of_a_language_there_is_no_interval(tmp_path: Path) -> None:
+    given: dict[str, Rows] = {"mmmg_multilingual_text_rendering": [[1.0, 1.0], [0.0, LOST]]}
+    rows = tables(tmp_path, given, files=["zh", "de"])["MMMG, image: tasks"].rows
+    assert numbers(rows[0][1:3]) == [0.5, None]
+
+
+def test_tasks_come_in_the_order_of_the_paper(tmp_path: Path) -> None:
+    given = dict.fromkeys(reversed(CATEGORIES[0].tasks), PARITY)
+    rows = tables(tmp_path, given)["MMMG, image: tasks"].rows
+    assert [f"mmmg_{row[0]}" for row in rows] == list(CATEGORIES[0].tasks)
+
+
+def test_what_has_no_value_says_why(tmp_path: Path) -> None:
+    given: dict[str, Rows] = {
+        "mmmg_object_count": [[1.0, LOST], [1.0, "failed"]],
+        "mmmg_object_exclusion": [[NO_JUDGE, NO_JUDGE]],
+        "mmmg_object_inclusion": [["unsupported", "unsupported"]],
+        "mmmg_region_fill": [],
+        "mmmg_border_fill": [[LOST, "failed"]],
+    }
+    rows = tables(tmp_path, given, left_out={"mmmg_object_reasoning": "no file"})["MMMG, image: tasks"].rows
+    assert [(row[0], row[1], row[3], row[4]) for row in rows] == [
+        ("object_inclusion", None, "0/2", "unsupported"),
+        ("object_exclusion", None, "0/2", "unavailable"),
+        ("object_count", 1.0, "2/4", "1 failed, 1 unscored"),
+        ("mmmg_object_reasoning", None, "", "left out"),
+        ("region_fill", None, "0/0", "not scored"),
+        ("border_fill", None, "0/2", "1 failed, 1 unscored"),
+    ]
+
+
+def test_a_number_whose_scoring_was_suspended_is_none(tmp_path: Path) -> None:
+    suspended = {"task": "mmmg_region_fill", "metric": "overall", "value": None, "n": 2, "scored": 1, "suspended": True}
+    given: dict[str, Rows] = {"mmmg_region_fill": [[1.0, LOST]]}
+    rows = tables(tmp_path, given, results=[suspended])["MMMG, image: tasks"].rows
+    assert rows[0][1:] == (None, None, "1/2", "scoring suspended")
+
+
+def test_trials_that_the_numbers_are_not_about_do_not_count(tmp_path: Path) -> None:
+    asked = {"mmmg_region_fill": {"repeats": 2, "samples": [[0, 0]]}}
+    rows = tables(tmp_path, {"mmmg_region_fill": PARITY}, asked=asked)["MMMG, image: tasks"].rows
+    assert numbers(rows[0][1:4]) == [0.5, 0.98, "2/2"]
+
+
+def test_a_category_averages_its_tasks_and_their_passes(tmp_path: Path) -> None:
+    up: Rows = [[0.0, 1.0, 0.0, 1.0]]
+    down: Rows = [[1.0, 0.0, 1.0, 0.0]]
+    found = averages(tmp_path, dict(zip(CATEGORIES[0].groups["format"], (up, down), strict=True)))
+    assert found["image: format"] == (0.5, 0.0, 0.5, "2/2", "")
+
+
+def test_the_leaderboard_counts_0_for_what_a_model_cannot_do_and_the_paper_leaves_it_out(tmp_path: Path) -> None:
+    music = CATEGORIES[2].groups["music"]
+    given: dict[str, Rows] = {task: [["unsupported"]] for task in music} | {music[0]: [[1.0]]}
+    assert averages(tmp_path, given)["sound and music: music"] == (1.0, None, 0.25, "1/4", "3 unsupported")
+
+
+@pytest.mark.parametrize(
+    ("other", "lacks"),
+    [(None, "1 not asked"), ([[NO_JUDGE]], "1 unavailable"), ([[LOST]], "1 lost"), ([[NO_JUDGE, LOST]], "1 lost")],
+    ids=["not asked", "unavailable", "lost", "partly lost"],
+)
+def test_an_average_stands_only_where_each_task_has_a_value_or_cannot_be_done(
+    tmp_path: Path, other: Rows | None, lacks: str
+) -> None:
+    first, second = CATEGORIES[0].groups["format"]
+    given: dict[str, Rows] = {first: [[1.0]], **({} if other is None else {second: other})}
+    assert averages(tmp_path, given)["image: format"] == (None, None, None, "1/2", lacks)
+
+
+def test_the_tasks_that_cannot_be_scored_here_are_named_below_the_averages(tmp_path: Path) -> None:
+    given: dict[str, Rows] = {"mmmg_region_fill": [[1.0]], "mmmg_object_count": [[NO_JUDGE]]}
+    notes = tables(tmp_path, given)["MMMG: averages (there is none across categories)"].notes
+    assert "Unavailable, nothing here can score them: object_count." in notes
+
+
+def test_bundled_samples_are_said_not_to_compare(tmp_path: Path) -> None:
+    found = tables(tmp_path, {"mmmg_region_fill": PARITY}, not_comparable=["mmmg_region_fill"])
+    assert (
+        "Made on bundled samples: these numbers do not compare with the paper's." in found["MMMG, image: tasks"].notes
+    )
+
+
+def test_a_run_of_other_tasks_has_no_table(tmp_path: Path) -> None:
+    assert tables(tmp_path, {"other": PARITY}) == {}

@@ -1,0 +1,143 @@
+"""The key ``asks`` of a metric: which role of the run plays a role that the metric names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval import taskindex
+from mmeval.backend import create_backend
+from mmeval.build import build
+from mmeval.dryrun import forecast
+from mmeval.errors import TaskFileError
+from mmeval.metric import metric
+from mmeval.options import BackendSpec, RunOptions
+from mmeval.program import Program, Role, ask_all
+from mmeval.records import Score, Trial
+from mmeval.report.progress import Quiet
+from mmeval.rescore import RescoreOptions, rescore
+from mmeval.task import Task
+from mmeval.taskfile import parse_task
+from mmeval.taskinclude import TaskFiles
+from mmeval.taskrun import score_definition, scoring_plan, task_run
+from tests.support.task_folder import write_files, write_rows
+from tests.support.toy import registered, run_toy, sample, toy_verdict
+
+GEMINI = "{judge: gemini}"
+
+
+@pytest.fixture(autouse=True)
+def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+def built(folder: Path, asks: str, *, name: str = "toy_verdict", roles: tuple[str, ...] = (), more: str = "") -> Task:
+    entry = f"  - metric: {name}\n    asks: {asks}\n"
+    text = f"task: t\ndataset_path: data\nmetadata: {{version: 1}}\nmetric_list:\n{entry}{more}"
+    write_files(folder, {"t.yaml": text})
+    write_rows(folder / "data", {"id": "s0", "input": "question 0"})
+    return build(parse_task(TaskFiles([folder]).document(folder / "t.yaml")), roles=frozenset(roles))
+
+
+@pytest.mark.parametrize(
+    ("asks", "complaint"),
+    [
+        ("{juge: gemini}", 'metric_list[0].asks.juge: unknown role; did you mean "judge"? (the metric asks judge)'),
+        ("{judge: 'a b'}", "metric_list[0].asks.judge: 'a b' is no name"),
+        ("{judge: 3}", "metric_list[0].asks.judge: "),
+        ("gemini", "metric_list[0].asks: "),
+    ],
+    ids=["no role of the metric", "no name", "no text", "no mapping"],
+)
+def test_what_it_cannot_say_is_named_with_its_line(tmp_path: Path, asks: str, complaint: str) -> None:
+    with pytest.raises(TaskFileError) as caught:
+        built(tmp_path, asks)
+    assert str(caught.value).startswith(f"{tmp_path}/t.yaml:6: {complaint}")
+
+
+def test_a_metric_that_asks_nobody_takes_none(tmp_path: Path) -> None:
+    with pytest.raises(TaskFileError, match="the metric 'exact_match' asks nobody"):
+        built(tmp_path, GEMINI, name="exact_match")
+
+
+def test_without_the_role_the_reason_names_it_and_its_flag(tmp_path: Path) -> None:
+    said = "it asks the role 'gemini' (as its judge), which this run has not; add --role gemini=BACKEND"
+    assert built(tmp_path, GEMINI, roles=("judge",)).metrics[0].unavailable == said
+    assert built(tmp_path, GEMINI, roles=("gemini",)).metrics[0].unavailable == ""
+
+
+def test_a_role_that_plays_itself_is_not_written_down(tmp_path: Path) -> None:
+    assert built(tmp_path, "{judge: judge}").metrics[0].bound == built(tmp_path, "{}").metrics[0].bound
+
+
+def test_who_is_asked_names_the_score_set_and_the_verdicts(tmp_path: Path) -> None:
+    backends = {role: create_backend("toy", {"model": role}) for role in ("judge", "gemini")}
+    usual = built(tmp_path, "{}", roles=("judge", "gemini"))
+    other = built(tmp_path, GEMINI, roles=("judge", "gemini"))
+    definitions = [score_definition(task, backends)["metrics"][0] for task in (usual, other)]
+    assert [list(one["roles"]) for one in definitions] == [["judge"], ["gemini"]]
+    assert ("asks" in definitions[0], definitions[1]["asks"]) == (False, {"judge": "gemini"})
+    assert key(tmp_path, usual) != key(tmp_path, other)
+
+
+def key(folder: Path, task: Task) -> str:
+    run = task_run(folder, task, scoring_plan(task, folder), {}, scoring=False)
+    try:
+        return run.judging_key(task.metrics[0].bound)
+    finally:
+        run.close()
+
+
+def test_the_parameters_are_those_of_the_role_that_is_asked(tmp_path: Path) -> None:
+    warm, cold = (
+        built(tmp_path, GEMINI, roles=("gemini",), more=f"roles: {{gemini: {{temperature: {heat}}}}}\n")
+        for heat in (1, 0)
+    )
+    assert key(tmp_path, warm) != key(tmp_path, cold)
+
+
+def ran(tmp_path: Path, roles: Mapping[str, BackendSpec]) -> Any:
+    built(tmp_path / "tasks", GEMINI)
+    selection = taskindex.select([str(tmp_path / "tasks" / "t.yaml")], [], roles=frozenset(roles))
+    return selection, run_toy(tmp_path, *selection.tasks, roles=roles)
+
+
+def test_the_role_answers_in_a_run_and_in_a_later_scoring(tmp_path: Path) -> None:
+    _, outcome = ran(tmp_path, {"gemini": BackendSpec("toy", {"model": "toy-strict"})})
+    assert (outcome.results[0].value, [one.role for one in outcome.judges["t"]]) == (0.0, ["gemini"])
+
+    options = RescoreOptions(outcome.folder, roles={"gemini": BackendSpec("toy")}, score_workers=0)
+    assert rescore(options, progress=Quiet()).results[0].value == 1.0
+
+
+def test_a_dry_run_counts_its_calls_under_the_role_that_is_asked(tmp_path: Path) -> None:
+    roles = {"gemini": BackendSpec("toy")}
+    selection, _ = ran(tmp_path, roles)
+    options = RunOptions(BackendSpec("toy"), tmp_path / "other", roles=roles)
+    assert set(forecast(selection, options).tasks[0].loads) == {"model", "gemini"}
+
+
+def two(trial: Trial, judge: Role, second: Role) -> Program[Score]:
+    replies = yield from ask_all([judge.ask("a"), second.ask("b")])
+    return Score(float(len(replies)))
+
+
+def test_two_roles_that_change_places_give_other_verdicts(tmp_path: Path) -> None:
+    made = metric(range=(0, 2), version="1", source="")(two).bind()
+    swapped = type(made)(made.metric, made.params, made.profile, {"judge": "second", "second": "judge"})
+    task = built(tmp_path, "{}")
+    run = task_run(tmp_path, task, scoring_plan(task, tmp_path), {}, scoring=False)
+    assert run.judging_key(made) != run.judging_key(swapped)
+    run.close()
+
+
+def test_each_argument_gets_its_own_role() -> None:
+    made = metric(range=(0, 2), version="1", source="")(two).bind()
+    bound = type(made)(made.metric, made.params, made.profile, {"second": "gemini"})
+    calls: Any = next(bound.program(Trial(sample()), Role))
+    assert [call.role for call in calls] == ["judge", "gemini"]
+    assert (bound.roles, toy_verdict.bind().roles) == (("judge", "gemini"), ("judge",))
