@@ -1,0 +1,77 @@
+"""Write the answers of a run in a layout that others read.
+
+RUN is the folder of a run, <output_path>/<model>/<run_id>. The folder of its model is written below --output_path, as
+one whole: whoever opens it finds all of it or nothing. 'mmeval ls formats' lists the formats; --model replay reads them
+back. No model is asked, and the run is not changed.
+
+The exit code is 3 where something that was asked for is not in the files: a task that the format has no place for,
+answers that the run lacks, damaged records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+from mmeval.cli import values
+from mmeval.cli.streams import print_text
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
+from mmeval.names import counted, split_names
+
+log = logging.getLogger(__name__)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="RUN", type=Path, help="the folder of a run")
+    parser.add_argument("--format", metavar="NAME", default="", help="the layout; 'mmeval ls formats' lists them")
+    parser.add_argument(
+        "-o",
+        "--output_path",
+        metavar="FOLDER",
+        default="output",
+        help="where the folder of the run's model is made (./output)",
+    )
+    parser.add_argument(
+        "--tasks",
+        metavar="TASK",
+        action="append",
+        default=[],
+        help="tasks of the run, separated by commas (all of them); may be repeated",
+    )
+    parser.add_argument(
+        "--force",
+        metavar="BOOL",
+        nargs="?",
+        const=True,
+        default=False,
+        help="replace a folder of this name, once the new one is whole",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the folder and print its path. The exit code is EXIT_INCOMPLETE where it lacks something."""
+    from mmeval import plugins
+    from mmeval.exporting import default_name, export
+    from mmeval.interchange import load_format
+    from mmeval.report.page.stored import StoredRun
+
+    if not args.format:
+        known = ", ".join(plugins.names("mmeval.formats"))
+        raise UsageError(f"--format is missing; the formats are: {known}")
+    form = load_format(args.format)
+    if form.write is None:
+        raise UsageError(f"--format {args.format} is not written: {form.unwritten or 'it is for reading alone'}")
+    stored = StoredRun(args.folder.expanduser())
+    try:
+        into = Path(args.output_path).expanduser() / default_name(stored)
+        done = export(stored, form, into, tasks=split_names(args.tasks), force=values.switch(args.force))
+    finally:
+        stored.close()
+    for note in done.notes:
+        log.info(note)
+    for gap in done.gaps:
+        log.warning(gap)
+    log.info("exported %s with %s", counted(done.answers, "answer"), f"{done.media:,} media")
+    print_text(f"{into}\n")
+    return EXIT_INCOMPLETE if done.gaps else EXIT_OK

@@ -1,0 +1,104 @@
+"""Answers made elsewhere, replayed: each trial gets the answer that files hold for its sample and its repeat."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mmeval.backend import Capabilities, TaskAhead
+from mmeval.content import PART_KINDS
+from mmeval.errors import MissingDataError
+from mmeval.interchange import Absent, Place, open_answers
+from mmeval.names import counted
+from mmeval.records import Request, Response, Sample
+
+log = logging.getLogger(__name__)
+
+
+class ReplayBackend:
+    """Answers made elsewhere, read from files in a format that 'mmeval ls formats' lists. No model is asked.
+
+    Takes and gives everything. A trial whose answer is not there has failed with an error of the kind ``no_answer``;
+    nothing is put in its place. Who answers is known by the content of the files: changed files are another model.
+    """
+
+    capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
+
+    def __init__(self, path: str, format: str = "mmeval", name: str = "", **options: Any) -> None:
+        """``path`` is the folder or file, ``name`` what the tables call the model, ``options`` belong to the format.
+
+        Raises UsageError or MissingDataError for what cannot be read.
+        """
+        self._path, self._format, self._name, self._options = Path(path).expanduser(), format, name, options
+        if not self._path.exists():
+            raise MissingDataError(f"{self._path}: nothing is there; name the folder of the answers with path=")
+        self._answers = open_answers(format, self._path, options)
+
+    @cached_property
+    def identity(self) -> Mapping[str, Any]:
+        return {"backend": "replay", "format": self._format, **self._options, "answers": self._answers.digest}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        return {"path": str(self._path.resolve()), "model": self._answers.model}
+
+    def foresee(self, tasks: Sequence[TaskAhead]) -> None:
+        """Say what is there, and what is missing, left over or not followed."""
+        for remark in self._answers.remarks:
+            log.warning(remark)
+        places: set[Place] = set()
+        asked = found = 0
+        for task in tasks:
+            looked = self._look(task, places)
+            asked += looked.total()
+            found += looked["there"] + looked["failed"]
+        self._say_left_over(places)
+        of = f" of {self._answers.model}" if self._answers.model else ""
+        log.info(
+            "replaying %s%s from %s (format %s): %d of %d are there; no model is asked, and nothing is spent",
+            counted(asked, "answer"), of, self._path, self._format, found, asked,
+        )  # fmt: skip
+
+    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response:  # noqa: ARG002
+        found = self._answers.answer(task, sample, repeat)
+        return Response.failed("no_answer", found.reason) if isinstance(found, Absent) else found.response
+
+    async def close(self) -> None:
+        self._answers.close()
+
+    def _look(self, task: TaskAhead, places: set[Place]) -> Counter[str]:
+        """How many answers of a task are there, are failures, or are missing."""
+        looked: Counter[str] = Counter()
+        missing = ""
+        for sample in task.samples():
+            for repeat in range(task.repeats):
+                found = self._answers.answer(task.name, sample, repeat)
+                if isinstance(found, Absent):
+                    looked["missing"] += 1
+                    missing = missing or found.reason
+                    continue
+                looked["there" if found.response.error is None else "failed"] += 1
+                places.add(found.place)
+        if looked["missing"]:
+            log.warning(
+                "%s: %d of %s are not there; the first: %s",
+                task.name, looked["missing"], counted(looked.total(), "answer"), missing,
+            )  # fmt: skip
+        if looked["failed"]:
+            log.warning("%s: %s there are failures of the model", task.name, counted(looked["failed"], "answer"))
+        if task.protocol != "single":
+            log.info("%s: answers are replayed whole; its protocol %s is not followed", task.name, task.protocol)
+        return looked
+
+    def _say_left_over(self, places: set[Place]) -> None:
+        used = Counter(place.group for place in places)
+        for group, count in self._answers.counts.items():
+            if group in used and count > used[group]:
+                log.warning(
+                    "%s: %d of %s there are not asked for: other samples, or more repeats",
+                    group, count - used[group], counted(count, "answer"),
+                )  # fmt: skip

@@ -1,0 +1,150 @@
+"""The layout in which MMMG's own scripts keep answers: the folder ``output/<model>/``.
+
+    <file>.jsonl            an answer a line; <file> is the instruction file
+    image/<file>_<k>.png    what the number k in ``image_list`` means; k counts through all answers of the file
+    audio/<file>_<k>.wav    what the number k in ``audio_list`` means
+
+The answers to the first instruction come first, then those to the second, as many to each. A line has ``response``, a
+text whose placeholder i (``<image_start><image_i><image_end>``, from 0) stands for the i-th number of the line's own
+list, ``image_list`` and ``audio_list``; ``query`` may repeat the instruction.
+
+What the layout has no place for is kept where those scripts do not look, under names of our own:
+
+    the key ``mmeval`` of a line    {"parts": [...], "of": "..."}: the parts of an answer that its line does not say by
+                                    itself; {"error": {...}}: the model failed; {"absent": true}: nobody asked
+    other/<file>_<k>.<suffix>       media of other kinds
+    mmeval.json                     whose answers they are, and how many to each instruction of a file (``generations``)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from mmeval.content import Interleaved, Part
+from mmeval.digest import digest
+from mmeval.media import Media
+from mmeval.placeholders import TagKind, find, render
+from mmeval.records import Sample
+
+GENERATIONS = 4
+"""Answers to each instruction, where nothing else is said."""
+OWN = "mmeval"
+OTHER: Literal["other"] = "other"
+SUFFIXES: Mapping[TagKind, str] = {"image": ".png", "audio": ".wav"}
+"""The kinds that have lists, each with the suffix of its files; the folder is named like the kind."""
+
+_SPELLINGS = ("span",)
+_ID = re.compile(r"(?P<file>[a-z0-9_]+)/(?P<row>[0-9]{1,9})")
+_LABEL = re.compile(r"(?P<kind>image|audio)(?P<number>[0-9]{1,9})")
+
+
+class RowPlace(NamedTuple):
+    """The instruction file of a sample, and its row there, counted from 0."""
+
+    file: str
+    row: int
+
+
+@dataclass(frozen=True)
+class Flat:
+    """An answer as a line says it: the response, and the media of each list."""
+
+    response: str
+    media: Mapping[TagKind, Sequence[Media]] = field(default_factory=dict)
+
+
+def place_of(sample: Sample) -> RowPlace | None:
+    """None for a sample that is none of MMMG's."""
+    match = _ID.fullmatch(sample.id)
+    if match is None or sample.metadata.get("file") != match["file"]:
+        return None
+    return RowPlace(match["file"], int(match["row"]))
+
+
+def instruction_of(sample: Sample) -> str:
+    """The words that are asked."""
+    return "\n".join(message.content.raw for message in sample.input if message.role == "user")
+
+
+def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
+    """Names what a line says, so that parts which belonged to another answer are not taken for this one's."""
+    return digest([response, *(list(numbers.get(kind, ())) for kind in SUFFIXES)])
+
+
+def read_flat(flat: Flat) -> Interleaved:
+    """The answer that a line says by itself."""
+    labelled = {f"{kind}{number}": item for kind, items in flat.media.items() for number, item in enumerate(items)}
+    return Interleaved.from_text(flat.response, labelled, spellings=_SPELLINGS)
+
+
+def flattened(output: Interleaved) -> Flat:
+    """An answer as a line can say it: with its own words where their placeholders are numbered as the layout counts,
+    else with placeholders numbered anew. Hidden reasoning and media of other kinds are left out."""
+    as_written = _as_numbered(output)
+    if as_written is not None and read_flat(as_written) == output:
+        return as_written
+    return _numbered_anew(output)
+
+
+def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every part of an answer; ``files`` maps the digest of a medium to its file below the model's folder."""
+    rows = []
+    for part in output.parts:
+        row = part.to_json()
+        if part.media is not None:
+            row["file"] = files[part.media.sha256]
+            del row["media"]
+        rows.append(row)
+    return rows
+
+
+def _as_numbered(output: Interleaved) -> Flat | None:
+    """The lists by the numbers of the labels; None where these are not 0, 1, 2, ..."""
+    found: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
+    for part in output.parts:
+        if part.media is None:
+            continue
+        match = _LABEL.fullmatch(part.label)
+        if match is None or match["kind"] != part.kind or part.kind not in found:
+            return None
+        if found[part.kind].setdefault(int(match["number"]), part.media) != part.media:
+            return None
+    if any(sorted(items) != list(range(len(items))) for items in found.values()):
+        return None
+    return Flat(output.text, {kind: [items[number] for number in sorted(items)] for kind, items in found.items()})
+
+
+def _numbered_anew(output: Interleaved) -> Flat:
+    media: dict[TagKind, list[Media]] = {kind: [] for kind in SUFFIXES}
+    numbers: dict[tuple[str, str], int] = {}
+    taken: list[tuple[Part, int | None]] = []
+    for at, part in enumerate(output.parts):
+        number = None
+        if part.media is not None and part.kind in media:
+            key = (part.label or f"@{at}", part.media.sha256)
+            items = media[part.kind]
+            if key not in numbers:
+                numbers[key] = len(items)
+                items.append(part.media)
+            number = numbers[key]
+        taken.append((part, number))
+    lengths = {kind: len(items) for kind, items in media.items()}
+    return Flat("".join(_words(taken, lengths)), media)
+
+
+def _words(parts: Sequence[tuple[Part, int | None]], lengths: dict[TagKind, int]) -> Iterator[str]:
+    """The response, part by part. A placeholder without a medium must not get another one's: it is counted behind
+    them."""
+    for part, number in parts:
+        if part.kind == "reasoning":
+            continue
+        if number is not None and part.kind in SUFFIXES:
+            yield render(part.kind, number + 1, "span")
+        elif part.dangling and part.kind in SUFFIXES and any(find(part.raw, _SPELLINGS)):
+            lengths[part.kind] += 1
+            yield render(part.kind, lengths[part.kind], "span")
+        else:
+            yield part.raw

@@ -1,0 +1,226 @@
+"""Reads answers in the layout of MMMG's own scripts (:mod:`mmeval.tasks.mmmg.output_layout`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import PART_KINDS, Interleaved, Part
+from mmeval.digest import DIGEST_CHARS
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.formats.lines import line_at, lines_of
+from mmeval.formats.recorded import error_of
+from mmeval.interchange import MANIFEST, Absent, Place, StoredAnswer
+from mmeval.media import Media, path_inside
+from mmeval.placeholders import TagKind
+from mmeval.records import Response, Sample
+from mmeval.tasks.mmmg.output_layout import (
+    GENERATIONS,
+    OTHER,
+    OWN,
+    SUFFIXES,
+    Flat,
+    instruction_of,
+    place_of,
+    read_flat,
+    seal,
+)
+
+MAX_MEDIUM_BYTES = 2**30
+_MAX_NUMBER = 10**9
+_DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
+
+
+def read_output(path: Path, generations: int | None = None, any_instruction: bool = False) -> OutputAnswers:
+    """The answers in ``output/<model>``. ``generations`` says how many there are to each instruction; without it our
+    own note in the folder, else 4. With ``any_instruction`` an answer is taken although its line repeats another
+    instruction.
+
+    Raises MissingDataError where there are none, UsageError for what is damaged.
+    """
+    if generations is not None and generations < 1:
+        raise UsageError(f"generations={generations}: must be at least 1")
+    return OutputAnswers(_model_folder(path), generations, any_instruction=any_instruction)
+
+
+def _model_folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise UsageError(f"{path} is a file; name the folder output/<model> with path=")
+    if any(path.glob("*.jsonl")):
+        return path
+    below = sorted({file.parent for file in path.glob("*/*.jsonl")})
+    if len(below) == 1:
+        return below[0]
+    if below:
+        raise UsageError(f"{path} holds answers of several models; name one with path=: {', '.join(map(str, below))}")
+    raise MissingDataError(f"{path}: no answers, <file>.jsonl; name the folder output/<model> with path=")
+
+
+class OutputAnswers:
+    """The answers of one model. Lines are checked when it is opened and read again when they are asked for."""
+
+    def __init__(self, folder: Path, generations: int | None, *, any_instruction: bool) -> None:
+        self._folder, self._generations, self._any_instruction = folder, generations, any_instruction
+        self._manifest = _read_manifest(folder / MANIFEST)
+        self._offsets: dict[str, array[int]] = {}
+        self._counts: dict[str, int] = {}
+        for file in sorted(folder.glob("*.jsonl")):
+            self._index(path_inside(folder, file.name))
+
+    @property
+    def model(self) -> str:
+        said = self._manifest.get("model")
+        return said if isinstance(said, str) and said else self._folder.resolve().name
+
+    @cached_property
+    def digest(self) -> str:
+        """Over the lines, and over all media."""
+        sha256 = hashlib.sha256()
+        for name in self._names():
+            with path_inside(self._folder, name).open("rb") as stream:
+                sha256.update(f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+        return sha256.hexdigest()[:DIGEST_CHARS]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return self._counts
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        return [
+            f"{self._folder / file}.jsonl: {len(offsets)} lines are not {self._repeats(file)} answers to each "
+            "instruction; it was cut off, or holds another number of them: generations=N"
+            for file, offsets in self._offsets.items()
+            if len(offsets) % self._repeats(file)
+        ]
+
+    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
+        place = place_of(sample)
+        if place is None:
+            return Absent(f"the sample {sample.id!r} is no row of an instruction file of MMMG")
+        offsets, repeats, name = self._offsets.get(place.file), self._repeats(place.file), f"{place.file}.jsonl"
+        if offsets is None:
+            return Absent(f"{self._folder} has no {name}")
+        if repeat >= repeats:
+            return Absent(f"{name} has {repeats} answers to each instruction; --repeats {repeats} asks for no more")
+        number = place.row * repeats + repeat
+        if number >= len(offsets):
+            return Absent(f"{name} ends after {len(offsets)} answers, before {sample.id!r}, repeat {repeat}")
+        row = line_at(self._folder / name, offsets[number])
+        try:
+            response = self._response(place.file, row, sample)
+        except MissingDataError as error:
+            return Absent(f"{sample.id!r}, repeat {repeat}: {error}")
+        except UsageError as error:
+            raise UsageError(f"{self._folder / name}, answer {number}: {error}") from None
+        return StoredAnswer(Place(place.file, number), response)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _response(self, file: str, row: Mapping[str, Any], sample: Sample) -> Response:
+        """Raises MissingDataError where the line holds no answer to the sample, UsageError for one that must not be
+        taken."""
+        own = _own(row)
+        if own.get("absent"):
+            raise MissingDataError("the run that was exported had none")
+        self._check_instruction(row, sample)
+        if "error" in own:
+            return error_of(own["error"])
+        numbers = {kind: _numbers(row, kind) for kind in SUFFIXES}
+        parts = own.get("parts")
+        if parts is not None and own.get("of") == seal(row["response"], numbers):
+            return Response(output=Interleaved(tuple(self._part(part) for part in parts)))
+        media = {
+            kind: [self._medium(f"{kind}/{file}_{number}{SUFFIXES[kind]}") for number in listed]
+            for kind, listed in numbers.items()
+        }
+        return Response(output=read_flat(Flat(row["response"], media)))
+
+    def _check_instruction(self, row: Mapping[str, Any], sample: Sample) -> None:
+        query = row.get("query")
+        said = query.get("instruction") if isinstance(query, dict) else None
+        if not isinstance(said, str) or self._any_instruction or said.split() == instruction_of(sample).split():
+            return
+        raise MissingDataError(
+            f"the line answers another instruction, {said[:80]!r}; where it is meant all the same, say "
+            "any_instruction=true"
+        )
+
+    def _part(self, row: object) -> Part:
+        """A part as the key of our own has it."""
+        if not isinstance(row, dict) or row.get("type") not in PART_KINDS:
+            raise UsageError(_DAMAGED)
+        words, file = row.get("text"), row.get("file")
+        texts = {"raw": row.get("raw", words or ""), "label": row.get("label", "")}
+        if not all(isinstance(text, str) for text in (*texts.values(), words or "", file or "")):
+            raise UsageError(_DAMAGED)
+        return Part(row["type"], words, None if file is None else self._medium(file), **texts)
+
+    def _medium(self, name: str) -> Media:
+        """Raises UsageError for a file that lies elsewhere or is too large, MissingDataError for one that is not
+        there."""
+        file = path_inside(self._folder, name)
+        if not file.is_file():
+            raise MissingDataError(f"its medium {name} is missing")
+        if file.stat().st_size > MAX_MEDIUM_BYTES:
+            raise UsageError(f"{file} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is")
+        return Media.from_path(file)
+
+    def _index(self, file: Path) -> None:
+        offsets, count = array("q"), 0
+        for line in lines_of(file):
+            try:
+                if not isinstance(line.row.get("response"), str):
+                    raise UsageError("'response' must be a text")
+                for kind in SUFFIXES:
+                    _numbers(line.row, kind)
+                count += not _own(line.row).get("absent")
+            except UsageError as error:
+                raise UsageError(f"{line.place}: {error}") from None
+            offsets.append(line.offset)
+        self._offsets[file.stem], self._counts[file.stem] = offsets, count
+
+    def _repeats(self, file: str) -> int:
+        if self._generations is not None:
+            return self._generations
+        noted = self._manifest.get("generations")
+        found = noted.get(file) if isinstance(noted, dict) else None
+        return found if type(found) is int and found > 0 else GENERATIONS
+
+    def _names(self) -> Iterator[str]:
+        """Every file that an answer may depend on, as paths below the folder."""
+        yield from (f"{file}.jsonl" for file in self._offsets)
+        if (self._folder / MANIFEST).is_file():
+            yield MANIFEST
+        for kind in (*SUFFIXES, OTHER):
+            yield from (f"{kind}/{file.name}" for file in sorted((self._folder / kind).glob("*")) if file.is_file())
+
+
+def _own(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = row.get(OWN, {})
+    if not isinstance(found, dict) or not isinstance(found.get("parts", []), list):
+        raise UsageError(f"{OWN!r} must be an object; remove the key, or export the answers again")
+    return found
+
+
+def _numbers(row: Mapping[str, Any], kind: TagKind) -> list[int]:
+    found = row.get(f"{kind}_list") or []
+    if not isinstance(found, list) or not all(type(n) is int and 0 <= n < _MAX_NUMBER for n in found):
+        raise UsageError(f"'{kind}_list' must be a list of file numbers, counted from 0")
+    return found
+
+
+def _read_manifest(file: Path) -> Mapping[str, Any]:
+    if not file.is_file():
+        return {}
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: is damaged ({error}); remove it, and say generations=N if it is not 4") from None
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,212 @@
+"""Writes answers in the layout of MMMG's own scripts (:mod:`mmeval.tasks.mmmg.output_layout`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from mmeval.content import Interleaved
+from mmeval.errors import UsageError
+from mmeval.interchange import AnsweredRun, AnsweredTask, Exported
+from mmeval.lines import to_line
+from mmeval.media import Media
+from mmeval.names import counted
+from mmeval.placeholders import TagKind
+from mmeval.records import Trial
+from mmeval.sniff import suffix_for
+from mmeval.tasks.mmmg.output_layout import (
+    OTHER,
+    OWN,
+    SUFFIXES,
+    Flat,
+    exact_parts,
+    flattened,
+    instruction_of,
+    place_of,
+    read_flat,
+    seal,
+)
+
+SAMPLE_RATE = 22050
+"""Hertz, of one channel: what those scripts take every sound for."""
+
+_RIFF_HEAD = 12
+_MAX_CHUNKS = 100
+
+
+class _Slot(NamedTuple):
+    row: int
+    repeat: int
+
+
+class _Answered(NamedTuple):
+    task: str
+    trial: Trial
+
+
+def write_output(run: AnsweredRun, folder: Path) -> Exported:
+    """Fill the folder of one model.
+
+    Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or where
+    two tasks have different answers in the same place; MissingDataError and CorruptMediaError for a medium of the run
+    that has gone or changed.
+    """
+    files: dict[str, dict[_Slot, _Answered]] = {}
+    foreign = [task.name for task in run.tasks if not _collect(task, files)]
+    if not files:
+        raise UsageError(f"nothing of this run has a place in the layout: {', '.join(foreign)} are no tasks of MMMG")
+    told = _Told()
+    generations = {}
+    for file, slots in files.items():
+        generations[file] = 1 + max(slot.repeat for slot in slots)
+        _FileWriter(folder, file, told).write(slots, generations[file])
+    left_out = [f"{name} is no task of MMMG, and was left out" for name in foreign]
+    gaps, notes = (*left_out, *told.gaps()), tuple(told.notes())
+    return Exported(told.counts["answers"], told.counts["media"], gaps, notes, {"generations": generations})
+
+
+def _collect(task: AnsweredTask, files: dict[str, dict[_Slot, _Answered]]) -> bool:
+    """Whether the trials of a task have places; they are put there."""
+    for trial in task.trials():
+        place = place_of(trial.sample)
+        if place is None:
+            return False
+        slots = files.setdefault(place.file, {})
+        slot = _Slot(place.row, trial.repeat)
+        slots[slot] = _one_of(slots.get(slot), _Answered(task.name, trial), f"{trial.sample.id}, repeat {trial.repeat}")
+    return True
+
+
+def _one_of(before: _Answered | None, now: _Answered, what: str) -> _Answered:
+    """Tasks that ask the same share an answer; one of them may have failed to get it."""
+    if before is None or before.trial.output is None:
+        return now
+    if now.trial.output is None or now.trial.output == before.trial.output:
+        return before
+    raise UsageError(
+        f"{before.task} and {now.task} have different answers to {what}, and the layout has one place for both; export "
+        "one of them with --tasks"
+    )
+
+
+class _Told:
+    """What there is to tell of an export, counted."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def gaps(self) -> Iterator[str]:
+        if self.counts["failed"]:
+            what = counted(self.counts["failed"], "answer")
+            yield f"{what}: the model had failed; the lines are empty, and say so under {OWN!r} alone"
+        if self.counts["absent"]:
+            what = counted(self.counts["absent"], "line")
+            yield f"{what} without an answer of the run, put in so that the others keep their places; {OWN!r} says so"
+
+    def notes(self) -> Iterator[str]:
+        said = (
+            ("reasoning", "answer", f"hidden reasoning has no place in the layout; it is kept under {OWN!r}"),
+            ("other", "medium of another kind", f"kept in {OTHER}/; the layout knows pictures and sounds"),
+            ("not png", "picture", "no PNG, kept as the bytes that they are under a name in .png"),
+            (
+                "not 22050",
+                "sound",
+                f"no WAV of one channel at {SAMPLE_RATE} Hz, kept as the bytes that they are under a name in .wav",
+            ),
+            ("exact", "answer", f"written with placeholders as the layout numbers them; their own stand under {OWN!r}"),
+        )
+        for key, what, how in said:
+            if count := self.counts[key]:
+                yield f"{_several(count, what)}: {how}"
+
+
+def _several(count: int, what: str) -> str:
+    return counted(count, what) if what != "medium of another kind" else f"{count:,} media of other kinds"
+
+
+class _FileWriter:
+    """Writes one instruction file's answers, one at a time, each medium as soon as its answer."""
+
+    def __init__(self, folder: Path, file: str, told: _Told) -> None:
+        self._folder, self._file, self._told = folder, file, told
+        self._numbers: Counter[str] = Counter()
+
+    def write(self, slots: Mapping[_Slot, _Answered], repeats: int) -> None:
+        rows = 1 + max(slot.row for slot in slots)
+        with (self._folder / f"{self._file}.jsonl").open("wb") as out:
+            for row in range(rows):
+                for repeat in range(repeats):
+                    found = slots.get(_Slot(row, repeat))
+                    out.write(to_line(self._line(None if found is None else found.trial)) + b"\n")
+
+    def _line(self, trial: Trial | None) -> dict[str, Any]:
+        if trial is None:
+            self._told.counts["absent"] += 1
+            return {**_EMPTY, OWN: {"absent": True}}
+        query = {"query": {"instruction": instruction_of(trial.sample)}}
+        if trial.output is None:
+            self._told.counts["failed"] += 1
+            assert trial.error is not None
+            return {**query, **_EMPTY, OWN: {"error": trial.error.to_json()}}
+        self._told.counts["answers"] += 1
+        return query | self._answer(trial.output)
+
+    def _answer(self, output: Interleaved) -> dict[str, Any]:
+        flat = flattened(output)
+        files: dict[str, str] = {}
+        numbers = {kind: [self._put(medium, kind, files) for medium in items] for kind, items in flat.media.items()}
+        lists = {f"{kind}_list": numbers.get(kind, []) for kind in SUFFIXES}
+        line = {"response": flat.response, **lists}
+        if read_flat(flat) == output:
+            return line
+        for medium in output.media():
+            if medium.sha256 not in files:
+                self._put(medium, OTHER, files)
+        self._count_inexact(output, flat)
+        return {**line, OWN: {"of": seal(flat.response, numbers), "parts": exact_parts(output, files)}}
+
+    def _count_inexact(self, output: Interleaved, flat: Flat) -> None:
+        counts = self._told.counts
+        counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
+        counts["exact"] += flat.response != output.text
+
+    def _put(self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]) -> int:
+        """The number of a medium's file."""
+        number = self._numbers[kind]
+        self._numbers[kind] += 1
+        data = medium.read()
+        suffix = suffix_for(medium.mime) if kind == OTHER else SUFFIXES[kind]
+        name = f"{kind}/{self._file}_{number}{suffix}"
+        files.setdefault(medium.sha256, name)
+        (self._folder / kind).mkdir(exist_ok=True)
+        (self._folder / name).write_bytes(data)
+        counts = self._told.counts
+        counts["media"] += 1
+        counts["other"] += kind == OTHER
+        counts["not png"] += kind == "image" and medium.mime != "image/png"
+        counts["not 22050"] += kind == "audio" and _wav_form(data) != (1, SAMPLE_RATE)
+        return number
+
+
+_EMPTY = {"response": "", "image_list": [], "audio_list": []}
+
+
+def _wav_form(data: bytes) -> tuple[int, int] | None:
+    """Channels and sample rate of a WAV file, by its header; None for anything else."""
+    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+        return None
+    at = _RIFF_HEAD
+    for _ in range(_MAX_CHUNKS):
+        size = int.from_bytes(data[at + 4 : at + 8], "little")
+        if data[at : at + 4] == b"fmt " and size >= 16:
+            return _whole(data[at + 10 : at + 12]), _whole(data[at + 12 : at + 16])
+        at += 8 + size + size % 2
+        if at >= len(data):
+            break
+    return None
+
+
+def _whole(data: Sequence[int] | bytes) -> int:
+    return int.from_bytes(bytes(data), "little")
