@@ -72,8 +72,9 @@ class Evaluation:
     """What came of a run. ``print`` shows its table.
 
     ``results`` are all numbers: tasks, their slices, groups. ``exit_code`` is what the command would end with (0, or 3
-    when something is missing, which ``complaints`` explain). ``document`` is the content of the results file, ``table``
-    what the command prints, ``samples`` the samples files by task.
+    when something is missing, or that of data that cannot be read to their end, which ``complaints`` explain).
+    ``document`` is the content of the results file, ``table`` what the command prints, ``samples`` the samples files by
+    task.
     """
 
     results: tuple[Result, ...]
@@ -229,6 +230,8 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     log_results(loggers, outcome, published)
     if plan.page:
         write_at_end(outcome.folder, published.file, baseline=baseline)
+    if outcome.error:
+        _log.error("%s", outcome.error)
     return _evaluation(outcome, published)
 
 

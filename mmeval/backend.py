@@ -198,6 +198,27 @@ class SampleBackend(Backend, Protocol):
     def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response: ...
 
 
+@dataclass(frozen=True, slots=True)
+class TaskAhead:
+    """A task as a run is about to ask it: the samples that were chosen, and how often each is put to the model."""
+
+    name: str
+    protocol: str
+    repeats: int
+    samples: Callable[[], Iterator[Sample]]
+
+
+@runtime_checkable
+class WholeAnswers(SampleBackend, Protocol):
+    """A sample backend that has the whole answer of each trial already, such as those that were made elsewhere.
+
+    A sample is put to it once, whatever protocol its task follows, and its media become the run's own. ``foresee`` is
+    called before anything is asked: what is missing is said then, on the log.
+    """
+
+    def foresee(self, tasks: Sequence[TaskAhead]) -> None: ...
+
+
 AnyBackend = ModelBackend | BatchBackend | ProgramBackend | SampleBackend
 
 

@@ -317,7 +317,7 @@ class Broker:
             by=asked.by,
             attempt=failures,
             to=runtime.payee(call.role) if kept is None else None,
-            in_place=runtime.samples is not None,
+            in_place=runtime.in_place,
             refused=bool(fault),
         )
         if cache is not None and kept is None:
@@ -430,7 +430,7 @@ def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interle
 
     Placeholders that the model only thought of stay in its reasoning: the media of the answer belong to the others.
     """
-    if not any(opening in part.raw or closing in part.raw for part in output.parts):
+    if not any(part.kind != "reasoning" and (opening in part.raw or closing in part.raw) for part in output.parts):
         return output
     if _natively_interleaved(output):
         pieces = [split_reasoning(p.raw, opening, closing) if p.kind == "text" else [p] for p in output.parts]

@@ -58,7 +58,7 @@ class Backends:
         model = self.named[MODEL]
         found: dict[str, Any] = {"model": dict(model.identity)}
         if isinstance(model, ProgramBackend):
-            judges = {role for task in selection for metric in task.metrics for role in metric.bound.metric.roles}
+            judges = {role for task in selection for metric in task.metrics for role in metric.bound.roles}
             helpers = {role for role in self.named if role not in judges} - {MODEL}
             found["roles"] = {role: dict(self.named[role].identity) for role in sorted(helpers)}
         return found
@@ -130,7 +130,7 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
     if any(isinstance(backend, ProgramBackend) for backend in backends.values()):
         return
     asked = {role for task in tasks for role in task.roles}
-    asked |= {role for task in tasks for metric in task.metrics for role in metric.bound.metric.roles}
+    asked |= {role for task in tasks for metric in task.metrics for role in metric.bound.roles}
     for role in backends:
         if role != MODEL and role not in asked:
             whom = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
@@ -140,7 +140,7 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
 def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
     """Raises UsageError for a role that nobody asks and that looks like a misspelt one, before its backend is made."""
     asked = {role for task in tasks for role in task.roles}
-    asked |= {role for task in tasks for metric in task.metrics for role in metric.bound.metric.roles}
+    asked |= {role for task in tasks for metric in task.metrics for role in metric.bound.roles}
     for role in roles:
         if role not in (MODEL, *asked) and (near := did_you_mean(role, asked)):
             raise UsageError(f"--role {role}: no chosen task asks this role{near}")

@@ -11,9 +11,10 @@ from itertools import islice
 
 from mmeval.dataset import Dataset
 from mmeval.errors import UsageError
+from mmeval.names import counted
 from mmeval.options import RunOptions
 from mmeval.records import Sample
-from mmeval.sampling import Draw, Subset
+from mmeval.sampling import FEWER, Draw, Subset
 from mmeval.task import Task
 
 
@@ -75,7 +76,8 @@ class Choice:
 
     @property
     def subset(self) -> Subset | None:
-        """What part of the samples was taken, and how it was chosen; None without any flag that chooses."""
+        """What part of the samples was taken, and how it was chosen; None where no flag chooses and the data are
+        whole."""
         options = self._options
         given = (
             ("samples", self._named is not None),
@@ -83,9 +85,32 @@ class Choice:
             ("offset", self._named is None and options.offset > 0),
             ("shuffle", self._draw is not None and options.sample_shuffle is not None),
             ("stratify", self._draw is not None and bool(options.stratify)),
+            (FEWER, self._fewer),
         )
         how = tuple(name for name, chose in given if chose)
-        return Subset(self._of, len(self.taken), how) if how else None
+        return Subset(self._whole if self._fewer else self._of, len(self.taken), how) if how else None
+
+    @property
+    def another_size(self) -> str:
+        """What is to be said of data that hold fewer rows than the task file expects, or more; else empty."""
+        there, should = len(self.dataset), self._task.expected.rows
+        if should is None or there == should:
+            return ""
+        effect = "its numbers are those of a subset" if there < should else "these are not the data it means"
+        return f"its data hold {counted(there, 'row')}, the task file expects {should:,}: {effect}"
+
+    @property
+    def _fewer(self) -> bool:
+        """Whether the data hold less than the task file expects, as far as they were counted."""
+        expected, there = self._task.expected, self._of
+        lacks_rows = expected.rows is not None and len(self.dataset) < expected.rows
+        return lacks_rows or (expected.samples is not None and there is not None and there < expected.samples)
+
+    @property
+    def _whole(self) -> int | None:
+        """How many samples the whole data would give; None where a filter chooses and the task file does not say."""
+        expected = self._task.expected
+        return expected.samples if self._task.filter or expected.samples is not None else expected.rows
 
     def check(self) -> None:
         """Raises UsageError where no sample is left. Where a filter chooses, reads up to the first that it keeps."""

@@ -2,8 +2,9 @@
 
 Every sample is read, its prompt is made and its protocol is driven, with what the run folder answers already and with
 stand-ins for the rest; judged metrics are driven on what comes out. What a program asks because of an answer's content
-is therefore a guess: it is counted as the stand-in leads it. No program is followed beyond ``MAX_CALLS`` calls. What
-judges are asked is counted on at most ``JUDGED_SAMPLES`` samples of a task, evenly spread, and taken for the others.
+is therefore a guess: it is counted as the stand-in leads it, which a metric may word (``supposed``) and a call too
+(``example``). No program is followed beyond ``MAX_CALLS`` calls. What judges are asked is counted on at most
+``JUDGED_SAMPLES`` samples of a task, evenly spread, and taken for the others.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from mmeval.backend import AnyBackend
 from mmeval.broker import Broker, Scope
 from mmeval.budget import Budget
 from mmeval.casting import Backends
+from mmeval.content import Interleaved
 from mmeval.digest import call_seed
 from mmeval.disk import free_bytes
 from mmeval.estimate import Weight, stand_in, weigh
 from mmeval.forecast import First, Forecast, Load, Place, TaskForecast
 from mmeval.jobs import Plan
 from mmeval.journal import Journal
+from mmeval.leftout import with_data
 from mmeval.mediastore import MediaStore
 from mmeval.options import RunOptions
 from mmeval.prices import billed_name, bills
@@ -48,6 +51,7 @@ THIS_MACHINE = "this machine"
 
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
     """What a run with these options would do. Raises what would refuse the run, as the run itself does."""
+    selection = with_data(selection, strict=options.strict)
     if options.strict:
         say_unavailable(selection.tasks, strict=True)
     path = run_path(options)
@@ -148,7 +152,8 @@ class _LookAhead:
                 run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True, about=about
             )
             try:
-                self.walk.drive(bound.program(trial, run.role), scope, loads)
+                judged = bound.supposed(trial) if any(about) else trial
+                self.walk.drive(bound.program(judged, run.role), scope, loads)
             except EndlessError:
                 found.endless += 1
             except CallFailed:
@@ -206,7 +211,8 @@ class _Walk:
         else:
             asked = _likeness(call, scope.seed_repeat)
             repeated = self._is_repeated(asked, scope, shared=shared)
-            reply = Reply(_accepted(call, self._stand_in(call, scope, path, loads, repeated=repeated)), path)
+            given = _accepted(call, self._stand_in(call, scope, path, loads, repeated=repeated))
+            reply = Reply(_supposed(call) if call.example and given.error else given, path)
         scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
         return reply
 
@@ -253,6 +259,11 @@ def _accepted(call: Call, response: Response) -> Response:
     if call.accept is None or response.output is None or not call.accept(response):
         return response
     return Response.failed("bad_reply", "a stand-in gives no verdict")
+
+
+def _supposed(call: Call) -> Response:
+    """The verdict that a program counts on, where the stand-in gives none."""
+    return Response(output=Interleaved.from_text(call.example))
 
 
 def _likeness(call: Call, repeat: int) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mmeval.content import Interleaved, Part, PartKind
+from mmeval.encode import rgb_png
 from mmeval.media import Media
 from mmeval.records import Request
 
@@ -137,11 +138,20 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
             text = "x" * min(STAND_IN_CHARS, 4 * max_tokens)
             parts.append(Part("text", text=text, raw=text))
         else:
-            nothing = Media(data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size)
-            parts.append(Part(kind, media=nothing))
+            parts.append(Part(kind, media=_stand_in_medium(kind, size)))
     return Interleaved(tuple(parts))
 
 
+def _stand_in_medium(kind: PartKind, size: int) -> Media:
+    """A medium that says it has so many bytes. A picture is one, as judged metrics look before they ask."""
+    if kind != "image":
+        return Media(data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size)
+    grey = rgb_png(b"\x80" * (3 * _STAND_IN_SIDE**2), _STAND_IN_SIDE).read()
+    return Media(data=grey, mime="image/png", size=size)
+
+
+_STAND_IN_SIDE = 16
+"""Pixels of a picture that stands in, each way."""
 _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 """The SHA-256 of no bytes."""
 

@@ -20,7 +20,8 @@ from mmeval.program import CallFailed
 from mmeval.records import ErrorInfo, Trial
 from mmeval.remarks import Remarks
 from mmeval.report.progress import Progress, left_to_judge
-from mmeval.scoring import Scorer, trial_line
+from mmeval.scorer import Scorer, left_to_models
+from mmeval.scoring import trial_line
 from mmeval.segment import forget_store
 from mmeval.standing import Standing, standing
 from mmeval.suspension import Suspension
@@ -107,11 +108,13 @@ class Generation:
 
     async def _drain(self) -> None:
         if left := 0 if self.stopping or self._unreadable else self._judging.waiting + self._judging.in_flight:
-            if self._judging.waiting:
+            if self._judging.waiting or not self.tally.new:  # a model that was not asked leaves nothing else to see
                 self._progress.note(left_to_judge(left))
             self._progress.judging(left)
         await self._judging.drain()
         if self._scorer is not None:
+            if left := 0 if self.stopping else self._scorer.left_to_models:
+                self._progress.note(left_to_models(left))
             await self._scorer.drain()
 
     def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 from mmeval.choice import Choice, Marks
+from mmeval.datafault import DataFault
 from mmeval.dataset import Dataset
-from mmeval.errors import UsageError, did_you_mean, written_instead
+from mmeval.errors import StorageError, UsageError, did_you_mean, told, written_instead
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
-from mmeval.options import RunOptions
+from mmeval.options import RunOptions, Unfinished
 from mmeval.records import Sample, line_digest
 from mmeval.sampling import Subset
 from mmeval.task import Task
+
+log = logging.getLogger(__name__)
 
 LOOKED_AT = 20
 """So many samples of a task are looked at before anything is sent."""
@@ -49,6 +53,8 @@ class Plan:
 
     def __init__(self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore) -> None:
         _check_draw(options)
+        self.faults: dict[str, DataFault] = {}
+        """By task, why its data could not be read on, as far as ``readable`` has come."""
         self.tasks, self._media = tasks, media
         self._choices = [Choice(task, options) for task in tasks]
         self.chosen = [Chosen(task.repeats, choice.taken) for task, choice in zip(tasks, self._choices, strict=True)]
@@ -57,11 +63,32 @@ class Plan:
             raise UsageError(f"--samples names tasks that are not run: {', '.join(sorted(unknown))}")
 
     def __iter__(self) -> Iterator[Job]:
+        for position in range(len(self.tasks)):
+            yield from self._jobs(position)
+
+    def readable(self) -> Iterator[Job]:
+        """The jobs of each task as far as its data can be read; why not further is warned of, and stands in
+        ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
-            for index, sample in self.samples(position):
-                line = self._line(task, index, sample)
-                for repeat in range(task.repeats):
-                    yield Job(position, task, index, sample, line, repeat)
+            made = 0
+            try:
+                for job in self._jobs(position):
+                    made += 1
+                    yield job
+            except StorageError:
+                raise
+            except Exception as error:  # a loader may fail in any way
+                if task.name not in self.faults:
+                    said = "the data of %s cannot be read on: %s (what was asked of it is scored, other tasks go on)"
+                    log.warning(said, task.name, told(error))
+                self.faults[task.name] = DataFault(error, made)
+
+    def _jobs(self, position: int) -> Iterator[Job]:
+        task = self.tasks[position]
+        for index, sample in self.samples(position):
+            line = self._line(task, index, sample)
+            for repeat in range(task.repeats):
+                yield Job(position, task, index, sample, line, repeat)
 
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
         """The chosen samples of a task, each with its place in the data set. Raises UsageError for an id that stands
@@ -102,8 +129,11 @@ class Plan:
             choice.check()
 
     def doubts(self, *, scoring: bool) -> Iterator[str]:
-        """What the first samples of each task lack that it counts on, a label or a rubric, say."""
+        """Where a task's data have another size than its file says, and what its first samples lack that it counts on,
+        a label or a rubric, say."""
         for task, choice in zip(self.tasks, self._choices, strict=True):
+            if amiss := choice.another_size:
+                yield f"{task.name}: {amiss} (mmeval prepare {task.name} looks at all of them)"
             yield from _doubts(task, choice, scoring=scoring)
 
     def dataset(self, position: int) -> Dataset:
@@ -123,8 +153,17 @@ class Plan:
                 found[task.name]["subset"] = {"of": choice.subset.of, "how": list(choice.subset.how)}
         return found
 
+    def unfinished(self) -> dict[str, Unfinished]:
+        """By task, how far it has come whose data could not be read to their end."""
+        found = {}
+        for task, choice in zip(self.tasks, self._choices, strict=True):
+            if (fault := self.faults.get(task.name)) is not None:
+                found[task.name] = Unfinished(fault.made, choice.size * task.repeats if choice.counted else None)
+        return found
+
     def subsets(self) -> dict[str, Subset]:
-        """By task, what part of its samples was taken so far; tasks that no flag narrowed are left out."""
+        """By task, what part of its samples was taken so far; tasks that neither a flag nor their data narrowed are
+        left out."""
         found = {task.name: choice.subset for task, choice in zip(self.tasks, self._choices, strict=True)}
         return {name: subset for name, subset in found.items() if subset is not None}
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 
 from mmeval.content import Interleaved, text_part
@@ -30,7 +30,7 @@ from mmeval.jsonreply import ReplyError, read_object
 from mmeval.program import Call, Program, Reply, Role, ask_all
 from mmeval.prompt import PromptError
 from mmeval.promptfile import PromptFile
-from mmeval.records import HOPELESS, Cause, ErrorInfo, Response, Score
+from mmeval.records import HOPELESS, Cause, ErrorInfo, ErrorKind, Response, Score
 from mmeval.switches import Checked
 
 if TYPE_CHECKING:
@@ -172,9 +172,11 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True)
 class ReplyForm:
-    """The reply that a judge is asked for: an object with these fields, in this order."""
+    """The reply that a judge is asked for: an object with these fields, in this order. ``example`` is one after which
+    most is asked, where more is asked because of some replies."""
 
     fields: tuple[Field, ...]
+    example: str = field(default="", kw_only=True)
 
     @property
     def asked(self) -> str:
@@ -225,7 +227,8 @@ class Question:
         if isinstance(self.prompt, str):
             raise PromptError(f"the prompt {self.prompt!r} is only a name; bind the metric before it is used")
         prompt = PromptFile(self.prompt["name"], self.prompt["text"])
-        return self.role.send(prompt.messages({**self.values, "form": self.form.asked}), accept=self.form.fault)
+        call = self.role.send(prompt.messages({**self.values, "form": self.form.asked}), accept=self.form.fault)
+        return replace(call, example=self.form.example)
 
 
 @dataclass(frozen=True)
@@ -243,6 +246,8 @@ class Verdict:
     spread: Mapping[str, float] = field(default_factory=dict)
     hopeless: bool = False
     """Whether a lost verdict will be lost again: the judge refuses the question itself."""
+    replied: bool = False
+    """Whether a lost verdict had replies, none of which could be used; else some never came."""
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -288,7 +293,7 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
     verdict, one that is not sure makes it not sure.
     """
     votes: list[Vote] = []
-    lost, hopeless = "", True
+    lost, kinds = "", set[ErrorKind]()
     for reply in replies:
         error = reply.response.error
         try:
@@ -298,7 +303,8 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
             error = ErrorInfo("bad_reply", str(fault))
         if error is not None:
             lost = lost or f"{error.kind}: {error.message}"
-            hopeless = hopeless and error.kind in HOPELESS
+            kinds.add(error.kind)
+    gone = Verdict(lost=lost, votes=tuple(votes), hopeless=kinds <= HOPELESS, replied=kinds == {"bad_reply"})
     values: dict[str, Any] = {}
     spread: dict[str, float] = {}
     for one in form.fields:
@@ -308,13 +314,13 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
         numeric = combine != "majority" and not isinstance(one, Choice)
         agreed = _centre(said, combine) if numeric else _majority(said, len(replies))
         if lost and (numeric or agreed is None):
-            return Verdict(lost=lost, votes=tuple(votes), hopeless=hopeless)
+            return gone
         if one.optional and not said:
             continue
         values[one.name] = agreed
         spread[one.name] = _deviation(said) if numeric else _dissent(said, agreed)
     if lost and not votes:
-        return Verdict(lost=lost, hopeless=hopeless)
+        return gone
     return Verdict({**_words(form, votes, values), **values}, votes=tuple(votes), spread=spread)
 
 

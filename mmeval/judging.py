@@ -7,10 +7,10 @@ import logging
 from array import array
 from collections.abc import Callable, Iterable
 
+from mmeval.boundmetric import BoundMetric
 from mmeval.broker import Broker, Scope
 from mmeval.errors import ReplayMismatchError, StorageError
 from mmeval.losses import RoleLostError, StoppedError
-from mmeval.metric import BoundMetric
 from mmeval.program import CallFailed
 from mmeval.records import HOPELESS, Sample, Score, Trial
 from mmeval.runfolder import trial_key
@@ -135,7 +135,8 @@ class Judging:
             self._room.release()
 
     def _suspend(self, run: TaskRun, bound: BoundMetric, lost: RoleLostError) -> None:
-        if self.suspension.add(run.task.name, bound, lost) and not self._last:
+        first = self.suspension.add(run.task.name, bound, lost, with_it=run.follows_from(bound))
+        if first and not self._last:
             log.warning("scoring by %s is suspended: %s", bound.name, lost.reason)
 
     async def _verdict(
@@ -164,7 +165,7 @@ class Judging:
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
     """How many trials at a time keep the judges busy: each of their calls with a follower, since a trial is also read,
     parsed and written, and as many as a model gives in one burst."""
-    asked = {role for run in runs for bound in run.judged for role in bound.metric.roles}
+    asked = {role for run in runs for bound in run.judged for role in bound.roles}
     judges = {id(runtime): runtime for role, runtime in broker.roles.items() if role in asked}
     model = broker.roles.get(MODEL)
     return max(1, 2 * sum(judge.width for judge in judges.values()) + (0 if model is None else model.width))

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.batchsize import AUTO, BatchSize
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
+from mmeval.metricdevice import AUTO as AUTO_DEVICE
 from mmeval.prices import Bill
 from mmeval.records import Result
 from mmeval.sampling import Subset
@@ -63,6 +65,8 @@ class RunOptions:
     reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
     predict_only: bool = False
     score_workers: int = 1
+    metric_device: str = AUTO_DEVICE
+    """Where the models of metrics go."""
     strict: bool = False
     max_unscored: float = 0.0
     bootstrap_iters: int = BOOTSTRAP_ITERS
@@ -116,9 +120,10 @@ class RunOutcome:
     rows: Mapping[str, int] = field(default_factory=dict)
     """By task, how many samples its data set has, chosen or not."""
     subsets: Mapping[str, Subset] = field(default_factory=dict)
-    """By task, what part of its samples stands behind the numbers; a task that no flag narrowed is left out."""
+    """By task, what part of its samples stands behind the numbers; one whose samples were all taken is left out."""
     unfinished: Mapping[str, Unfinished] = field(default_factory=dict)
-    """The tasks of which trials are still to be made; a run that came to its end has none."""
+    """The tasks of which trials are still to be made; a run that came to its end has only those whose data could not be
+    read to theirs."""
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     """Who was asked besides the model."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)
@@ -127,7 +132,14 @@ class RunOutcome:
     """What the calls of the run folder have used and cost, by role and model, over all its sessions."""
     judges: Mapping[str, list[Served]] = field(default_factory=dict)
     """By task, every version of a judge whose verdicts stand behind its scores."""
+    metric_device: str = ""
+    """Where the models of metrics were; empty where none was loaded."""
     complaints: tuple[str, ...] = ()
     """Each thing that keeps the exit code from being 0, as one line with the way out."""
     notes: tuple[str, ...] = ()
     """What else there is to say of the answers, as one line each; the exit code does not depend on it."""
+
+    @property
+    def error(self) -> str:
+        """What the exit code means where it is that of an error; empty for a run that came to its end."""
+        return "" if self.exit_code in (EXIT_OK, EXIT_INCOMPLETE) else next(iter(self.complaints), "")

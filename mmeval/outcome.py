@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,9 +12,9 @@ from pathlib import Path
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from mmeval.generation import Tally
 from mmeval.names import counted
-from mmeval.options import RunCounts
+from mmeval.options import RunCounts, RunOutcome
 from mmeval.records import HOPELESS, Cause, Result
-from mmeval.scoring import Scorer
+from mmeval.scorer import Scorer
 from mmeval.summary import TaskNumbers, Unscored, task_results, unscored_reasons
 from mmeval.taskrun import TaskRun
 from mmeval.verdictlog import Served, served_versions
@@ -78,6 +79,19 @@ def _none_asked(counts: RunCounts) -> bool:
     return counts.unsupported > 0 and not counts.kept + counts.new + counts.failed
 
 
+def last_line(outcome: RunOutcome) -> str:
+    """The last line of a run that does not end with 0, which says why; empty for every other."""
+    if outcome.error:
+        return f"error: {outcome.error}"
+    if outcome.exit_code != EXIT_INCOMPLETE:
+        return ""
+    counts = outcome.counts
+    lost = [f"{counted(counts.failed, 'trial')} failed"] if counts.failed else []
+    lost += [f"{counts.unscored:,} unscored"] if counts.unscored else []
+    why = "no trial could be asked" if _none_asked(counts) else ", ".join(lost) or "scoring was suspended"
+    return f"exit code {EXIT_INCOMPLETE}: {why}; the warnings above say why, and what to do"
+
+
 def unasked_complaints(counts: RunCounts) -> Iterator[str]:
     """Why a run without any failure has no number, where not a single trial could be asked."""
     if _none_asked(counts):
@@ -98,16 +112,26 @@ def unscored_complaints(
     way: str,
 ) -> Iterator[str]:
     """Each number that lacks trials, with the most frequent reason; the rows are read again only for these. Numbers
-    that are suspended are told elsewhere. ``way`` is what tries again, said only where that can help."""
+    that are suspended are told elsewhere, and so is what a derived one lacks because its pieces do. ``way`` is what
+    tries again, said only where that can help."""
+    results = list(results)
+    unscored = {(result.task, result.metric): result.unscored for result in results if not result.slice}
     run_of = {run.task.name: run for run in runs}
     wanted_of = {run.task.name: chosen for run, chosen in zip(runs, wanted, strict=True)}
     for result in results:
         scores, chosen = run_of[result.task].scores, wanted_of[result.task]
-        if result.unscored and not (result.slice or result.suspended) and scores is not None:
+        pieces = sum(unscored.get((result.task, name), 0) for name in _pieces_of(run_of[result.task], result.metric))
+        if result.unscored > pieces and not (result.slice or result.suspended) and scores is not None:
             found = unscored_reasons(scores, chosen, result.metric)
-            share = f"{result.unscored} of {result.n} unscored by {result.metric}{_most_frequent(found)}"
+            share = f"{result.unscored} of {result.n} unscored by {result.metric}{most_frequent(found)}"
             advice = _advice(result, found, _switches_of(run_of[result.task], result.metric), way)
             yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}{advice}"
+
+
+def _pieces_of(run: TaskRun, output: str) -> Collection[str]:
+    """The outputs of which a number is made, where it is a derived one."""
+    bounds = (metric.bound for metric in run.task.metrics)
+    return next((bound.pieces for bound in bounds if output in bound.metric.outputs), ())
 
 
 def _switches_of(run: TaskRun, output: str) -> Collection[str]:
@@ -141,17 +165,23 @@ _FOR_THE_UNSURE = (
 _TOLERATED = "--max_unscored says how many are tolerated"
 
 
-def _most_frequent(found: Counter[Unscored]) -> str:
-    reasons = Counter[str]()
+def most_frequent(found: Counter[Unscored]) -> str:
+    """The reason of most, in brackets; reasons that differ only in numbers and in what they quote are of one kind."""
+    kinds: dict[str, Counter[str]] = {}
     for why, number in found.items():
         if why.reason:
-            reasons[why.reason] += number
-    if not reasons:
+            kinds.setdefault(_QUOTED.sub("", why.reason), Counter())[why.reason] += number
+    if not kinds:
         return ""
-    ((reason, count),) = reasons.most_common(1)
-    said = " ".join(reason.split())
+    most = max(kinds.values(), key=Counter.total)
+    said = " ".join(most.most_common(1)[0][0].split())
     said = said if len(said) <= MAX_REASON_CHARS else said[:MAX_REASON_CHARS] + "..."
-    return f" ({said})" if len(reasons) == 1 else f" ({count} of them: {said})"
+    example = "" if len(most) == 1 else "for example, "
+    return f" ({example}{said})" if len(kinds) == 1 else f" ({most.total()} of them: {example}{said})"
+
+
+_QUOTED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*"|['"].*)|\d+""", re.DOTALL)
+"""What a reason quotes, to its end where the quotation was cut, and numbers."""
 
 
 def lost_complaints(tally: Tally, *, again: str) -> Iterator[str]:

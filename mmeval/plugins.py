@@ -8,10 +8,12 @@
 | `mmeval.protocols`      | a generator `protocol(ask: Ask, **options) -> Program[Interleaved]`                 |
 | `mmeval.metrics`        | a function decorated with `@metric(...)`                                            |
 | `mmeval.aggregators`    | `aggregate(scores: Scores, **options) -> Estimate`                                  |
+| `mmeval.layouts`        | `layout(run: StoredRun) -> Iterable[Table]`: a paper's tables of a run              |
 | `mmeval.model_backends` | a class, called with the backend's arguments as keywords                            |
 | `mmeval.loggers`        | `log(published: Published, **arguments) -> None`                                    |
 | `mmeval.hf_adapters`    | an `Adapter` class, under the `model_type` of the models that it speaks to          |
 | `mmeval.tools`          | a `Tool`: what an agent may call, and who plays it                                  |
+| `mmeval.formats`        | an `AnswerFormat`: answers in files, read for `--model replay`, written by `export` |
 
 mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name that two distributions claim is an error
 only for the user of that name; ``distribution/name`` always says which one is meant. What a script registers
@@ -35,10 +37,12 @@ Group = Literal[
     "mmeval.protocols",
     "mmeval.metrics",
     "mmeval.aggregators",
+    "mmeval.layouts",
     "mmeval.model_backends",
     "mmeval.loggers",
     "mmeval.hf_adapters",
     "mmeval.tools",
+    "mmeval.formats",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 

@@ -32,12 +32,14 @@ class Call:
     """A request put to a role: ``model``, ``judge``, or any other name that the run has a backend for.
 
     A reply in which ``accept`` finds a fault is asked for again, a few times (see the broker); what does not become
-    better is an error of the kind ``bad_reply``. Without ``accept`` every reply is taken.
+    better is an error of the kind ``bad_reply``. Without ``accept`` every reply is taken. ``example`` is one that is
+    taken, after which the program asks what it asks at most: a dry run counts on it.
     """
 
     role: str
     request: Request
     accept: Accept | None = field(default=None, compare=False, repr=False)
+    example: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

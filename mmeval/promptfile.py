@@ -52,10 +52,12 @@ class JudgePrompt(FilePath):
 
     A task file writes the name of a prompt that lies beside the metric, a path (with a slash or an ending, relative to
     the file in which it stands), or ``{text: ..., name: ...}``. The metric is given ``{name, sha256, text}``.
+    ``form=False``: a prompt may say in its own words which reply is wanted, as the metric reads plain replies too.
     """
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, form: bool = True) -> None:
         self.names = (*names, *ALWAYS)
+        self.form = form
 
     def is_path(self, written: str) -> bool:
         return is_prompt_path(written)
@@ -77,12 +79,12 @@ class PromptFile:
     def to_json(self) -> dict[str, str]:
         return {"name": self.name, "sha256": self.sha256, "text": self.text}
 
-    def check(self, names: Sequence[str]) -> None:
-        """Raises PromptError for a text that is no template, that reads anything but ``names``, or does not say which
-        reply is wanted."""
+    def check(self, names: Sequence[str], *, form: bool = True) -> None:
+        """Raises PromptError for a text that is no template, that reads anything but ``names``, or, with ``form``, does
+        not say which reply is wanted."""
         try:
             templates = _templates(self.text, tuple(names))
-            if not any("form" in template.reads for _, template in templates):
+            if form and not any("form" in template.reads for _, template in templates):
                 raise PromptError("it does not write {{ form }}, which says what to reply: no reply would fit")
         except PromptError as error:
             of = f" ({self.origin})" if self.origin else ""

@@ -36,6 +36,7 @@ ErrorKind = Literal[
     "too_long",
     "unsupported",
     "out_of_memory",
+    "no_answer",
     "internal",
 ]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)

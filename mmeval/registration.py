@@ -19,8 +19,7 @@ from typing import Any, TypeVar
 from mmeval import plugins
 from mmeval.digest import digest
 from mmeval.errors import UsageError
-from mmeval.metric import Metric, SampleCheck, metric
-from mmeval.weights import Weights
+from mmeval.metric import Metric, NeedsOf, Range, RangeOf, SampleCheck, Supposed, metric
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -28,15 +27,16 @@ T = TypeVar("T", bound=Callable[..., Any])
 def register_metric(
     name: str,
     *,
-    range: tuple[float, float] = (-math.inf, math.inf),
+    range: Range | RangeOf = (-math.inf, math.inf),
     higher_is_better: bool = True,
     version: str = "",
     source: str = "",
-    needs: Sequence[str] = (),
+    needs: Sequence[str] | NeedsOf = (),
     outputs: Sequence[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
     check: SampleCheck | None = None,
-    weights: Sequence[Weights] = (),
+    batch: int | None = None,
+    supposed: Supposed | None = None,
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
     """A scoring function as a metric; the keywords are those of ``mmeval.metric.metric``.
 
@@ -60,7 +60,8 @@ def register_metric(
                 outputs=outputs,
                 profiles=profiles,
                 check=check,
-                weights=weights,
+                batch=batch,
+                supposed=supposed,
             )
             described = describe(function)
         plugins.register("mmeval.metrics", name, described)

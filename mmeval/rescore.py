@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mmeval.broker import Broker
 from mmeval.budget import Budget, Limits, check_prices
-from mmeval.build import build, check_metric_names, check_prompt_names
 from mmeval.casting import Backends, Beside, check_options, check_roles
 from mmeval.choice import Marks
-from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError
+from mmeval.errors import EXIT_INCOMPLETE, UsageError
 from mmeval.interrupt import interruptible
 from mmeval.journal import Journal
 from mmeval.judging import Judging
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
-from mmeval.metric import load_metric
+from mmeval.metricdevice import AUTO as AUTO_DEVICE
 from mmeval.options import BackendSpec, RunCounts, RunOutcome, Unfinished
 from mmeval.outcome import (
     exit_code,
@@ -39,15 +38,15 @@ from mmeval.rescoreroles import role_backends
 from mmeval.run import say_unavailable
 from mmeval.runfolder import RunFolder
 from mmeval.sampling import Subset
-from mmeval.scoring import Scorer, trial_line
+from mmeval.scorer import Scorer, left_to_models
+from mmeval.scoring import trial_line
 from mmeval.statistics import BOOTSTRAP_ITERS
+from mmeval.storedselection import check_any_available, stored_selection
 from mmeval.storedtrials import stored_exchanges, stored_trial
 from mmeval.summary import group_results
 from mmeval.suspension import Suspension
-from mmeval.task import Group, GroupMetric, Selection, TaskOverrides
-from mmeval.taskfile import TaskFile, parse_task
+from mmeval.task import Selection, TaskOverrides
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
-from mmeval.taskyaml import Document
 
 THIS_COMMAND = "run the same command"
 """What goes on with a scoring that was suspended, or tries again what is unscored."""
@@ -68,6 +67,7 @@ class RescoreOptions:
     roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
     """Who played the roles when the run was made, secrets hidden: asked where ``roles`` has nobody else."""
     score_workers: int = 1
+    metric_device: str = AUTO_DEVICE
     max_connections: int = 64
     retry_on_error: int = 5
     budget_usd: float | None = None
@@ -94,55 +94,6 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
         check_any_available(selection)
     say_unavailable(selection.tasks, strict=options.strict)
     return _Rescoring(selection, options, record, progress).run()
-
-
-def stored_selection(
-    record: Mapping[str, Any], overrides: TaskOverrides, roles: frozenset[str], *, metrics: tuple[str, ...] = ()
-) -> Selection:
-    """The tasks and groups of a run as they were when it was made, with other metrics and switches where these are
-    given. Raises UnknownNameError for a metric that is not registered, or is named to be changed and not there."""
-    for metric in metrics:
-        load_metric(metric)
-    listed = {entry["metric"] for config in record["tasks"].values() for entry in _listed(config)}
-    left_out = record.get("settings", {}).get("skip_metric", ())
-    check_metric_names({*listed, *left_out, *metrics}, overrides)
-    files = {name: _stored_file(name, config, metrics, listed) for name, config in record["tasks"].items()}
-    tasks = []
-    for name, file in files.items():
-        task = build(file, replace(overrides, data="", data_dir=None), roles=roles)
-        tasks.append(replace(task, comparable=record["tasks"][name].get("data") != "bundled"))
-    check_prompt_names(tasks, overrides)
-    groups = []
-    for group in record.get("groups", {}).values():
-        numbers = tuple(GroupMetric(**metric) for metric in group["metrics"])
-        groups.append(Group(**{**group, "members": tuple(group["members"]), "metrics": numbers}))
-    return Selection(tuple(tasks), tuple(groups))
-
-
-def check_any_available(selection: Selection) -> None:
-    """Raises MissingError where no metric of the tasks can be computed here."""
-    metrics = [metric for task in selection for metric in task.metrics]
-    if metrics and all(metric.unavailable for metric in metrics):
-        reasons = {metric.bound.name: metric.unavailable for metric in metrics}
-        said = "; ".join(f"the metric {name} is unavailable: {why}" for name, why in reasons.items())
-        raise MissingError(f"nothing to compute: {said}")
-
-
-_OF_THE_RUN = ("data", "system_instruction", "skipped_metrics", "judge_prompts")
-"""What a recorded task has besides the keys of its file."""
-
-
-def _stored_file(name: str, config: Mapping[str, Any], metrics: tuple[str, ...], listed: Collection[str]) -> TaskFile:
-    keys = {key: value for key, value in config.items() if key not in _OF_THE_RUN}
-    if metrics:
-        own = {entry["metric"]: entry for entry in _listed(config)}
-        keys["metric_list"] = [own.get(m, {"metric": m}) for m in metrics if m in own or m not in listed]
-    return replace(parse_task(Document(Path(f"run.json#{name}"), keys)), prompts=config.get("judge_prompts", {}))
-
-
-def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The metrics of a recorded task, those that the run skipped included."""
-    return [*(config.get("metric_list") or ()), *config.get("skipped_metrics", ())]
 
 
 class _Rescoring:
@@ -175,7 +126,12 @@ class _Rescoring:
         options = self._options
         plans = [scoring_plan(task, options.folder / "media") for task in self._selection]
         with ExitStack() as stack:
-            scorer = Scorer(plans, options.score_workers, lambda position, rows: self._runs[position].deliver(rows))
+            scorer = Scorer(
+                plans,
+                options.score_workers,
+                lambda position, rows: self._runs[position].deliver(rows),
+                options.metric_device,
+            )
             stack.callback(scorer.close)
             scorer.start()
             folder = RunFolder(options.folder)
@@ -235,6 +191,8 @@ class _Rescoring:
                     break
                 await self._trial(position, run, row, sample_row, scorer=scorer, journal=journal, judging=judging)
         await judging.drain()
+        if left := 0 if self.stopping else scorer.left_to_models:
+            self._progress.note(left_to_models(left))
         await scorer.drain()
 
     async def _trial(
@@ -328,6 +286,7 @@ class _Rescoring:
             score_sets=score_folders(self._runs),
             judges=judge_versions(self._runs),
             bills=self._bills,
+            metric_device=scorer.device_of_models(),
             complaints=(
                 *unfinished,
                 *unasked_complaints(counts),

@@ -10,7 +10,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmeval.backend import AnyBackend, BatchBackend, ModelBackend, ProgramBackend, SampleBackend, Startable
+from mmeval.backend import (
+    AnyBackend,
+    BatchBackend,
+    ModelBackend,
+    ProgramBackend,
+    SampleBackend,
+    Startable,
+    WholeAnswers,
+)
 from mmeval.batchanswer import ThisProcess
 from mmeval.batching import Answerer, Batcher
 from mmeval.batchsize import AUTO, BatchSize
@@ -78,6 +86,8 @@ class RoleRuntime:
         self.mark = mark_of(self.identity)
         self.billed = billed_name(self.identity)
         self.samples = backend if isinstance(backend, SampleBackend) else None
+        self.in_place = self.samples is not None and not isinstance(backend, WholeAnswers)
+        """Whether the media of its answers are files of the data set, which stay where they are."""
         self.programs = backend if isinstance(backend, ProgramBackend) else None
         self.model = backend if isinstance(backend, ModelBackend) else None
         # A local model's batches are its limit: calls wait in the batcher, where they can be put together.

@@ -9,11 +9,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval import garbage, plugins
-from mmeval.backend import ProgramBackend
+from mmeval import datafault, garbage, plugins
+from mmeval.backend import AnyBackend, ProgramBackend, TaskAhead, WholeAnswers
 from mmeval.broker import Broker
 from mmeval.budget import Budget, Limits, check_prices
 from mmeval.cache import ResponseCache
@@ -23,6 +24,7 @@ from mmeval.generation import Generation, Tally
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
+from mmeval.leftout import with_data
 from mmeval.mediastore import MediaStore
 from mmeval.options import RunCounts, RunOptions, RunOutcome
 from mmeval.outcome import (
@@ -36,15 +38,17 @@ from mmeval.outcome import (
     worst_unscored,
 )
 from mmeval.prices import Bill, Prices, bills, load_prices
+from mmeval.records import Sample
 from mmeval.report.progress import Progress, opening
 from mmeval.runfolder import RunFolder, file_name, provenance, set_aside
-from mmeval.scoring import Scorer
+from mmeval.scorer import Scorer
 from mmeval.standing import Standing
 from mmeval.statistics import MANY_CLUSTERS, import_quantiles
 from mmeval.summary import group_results
 from mmeval.suspension import Suspension, score_command
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL, TaskRun, scoring_plan, task_run
+from mmeval.unavailable import lacking_in
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +62,7 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
     Raises UsageError or MissingError before anything is sent, Interrupted when the user stops it; everything that was
     answered is kept in every case.
     """
+    selection = with_data(selection, strict=options.strict)
     say_unavailable(selection.tasks, strict=options.strict)
     return _Session(selection, options, progress).run()
 
@@ -68,23 +73,20 @@ def run_path(options: RunOptions) -> Path:
 
 
 def model_name(options: RunOptions) -> str:
-    """What a model is called in folders and tables: its tag, else the model or path that its backend was given."""
+    """What a model is called in folders and tables: its tag, else the model, path or name that was given."""
     args = options.model.args
-    return options.model_tag or str(args.get("model") or args.get("pretrained") or options.model.name)
+    own = args.get("model") or args.get("pretrained") or args.get("name")
+    return options.model_tag or str(own or options.model.name)
 
 
 def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
     """What cannot be scored here is said before anything is asked. Raises MissingError when that is ``strict``."""
-    for task in tasks:
-        for metric in task.metrics:
-            if not metric.unavailable:
-                continue
-            message = f"{task.name}: the metric {metric.bound.name} is unavailable: {metric.unavailable}"
-            if strict:
-                raise MissingError(
-                    f"{sentence(message)} Without --strict the run goes on, and mmeval score adds the metric later"
-                )
-            log.warning(message)
+    for lacking in lacking_in(tasks):
+        if strict:
+            raise MissingError(
+                f"{sentence(str(lacking))} Without --strict the run goes on, and mmeval score adds the metric later"
+            )
+        log.warning("%s", lacking)
 
 
 class Prepared(NamedTuple):
@@ -114,7 +116,23 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Pr
     jobs.check()
     for doubt in jobs.doubts(scoring=not options.predict_only):
         log.warning(doubt)
+    _foresee(backends.named[MODEL], jobs)
     return Prepared(backends, jobs, limits, prices)
+
+
+def _foresee(model: AnyBackend, jobs: Plan) -> None:
+    """Let a backend that has its answers already look at what it will be asked."""
+    if isinstance(model, WholeAnswers):
+        model.foresee(
+            [
+                TaskAhead(task.name, task.protocol_name, task.repeats, partial(_chosen_samples, jobs, position))
+                for position, task in enumerate(jobs.tasks)
+            ]
+        )
+
+
+def _chosen_samples(jobs: Plan, position: int) -> Iterator[Sample]:
+    return (sample for _, sample in jobs.samples(position))
 
 
 def run_identity(backends: Backends, selection: Selection, options: RunOptions) -> dict[str, Any]:
@@ -153,7 +171,12 @@ class _Session:
             scorer: Scorer | None = None
             early = False
             if not options.predict_only:
-                scorer = Scorer(plans, options.score_workers, lambda position, rows: self._runs[position].deliver(rows))
+                scorer = Scorer(
+                    plans,
+                    options.score_workers,
+                    lambda position, rows: self._runs[position].deliver(rows),
+                    options.metric_device,
+                )
                 stack.callback(scorer.close)
                 scorer.start()
                 early = _most_trials(self._selection, options) < MANY_CLUSTERS
@@ -184,7 +207,8 @@ class _Session:
             tally = self._generate(jobs, broker, scorer, budget)
             self._bills = tuple(bills(journal.spending, prices))
             journal.close()  # its index is not needed any more, the numbers need room
-            folder.finish()
+            if not jobs.faults:
+                folder.finish()
             return self._outcome(jobs, tally, journal.since, scorer)
 
     def _describe(
@@ -201,7 +225,11 @@ class _Session:
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)
         folder.describe(
             identity=identity,
-            provenance={**provenance(), **{name: dict(b.provenance) for name, b in backends.named.items()}},
+            provenance={
+                **provenance(),
+                "metric_device": options.metric_device,
+                **{name: dict(b.provenance) for name, b in backends.named.items()},
+            },
             selection=self._selection,
             data=data,
             options={"model": options.model.name, "model_name": model_name(options), "limit": options.limit},
@@ -237,7 +265,7 @@ class _Session:
             budget.stop = generation.stop
             before: Counter[Standing] = Counter({"open": plan.total()})
             if self._resumed:
-                before = generation.kept_before(iter(plan))
+                before = generation.kept_before(plan.readable())
             # Tasks may ask the same, which is sent once; a filter has yet to say what it keeps.
             exact = self._resumed or (len(plan.tasks) == 1 and not plan.tasks[0].filter)
             self._progress.note(
@@ -246,12 +274,14 @@ class _Session:
             self._progress.start(before.total(), before["kept"])
             try:
                 with garbage.settled():
-                    runner.run(self._until_done(generation, iter(plan), broker))
+                    runner.run(self._until_done(generation, plan.readable(), broker))
             finally:
                 self._progress.close()
         if budget.reached:
             made = before["kept"] + generation.tally.made - generation.tally.kept  # not all that is kept was looked at
             raise budget.spent_error(f"{made:,} of {before.total():,} trials are made")
+        if plan.faults and not generation.tally.made:
+            raise next(iter(plan.faults.values())).error
         self._suspension = generation.suspension
         return generation.tally
 
@@ -276,6 +306,7 @@ class _Session:
         in_script = plugins.any_of_script()  # which no other process has
         command = score_command(self._path, self._selection, self._options.roles, self._agents)
         way = "call mmeval.evaluate again as before" if in_script else f"run {command}"
+        again = "the same call" if in_script else "the same command"
         results = finished_results(
             self._runs, plan.chosen, scorer, bootstrap_iters=iterations, suspended=suspension.outputs
         )
@@ -296,16 +327,21 @@ class _Session:
             counts=counts,
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
             seconds=time.time() - self._started,
-            exit_code=suspension.exit_code(exit_code(counts, self._options.max_unscored)),
+            exit_code=datafault.exit_code(
+                plan.faults, suspension.exit_code(exit_code(counts, self._options.max_unscored))
+            ),
             chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
             rows={name: record["rows"] for name, record in plan.data().items()},
             subsets=plan.subsets(),
+            unfinished=plan.unfinished(),
             roles=self._options.roles,
             score_sets=score_folders(self._runs),
             judges=judge_versions(self._runs),
             bills=self._bills,
+            metric_device="" if scorer is None else scorer.device_of_models(),
             complaints=(
-                *lost_complaints(tally, again="the same call" if in_script else "the same command"),
+                *datafault.complaints(plan.faults, again=again),
+                *lost_complaints(tally, again=again),
                 *unasked_complaints(counts),
                 *suspension.complaints(results, way),
                 *unscored_complaints(self._runs, plan.chosen, results, self._path, way=way),

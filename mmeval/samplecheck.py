@@ -223,7 +223,7 @@ class SampleChecks:
                 self.loose_media += 1
             else:
                 self.media.add(part.media.path)
-            problem = _medium_problem(part, part.media)
+            problem = medium_problem(part, part.media)
             if problem:
                 yield self._at((), "media", f"sample {sample.id!r}, {part.label or part.kind}: {problem}")
             elif part.kind != "code" and (fault := self.look.fault(part.media)):
@@ -260,7 +260,7 @@ def _most_told(name: str) -> int:
     return MAX_DAMAGED if name == "decoding" else MAX_REPEATED
 
 
-def _medium_problem(part: Part, media: Media) -> str:
+def medium_problem(part: Part, media: Media) -> str:
     """What is wrong with a medium; a piece of code in a file is any text."""
     try:
         mime, size = media.mime, media.size
@@ -278,8 +278,9 @@ def _medium_problem(part: Part, media: Media) -> str:
 
 
 def _unscored(metric: TaskMetric, trial: Trial) -> str:
-    """Why a metric cannot score a trial; empty when it can. Judged and unavailable metrics are not tried."""
-    if metric.unavailable or metric.bound.metric.judged:
+    """Why a metric cannot score a trial; empty when it can. Judged, derived and unavailable metrics are not
+    tried."""
+    if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
     scores: Iterable[Any] = metric.bound.score(trial).values()
     return next((score.reason for score in scores if score.status == "unscored"), "")

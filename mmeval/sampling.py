@@ -16,6 +16,8 @@ from typing import Any
 from mmeval.errors import UsageError
 from mmeval.records import Sample
 
+FEWER = "data"
+"""In ``Subset.how``: no flag left samples out, the data hold fewer than the task file expects."""
 _NAMED_LABELS = 20
 """Labels that a message lists."""
 
@@ -25,7 +27,8 @@ class Subset:
     """What part of a task's samples stands behind its numbers.
 
     ``of`` is the number of samples that the task has; None where a filter chooses and nobody counted them. ``how``
-    names the flags that chose: ``limit``, ``offset``, ``samples``, ``shuffle``, ``stratify``.
+    names the flags that chose: ``limit``, ``offset``, ``samples``, ``shuffle``, ``stratify``; and ``data`` where the
+    data themselves hold fewer than they should, so that ``of`` is the number that the task file expects.
     """
 
     of: int | None

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmeval.boundmetric import BoundMetric
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, sentence
 from mmeval.losses import RoleLostError
-from mmeval.metric import TRUST, BoundMetric
+from mmeval.metric import TRUST
 from mmeval.options import BackendSpec
 from mmeval.records import Result
 from mmeval.report.context import without_secrets
@@ -34,9 +35,10 @@ class Suspension:
     losses: list[RoleLostError] = field(default_factory=list)
     """What was lost, each once."""
 
-    def add(self, task: str, bound: BoundMetric, lost: RoleLostError) -> bool:
-        """Suspend a metric of a task. Returns whether this is the first that is heard of the loss."""
-        self.outputs.setdefault(task, set()).update(bound.metric.outputs)
+    def add(self, task: str, bound: BoundMetric, lost: RoleLostError, *, with_it: Collection[str] = ()) -> bool:
+        """Suspend a metric of a task, with the numbers that are made of its own. Returns whether this is the first that
+        is heard of the loss."""
+        self.outputs.setdefault(task, set()).update(bound.metric.outputs, with_it)
         if any(lost.reason == known.reason for known in self.losses):
             return False
         self.losses.append(lost)
@@ -77,7 +79,7 @@ def score_command(
     ``agents`` are the roles that agents play: where one of them judges, it may ask any other role.
     """
     bounds = [metric.bound for task in tasks for metric in task.metrics]
-    asked = {role for bound in bounds for role in bound.metric.roles}
+    asked = {role for bound in bounds for role in bound.roles}
     if not asked.isdisjoint(agents):
         asked |= roles.keys()
     words = ["mmeval", "score", str(folder)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from mmeval.boundmetric import BoundMetric
 from mmeval.content import Interleaved, PartKind
 from mmeval.dataset import Dataset
-from mmeval.metric import BoundMetric
 from mmeval.program import Program
 from mmeval.protocols import Ask
 from mmeval.records import GenerationParams, Message, Sample
@@ -48,6 +48,17 @@ class TaskMetric:
     options: Mapping[str, Any] = field(default_factory=dict)
     unavailable: str = ""
     """Why it cannot be computed here (an extra, a role that is missing); empty when it can."""
+
+
+class Expected(NamedTuple):
+    """How much the whole data of a task hold: ``rows`` before the filter, ``samples`` behind it; None: nobody says."""
+
+    rows: int | None = None
+    samples: int | None = None
+
+
+UNTOLD = Expected()
+"""Of data whose size nobody says."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +101,10 @@ class Task:
     """The kinds of part that samples hold; empty when the file does not say."""
     source: Callable[[], Mapping[str, Any]] = dict
     """Where the data come from, for the record: path, revision and what it resolved to."""
+    layout: str = ""
+    """The tables of a paper that are printed of a run with this task; see :mod:`mmeval.layout`."""
+    expected: Expected = UNTOLD
+    """What the task file says of its data's size."""
     comparable: bool = True
     """False for bundled samples: the result cannot be compared with a published number."""
 
@@ -119,14 +134,28 @@ class Group:
     members: tuple[str, ...]
     metrics: tuple[GroupMetric, ...] = ()
     version: str = ""
+    layout: str = ""
+    """The tables of a paper that are printed of a run with this group; see :mod:`mmeval.layout`."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A member of a group that is not run, since its data are not here; ``why`` says what is missing."""
+
+    name: str
+    alias: str
+    version: str
+    why: str
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What ``--tasks`` named: the tasks to run, once each, and the groups to report, outermost first."""
+    """What ``--tasks`` named: the tasks to run, once each, and the groups to report, outermost first. Members of these
+    that are not run are ``left_out``."""
 
     tasks: tuple[Task, ...]
     groups: tuple[Group, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)

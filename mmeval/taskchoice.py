@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ class Chosen:
         self._index = index
         self.tasks: dict[str, TaskFile] = {}
         self.groups: dict[str, Group] = {}
-        self._group_files: dict[str, GroupFile] = {}
+        self.group_files: dict[str, GroupFile] = {}
 
     def add(self, name: str) -> None:
         """A task, group, tag, glob, file or folder."""
@@ -58,8 +58,9 @@ class Chosen:
             self._add_over(entry, completed)
 
     def check_group_metrics(self) -> None:
-        """Raises TaskFileError for a group that aggregates a number which no task in it has."""
-        for name, group in self._group_files.items():
+        """Raises TaskFileError for a group that aggregates a number which no task in it has, and for one that names a
+        layout which nobody has registered."""
+        for name, group in self.group_files.items():
             known = sorted(self._numbers(name))
             problems: list[Problem] = [
                 (
@@ -69,6 +70,7 @@ class Chosen:
                 for i, m in enumerate(group.keys.aggregate_metric_list)
                 if m.metric not in known
             ]
+            problems += _layout_problems(group.keys.layout)
             if problems:
                 raise group.document.errors(problems)
 
@@ -158,13 +160,14 @@ class Chosen:
         members: list[str] = []
         for path, member in group.members:
             members += self._add_member(group, path, member, (*trail, group.name))
-        self._group_files[group.name] = group
+        self.group_files[group.name] = group
         self.groups[group.name] = Group(
             name=group.name,
             alias=group.keys.group_alias or group.name,
             members=tuple(dict.fromkeys(members)),
             metrics=tuple(GroupMetric(m.metric, m.weight_by_size) for m in group.keys.aggregate_metric_list),
             version=group.version,
+            layout=group.keys.layout,
         )
         return group.name
 
@@ -203,3 +206,13 @@ class Chosen:
 
     def _unknown_member(self, group: GroupFile, path: KeyPath, name: str) -> UsageError:
         return group.document.error(path, str(UnknownNameError("task, group or tag", name, self._index.names())))
+
+
+def _layout_problems(name: str) -> Iterator[Problem]:
+    from mmeval.layout import load_layout
+
+    try:
+        if name:
+            load_layout(name)
+    except UnknownNameError as error:
+        yield ("layout",), str(error)

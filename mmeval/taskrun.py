@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend import AnyBackend, ProgramBackend
+from mmeval.backend import AnyBackend, ProgramBackend, WholeAnswers
+from mmeval.boundmetric import BoundMetric
 from mmeval.content import Interleaved, PartKind
 from mmeval.digest import digest
-from mmeval.metric import BoundMetric
+from mmeval.pieces import derived_outputs, piece_ranges
 from mmeval.program import Program, Role
-from mmeval.protocols import Ask
+from mmeval.protocols import Ask, single
 from mmeval.records import GenerationParams, Sample, Trial
 from mmeval.runfolder import TaskRecords
-from mmeval.scoreset import ScoreSet
+from mmeval.scoreset import PIECES, ScoreSet
 from mmeval.scoring import ScoringPlan
 from mmeval.task import Task
 
@@ -29,7 +30,8 @@ USUAL_PROTOCOL = "single"
 @dataclass(frozen=True)
 class TaskRun:
     """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role; ``gives`` are the kinds
-    that the model under test can give (None: it is not asked)."""
+    that the model under test can give (None: it is not asked); ``whole``: it has whole answers, so that the task's
+    protocol is not followed."""
 
     task: Task
     plan: ScoringPlan
@@ -38,6 +40,7 @@ class TaskRun:
     judged: tuple[BoundMetric, ...] = ()
     spellings: tuple[str, ...] = ()
     gives: frozenset[PartKind] | None = None
+    whole: bool = False
 
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
         """The kinds to ask for. Where the task allows a partial output, those that the model can give; all of them
@@ -50,7 +53,8 @@ class TaskRun:
     def program(self, sample: Sample) -> Program[Interleaved]:
         """What puts a sample to the model."""
         task = self.task
-        return task.protocol(Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL)))
+        protocol = single if self.whole else task.protocol
+        return protocol(Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL)))
 
     def role(self, name: str) -> Role:
         """A role as the task's programs see it, with the generation parameters that the task file gives it."""
@@ -58,7 +62,12 @@ class TaskRun:
 
     def judging_key(self, bound: BoundMetric) -> str:
         """Names what a judged metric asks: its definition and the parameters of its roles."""
-        return digest([bound.key, {name: self.role(name).params.to_json() for name in bound.metric.roles}])[:12]
+        params = {name: self.role(name).params.to_json() for name in bound.roles}
+        return digest([bound.key, params, *([dict(bound.asks)] if bound.asks else [])])[:12]
+
+    def follows_from(self, bound: BoundMetric) -> set[str]:
+        """The outputs that cannot be made without those of a metric."""
+        return derived_outputs(self.task.metrics, bound.metric.outputs)
 
     def deliver(self, rows: bytes) -> None:
         assert self.scores is not None
@@ -99,12 +108,13 @@ def task_run(
     scores = ScoreSet(folder, task.name, score_definition(task, backends, data)) if scoring and task.metrics else None
     spellings = tuple(task.config.get("placeholders") or ())
     gives = frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
-    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings, gives)
+    whole = isinstance(backends.get(MODEL), WholeAnswers)
+    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings, gives, whole)
 
 
 def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
     """What the scoring processes must know of a task."""
-    plain = [m for m in task.metrics if not m.bound.metric.judged and not m.unavailable]
+    plain = [m for m in task.metrics if not (m.bound.metric.judged or m.bound.metric.derived or m.unavailable)]
     judged = [m for m in task.metrics if m.bound.metric.judged and not m.unavailable]
     return ScoringPlan(
         task=task.name,
@@ -115,6 +125,7 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
         cluster_key=task.cluster_key,
         media_root=media_root,
         judged_outputs=tuple(name for m in judged for name in m.bound.metric.outputs),
+        batch=max((m.bound.at_once for m in plain), default=0),
     )
 
 
@@ -130,14 +141,16 @@ def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, A
 
 def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
     """What the numbers of a task depend on besides the answers: it names the score set."""
-    asked = sorted({role for m in task.metrics for role in m.bound.metric.roles})
+    asked = sorted({role for m in task.metrics for role in m.bound.roles})
     metrics = [
         {
             "metric": m.bound.name,
             "version": m.bound.metric.version,
             "switches": m.bound.definition,
             "profile": m.bound.profile,
-            "roles": {role: judge_identity(role, backends) for role in m.bound.metric.roles if role in backends},
+            "roles": {role: judge_identity(role, backends) for role in m.bound.roles if role in backends},
+            **({"asks": dict(m.bound.asks)} if m.bound.asks else {}),
+            **({PIECES: piece_ranges(m, task.metrics)} if m.bound.metric.derived else {}),
             **({"unavailable": m.unavailable} if m.unavailable else {}),
         }
         for m in task.metrics
@@ -148,7 +161,7 @@ def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str =
         **({"protocol": task.protocol_name} if task.protocol_name != USUAL_PROTOCOL else {}),
         "metrics": metrics,
         "role_params": {role: task.roles[role].to_json() for role in asked if role in task.roles},
-        "outputs": sorted(name for m in task.metrics for name in m.bound.metric.outputs),
+        "outputs": sorted(name for m in task.metrics if not m.bound.metric.derived for name in m.bound.metric.outputs),
         "missing_output": task.missing_output,
         "labels": [*task.breakdown, task.cluster_key],
     }

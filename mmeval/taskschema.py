@@ -175,6 +175,7 @@ class MetricKeys(BaseModel):
     metric: str
     aggregation: Annotated[Named, BeforeValidator(_as_named)] = Named(name="mean")
     higher_is_better: bool | None = None
+    asks: dict[str, Name] = {}
 
     @property
     def switches(self) -> dict[str, Any]:
@@ -193,6 +194,14 @@ class ExpectedKeys(_Keys):
     samples: Count | None = None
     media: dict[Kind, Count] = {}
     files: dict[InnerPath, Annotated[str, AfterValidator(_is_sha256)]] = {}
+
+
+class GroupExpectedKeys(_Keys):
+    """``expected`` of a group: what the data of its tasks hold together. A row, or a file, that several of them share
+    counts once."""
+
+    rows: Count | None = None
+    media: dict[Kind, Count] = {}
 
 
 class ByHandKeys(_Keys):
@@ -240,6 +249,7 @@ class TaskKeys(_Keys):
     generation_kwargs: dict[str, Any] = {}
     repeats: int = Field(default=1, ge=1, le=MAX_REPEATS)
     metric_list: list[MetricKeys] = []
+    layout: str = ""
     metadata: dict[str, Any]
 
 
@@ -263,6 +273,8 @@ class GroupKeys(_Keys):
     task: Annotated[list[Any], BeforeValidator(_as_list), Field(min_length=1), AfterValidator(_is_members)]
     tag: Names = []
     aggregate_metric_list: list[GroupMetricKeys] = []
+    layout: str = ""
+    expected: GroupExpectedKeys = GroupExpectedKeys()
     requires_mmeval: Annotated[str, AfterValidator(_is_specifier)] = ""
     metadata: dict[str, Any] = {}
 

@@ -371,6 +371,7 @@ def test_an_input_medium_that_is_missing_is_named_with_its_row(tmp_path: Path) -
         mended = mmeval(*arguments, *openai(server))
         stats = server.stats()
     assert done.code == 2
+    assert "the data of look cannot be read on after 12 trials" in done.error
     assert 'test.jsonl: row 13: input.media image1 "b.png" is missing' in done.error
     assert kept == 12
     assert mended.code == 0, mended.err

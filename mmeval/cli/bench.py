@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from mmeval.boundmetric import BoundMetric
 from mmeval.broker import Broker, Scope
 from mmeval.casting import Backends, Beside
 from mmeval.errors import MmevalError, UsageError
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
-from mmeval.metric import BoundMetric, Metric, MetricScores
+from mmeval.metric import Metric
+from mmeval.metricresult import MetricScores
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.program import CallFailed, Role
 from mmeval.records import Trial
@@ -48,8 +50,8 @@ def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Benc
     not ask."""
     for role in metric.roles:
         if role not in specs:
-            flag = f"--{role}" if role in ("judge", "captioner") else f"--role {role}="
-            raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag} BACKEND,k=v")
+            flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
+            raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v")
     for role in specs:
         if role not in metric.roles:
             raise UsageError(f"the metric {metric.name!r} does not ask the role {role!r}; leave it out")

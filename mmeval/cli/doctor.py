@@ -13,6 +13,7 @@ from pathlib import Path
 from mmeval import plugins
 from mmeval._version import __version__
 from mmeval.backend import AnyBackend, takes_argument
+from mmeval.cli import values
 from mmeval.cli.flags import BY_NAME
 from mmeval.cli.log import begin_log
 from mmeval.cli.modelflags import model_spec
@@ -27,7 +28,7 @@ from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError, PluginError
 from mmeval.options import BackendSpec
 from mmeval.prepare.sources import Wanted, wanted
 from mmeval.task import TaskOverrides
-from mmeval.taskindex import TaskIndex
+from mmeval.taskindex import TaskIndex, choose, word_for
 
 _FLAGS = tuple(
     BY_NAME[name]
@@ -42,13 +43,14 @@ ALL = "all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="TASK", help="tasks to look at, as with --tasks")
     add_flags(parser, _FLAGS)
     parser.add_argument(
         "--devices", action="store_true", help="look at torch and its devices, which takes seconds (also with --model)"
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text for people, or json (text)")
     parser.epilog = (
-        "--tasks all looks at every task. Nothing is fetched, sent or loaded; the hub is asked whether it answers.\n"
+        "TASK all looks at every task. Nothing is fetched, sent or loaded; the hub is asked whether it answers.\n"
         "exit codes: 0 the asked tasks can run, or none was asked and nothing is broken; 4 otherwise;\n"
         "2 usage. A metric that cannot be computed is told, and counts as missing with --strict, or if no other can."
     )
@@ -59,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     begin_log(settings["verbosity"].value, os.environ)
     exclude_each_other(settings, "data", "data_dir")
     specs = _specs(settings)
-    asked = _asked(settings, frozenset(specs) - {tasks.MODEL})
+    named = (*settings["tasks"].value, *values.words(args.words))
+    asked = _asked(named, settings, frozenset(specs) - {tasks.MODEL})
     sections = list(_sections(settings, specs, asked, look=args.devices))
     is_sound = sound(sections, asked=bool(asked or specs))
     if args.format == "json":
@@ -80,13 +83,14 @@ def _specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
     return found
 
 
-def _asked(settings: Mapping[str, Setting], roles: frozenset[str]) -> list[Wanted]:
+def _asked(names: tuple[str, ...], settings: Mapping[str, Setting], roles: frozenset[str]) -> list[Wanted]:
     """The tasks to look at. Raises UsageError for names that nobody has, and for files that cannot be read."""
-    names, include = settings["tasks"].value, settings["include_path"].value
+    include = settings["include_path"].value
     if not names:
         return []
     overrides = TaskOverrides(data=settings["data"].value, data_dir=settings["data_dir"].value)
-    return wanted(_known(include) if names == (ALL,) else names, include, overrides, roles=roles)
+    chosen = choose(_known(include) if names == (ALL,) else names, TaskIndex(include))
+    return wanted(chosen, overrides, roles=roles)
 
 
 def _known(include_path: Sequence[Path]) -> list[str]:
@@ -118,6 +122,7 @@ def _sections(
             partial(tasks.roles, item, backends),
             partial(tasks.kinds, item, backends),
             required=True,
+            word=word_for(item.file),
         )
     models.close(backends)
     environ = os.environ

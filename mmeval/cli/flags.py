@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mmeval.batchsize import AUTO
 from mmeval.cli import values
 from mmeval.cli.values import Reader
+from mmeval.metricdevice import AUTO as AUTO_DEVICE
 from mmeval.profiles import PROFILES
 from mmeval.statistics import BOOTSTRAP_ITERS
 
@@ -147,6 +148,11 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         "score_workers", "", _SCORE, values.integer(0), 1, "options.score_workers",
         "processes that score", "N",
+    ),
+    Flag(
+        "metric_device", "", _SCORE, values.device, AUTO_DEVICE, "options.metric_device",
+        "where the models of metrics go: auto (an accelerator of CUDA if there is one), cpu, cuda, cuda:1 or mps",
+        "DEVICE",
     ),
     Flag(
         "reasoning_tags", "", _SCORE, values.reasoning_tags, ("<think>", "</think>"), "options.reasoning_tags",

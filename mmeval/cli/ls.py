@@ -22,6 +22,7 @@ from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.markdown import cell, table_lines
 
 if TYPE_CHECKING:
+    from mmeval.interchange import AnswerFormat
     from mmeval.metric import Metric
     from mmeval.taskindex import TaskIndex
     from mmeval.tool import Tool
@@ -31,10 +32,12 @@ KINDS: dict[str, plugins.Group] = {
     "backends": "mmeval.model_backends",
     "adapters": "mmeval.hf_adapters",
     "tools": "mmeval.tools",
+    "formats": "mmeval.formats",
     "loaders": "mmeval.loaders",
     "prompts": "mmeval.prompts",
     "protocols": "mmeval.protocols",
     "aggregators": "mmeval.aggregators",
+    "layouts": "mmeval.layouts",
     "loggers": "mmeval.loggers",
 }
 _FLAGS = (BY_NAME["include_path"], BY_NAME["verbosity"])
@@ -141,6 +144,10 @@ def _load(kind: str, name: str) -> object:
         from mmeval.metric import load_metric
 
         return load_metric(name)
+    if kind == "formats":
+        from mmeval.interchange import load_format
+
+        return load_format(name)
     if kind == "tools":
         from mmeval.tool import load_tool
 
@@ -150,18 +157,29 @@ def _load(kind: str, name: str) -> object:
 
 def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
     low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
+    spread = f"{low}..{high}" if metric.range_of is None else "of its pieces"
     arrow = "↑" if metric.higher_is_better else "↓"
-    needs = ", ".join([*_needs(metric), *(f"role {role}" for role in metric.roles)])
-    return [cell(name), cell(metric.version), f"{low}..{high}", arrow, cell(needs), cell(owner)]
+    needs = ", ".join([*_needs(metric), *_models(metric), *(f"role {role}" for role in metric.roles)])
+    return [cell(name), cell(metric.version), spread, arrow, cell(needs, limit=200), cell(owner)]
 
 
 def _needs(metric: Metric) -> Iterator[str]:
     """The packages that a metric needs, with what installs those that are not here."""
-    missing = {error.package: error for error in metric.missing()}
-    for need in metric.needs:
+    bound = metric.bind()
+    missing = {error.package: error for error in bound.missing()}
+    for need in bound.needs:
         module = need.partition(":")[0]
         error = missing.get(module.partition(".")[0])
         yield module if error is None else f"{module} ({error.command})"
+
+
+def _models(metric: Metric) -> Iterator[str]:
+    """The models that a metric opens unless it is told otherwise; what brings those that are not here."""
+    bound = metric.bind()
+    lacking = dict(bound.lacking_models())
+    for switch, model in bound.models.items():
+        if model["name"]:
+            yield f"model {model['name']}{' (not here)' if switch in lacking else ''}"
 
 
 def _tool_row(name: str, owner: str, tool: Tool) -> list[str]:
@@ -175,6 +193,11 @@ def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
     return [cell(name), cell(owner), cell(sentence + stop.strip(), limit=120), "" if verified else "not run yet"]
 
 
+def _format_row(name: str, owner: str, form: AnswerFormat) -> list[str]:
+    sides = [side for side, there in (("read", form.read), ("written", form.write)) if there is not None]
+    return [cell(name), " and ".join(sides), cell(", ".join(form.options)), cell(owner), cell(form.about, limit=120)]
+
+
 def _plugin_row(name: str, owner: str, plugin: object) -> list[str]:
     return [cell(name), cell(owner), cell(_purpose(plugin), limit=120)]
 
@@ -183,6 +206,7 @@ _PLUGIN_TABLE: _Table = (("Name", "From", "What"), _plugin_row)
 _TABLES: dict[str, _Table] = {
     "metrics": (("Metric", "Version", "Range", "↑/↓", "Needs", "From"), _metric_row),
     "adapters": (("Model type", "From", "What", "Note"), _adapter_row),
+    "formats": (("Format", "Is", "Arguments", "From", "What"), _format_row),
     "tools": (("Tool", "Takes", "Makes", "Played by", "From", "What"), _tool_row),
 }
 

@@ -16,7 +16,8 @@ and name are handed back. A list of texts, or of lists of parts, as target means
 start from the folder of the cases file. One JSON result a line: value, status, reason, evidence, and outputs for a
 metric that gives several numbers.
 
-exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 something is unscored; 4 an extra is missing.
+exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 something is unscored; 4 an extra or a model
+is missing.
 """
 
 from __future__ import annotations
@@ -24,33 +25,30 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from mmeval.cli.cases import Case, ReadyCase, case_lines, files_as_texts, read_case, ready_case
 from mmeval.cli.flags import BY_NAME
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.cli.settings import Setting, resolve
 from mmeval.cli.streams import print_text
 from mmeval.cli.values import read_json
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UnknownNameError, UsageError
-from mmeval.profiles import PROFILES
-from mmeval.report.terminal import escaped
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, MmevalError, UsageError
+from mmeval.metricdevice import require_device, use_device
+from mmeval.report.terminal import escaped, write_line
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
-    from mmeval.content import Interleaved
-    from mmeval.loaders.written import ContentReader
-    from mmeval.media import Media
-    from mmeval.metric import BoundMetric, Metric, MetricScores
+    from mmeval.boundmetric import BoundMetric
+    from mmeval.metric import Metric
+    from mmeval.metricresult import MetricScores
     from mmeval.records import Trial
 
-T = TypeVar("T")
-
-_FLAGS = tuple(
-    BY_NAME[name] for name in ("trust_remote_code", "role", "judge", "judge_args", "judge_base_url", "captioner")
-)
+_NAMES = ("trust_remote_code", "metric_device", "role", "judge", "judge_args", "judge_base_url", "captioner")
+_FLAGS = tuple(BY_NAME[name] for name in _NAMES)
 
 Scoring = Callable[["BoundMetric", "Trial"], "MetricScores"]
 """How a trial is scored: by the metric alone, or by whom it asks."""
@@ -75,13 +73,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the result, or one a line; the exit code says whether all were scored."""
     from mmeval.metric import load_metric
+    from mmeval.metricsignature import PIECES
 
     metric = load_metric(args.name)
-    for missing in metric.missing():
-        raise missing
+    if metric.derived:
+        raise UsageError(
+            f"{metric.name} is made of other scores of a trial and has no answer to look at; a task lists it after the "
+            f"metrics that give them, with {PIECES}: [their names]"
+        )
     given = {flag.name: getattr(args, flag.name) for flag in _FLAGS if hasattr(args, flag.name)}
     settings = resolve(_FLAGS, given, os.environ)
     trust: bool = settings["trust_remote_code"].value
+    use_device(settings["metric_device"].value)
+    if metric.models:
+        require_device(settings["metric_device"].value)
     with _scoring(metric, settings) as score:
         if args.cases is None:
             return _run_one(metric, args, score, trust=trust)
@@ -91,8 +96,8 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[Scoring]:
+    from mmeval.boundmetric import BoundMetric
     from mmeval.cli.roleflags import role_specs
-    from mmeval.metric import BoundMetric
 
     specs = role_specs(settings)
     if not metric.judged and not specs:
@@ -116,32 +121,71 @@ def _run_one(metric: Metric, args: argparse.Namespace, score: Scoring, *, trust:
         profile=args.profile,
         metadata=_object(args.metadata, "--metadata"),
     )
-    scores = score_case(metric, case, Path(), score, trust=trust)
+    ready = ready_case(metric, case, Path(), trust=trust)
+    if ready.trial is None:
+        raise MissingDataError(ready.reason)
+    (scores,) = _scored([ready], score)
     write = _json_line if args.json else _lines_for_people
     print_text(write(metric, scores))
-    return _exit_code(scores)
-
-
-def _run_cases(metric: Metric, file: Path, profile: str, score: Scoring, *, trust: bool) -> int:
-    code = EXIT_OK
-    for place, values in _case_lines(file):
-        try:
-            case = read_case(values, metric, profile)
-            scores = _score_or_say(metric, case, file.parent, score, trust=trust)
-        except UsageError as error:
-            raise UsageError(f"{place}: {error}") from None
-        print_text(_json_line(metric, scores, case.labels))
-        code = max(code, _exit_code(scores))
+    code = _exit_code(scores)
+    if code != EXIT_OK:
+        for note in files_as_texts({"--target": case.targets, "--input": (case.input,), "--answer": (case.answer,)}):
+            write_line(note)
     return code
 
 
-def _case_lines(file: Path) -> Iterator[tuple[str, Any]]:
-    from mmeval.loaders.row_files import read_jsonl
+def _run_cases(metric: Metric, file: Path, profile: str, score: Scoring, *, trust: bool) -> int:
+    """Results line by line, in order; a batched metric is given as many lines at once as it wants."""
+    code, failure = EXIT_OK, None
+    cases = _ready_cases(metric, file, profile, trust=trust)
+    while failure is None:
+        taken: list[ReadyCase] = []
+        try:
+            for ready in islice(cases, max(metric.batch, 1)):
+                taken.append(ready)
+        except MmevalError as error:  # told when those before it are scored
+            failure = error
+        if not taken and failure is None:
+            break
+        for ready, scores in zip(taken, _scored(taken, score), strict=True):
+            print_text(_json_line(metric, scores, ready.case.labels))
+            code = max(code, _exit_code(scores))
+    if failure is not None:
+        raise failure
+    return code
 
-    if not file.is_file():
-        raise UsageError(f"{file}: no such file of cases")
-    for row in read_jsonl(file):
-        yield f"{row.file}:{row.number}", row.values
+
+def _ready_cases(metric: Metric, file: Path, profile: str, *, trust: bool) -> Iterator[ReadyCase]:
+    for place, values in case_lines(file):
+        try:
+            yield ready_case(metric, read_case(values, metric, profile), file.parent, place, trust=trust)
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from None
+
+
+def _scored(cases: Sequence[ReadyCase], score: Scoring) -> list[MetricScores]:
+    """The scores of each; those of a batched metric with the same switches are scored together."""
+    found = [case.bound.unscored(case.reason) for case in cases]
+    alike: dict[str, list[int]] = {}
+    for position, case in enumerate(cases):
+        if case.trial is None:
+            continue
+        if case.bound.metric.batch:
+            alike.setdefault(case.bound.key, []).append(position)
+            continue
+        try:
+            found[position] = score(case.bound, case.trial)
+        except UsageError as error:
+            raise UsageError(f"{case.place}: {error}" if case.place else str(error)) from None
+        except MissingDataError as error:
+            if not case.place:
+                raise
+            found[position] = case.bound.unscored(str(error))
+    for positions in alike.values():
+        trials = [trial for position in positions if (trial := cases[position].trial) is not None]
+        for position, scores in zip(positions, cases[positions[0]].bound.score_all(trials), strict=True):
+            found[position] = scores
+    return found
 
 
 def _refuse_single_flags(args: argparse.Namespace) -> None:
@@ -150,135 +194,6 @@ def _refuse_single_flags(args: argparse.Namespace) -> None:
             raise UsageError(
                 f"{'FILE' if flag == 'files' else f'--{flag}'} does not go with --cases; write it into the file"
             )
-
-
-@dataclass(frozen=True)
-class Case:
-    """One thing to score, still as it was written. ``labels`` are handed back with the result."""
-
-    files: tuple[str, ...] = ()
-    answer: Any = None
-    targets: tuple[Any, ...] = ()
-    input: Any = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    profile: str = "standard"
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    labels: Mapping[str, Any] = field(default_factory=dict)
-
-
-_CASE_KEYS = ("files", "answer", "target", "input", "params", "profile", "metadata", "id", "name")
-
-
-def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
-    """One line of a cases file. Raises UsageError that says what is wrong with it."""
-    if not isinstance(values, dict):
-        raise UsageError("a case is an object with any of " + ", ".join(_CASE_KEYS))
-    for key in values:
-        if key not in _CASE_KEYS:
-            raise UnknownNameError("key of a case", key, _CASE_KEYS)
-    params = dict(_typed(values, "params", dict) or {})
-    # The input may stand among the parameters too, unless it is a switch of the metric.
-    beside = params.pop("input", None) if "input" not in metric.switches else None
-    return Case(
-        files=tuple(map(str, _typed(values, "files", list) or ())),
-        answer=values.get("answer"),
-        targets=_targets(values.get("target")),
-        input=values.get("input") if beside is None else beside,
-        params=params,
-        profile=_typed(values, "profile", str) or profile,
-        metadata=_typed(values, "metadata", dict) or {},
-        labels={key: values[key] for key in ("id", "name") if key in values},
-    )
-
-
-def _typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
-    value = values.get(key)
-    if value is None or isinstance(value, kind):
-        return value
-    raise UsageError(f"{key} is {value!r:.80}, not {_TYPE_NAMES[kind.__name__]}")
-
-
-_TYPE_NAMES = {"list": "a list", "dict": "an object", "str": "a text"}
-
-
-def _targets(written: Any) -> tuple[Any, ...]:
-    """The references: one, or several when a list holds texts or lists instead of parts."""
-    if written is None or written == []:
-        return ()
-    if isinstance(written, list) and not all(isinstance(item, dict) and "type" in item for item in written):
-        return tuple(written)
-    return (written,)
-
-
-def score_case(
-    metric: Metric, case: Case, folder: Path, score: Scoring | None = None, *, trust: bool = False
-) -> MetricScores:
-    """The scores of a case whose paths start from ``folder``. ``score`` is how a judged metric is scored; ``trust`` is
-    the user's consent to run code that the case names.
-
-    Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingDataError for a
-    file that is not there.
-    """
-    known = dict.fromkeys((*PROFILES, *metric.profiles))
-    if case.profile not in known:
-        raise UnknownNameError("profile", case.profile, known)
-    params = metric.consented(metric.placed(case.params, folder), trust=trust)
-    bound = metric.bind(params, case.profile)
-    return (score or type(bound).score)(bound, trial_of(case, folder))
-
-
-def _score_or_say(metric: Metric, case: Case, folder: Path, score: Scoring, *, trust: bool) -> MetricScores:
-    """As ``score_case``; a file that is not there leaves the case unscored, with the reason."""
-    try:
-        return score_case(metric, case, folder, score, trust=trust)
-    except MissingDataError as error:
-        return metric.bind().unscored(str(error))
-
-
-def trial_of(case: Case, folder: Path) -> Trial:
-    """The trial that a case describes; without answer and files it has no output."""
-    from mmeval.loaders.written import ContentReader
-    from mmeval.records import Message, Sample, Trial
-
-    reader = ContentReader(lambda path, _: _media(folder, path))
-    asked = () if case.input is None else (Message("user", reader.read(_written(case.input), "input")),)
-    targets = tuple(reader.read(_written(item), "target") for item in case.targets)
-    return Trial(Sample("case", asked, targets, case.metadata), output=_output(case, folder, reader))
-
-
-def _output(case: Case, folder: Path, reader: ContentReader) -> Interleaved | None:
-    from mmeval.content import Interleaved, media_part
-
-    media = [_media(folder, name) for name in case.files]
-    answer = _written(case.answer)
-    if answer is None:
-        return Interleaved(tuple(map(media_part, media))) if media else None
-    if isinstance(answer, str):
-        return Interleaved.from_reply(answer, media) if media else Interleaved.from_text(answer)
-    return Interleaved((*reader.read(answer, "answer").parts, *map(media_part, media)))
-
-
-def _media(folder: Path, name: str) -> Media:
-    """A file that the caller names: it is theirs, so it may lie anywhere."""
-    from mmeval.media import Media
-
-    try:
-        return Media.from_path(folder / name)
-    except (OSError, ValueError):  # too long, or with a null character
-        raise UsageError(f"{name[:80]!r} is no path") from None
-
-
-def _written(value: Any) -> Any:
-    """A text as it is, unless it spells a JSON list of parts."""
-    if not isinstance(value, str) or not value.lstrip().startswith("[") or '"type"' not in value:
-        return value
-    try:
-        parts = json.loads(value)
-    except ValueError:
-        if value.lstrip().startswith('[{"type"'):
-            raise UsageError(f"this list of parts is no JSON: {value[:80]}") from None
-        return value
-    return parts if all(isinstance(part, dict) and "type" in part for part in parts) else value
 
 
 def _object(text: str | None, flag: str) -> dict[str, Any]:

@@ -68,8 +68,14 @@ class Parser(argparse.ArgumentParser):
             for option, action in self._option_string_actions.items()
             if option.startswith("--") and action.help is not argparse.SUPPRESS
         ]
-        said = f"unknown flag {word.partition('=')[0]}{did_you_mean(name, shown)}{self.unknown_hint}"
+        near = did_you_mean(name, shown)
+        said = f"unknown flag {word.partition('=')[0]}{near or self._as_role(name)}{self.unknown_hint}"
         return f"{said} ('{self.prog} --help' lists the flags)"
+
+    def _as_role(self, name: str) -> str:
+        """What is said of a flag that may be meant for a role, of which each task has names of its own."""
+        role = name.removeprefix("--")
+        return f"; if {role} is a role that a task asks, write --role {role}=BACKEND" if self.knows("--role") else ""
 
     def _takes_many_words(self) -> bool:
         return any(not action.option_strings and action.nargs in ("+", "*") for action in self._actions)

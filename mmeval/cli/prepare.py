@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from mmeval.cli import values
 from mmeval.cli.flags import BY_NAME
@@ -15,14 +15,17 @@ from mmeval.cli.settings import resolve
 from mmeval.cli.streams import print_text
 from mmeval.disk import free_bytes
 from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
+from mmeval.mediacheck import MediaLook
 from mmeval.names import counted
 from mmeval.prepare.fetching import INTERRUPTED, fetch
 from mmeval.prepare.ready import Readiness, readiness
 from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
 from mmeval.prepare.sources import Source, sources, wanted
+from mmeval.prepare.together import Together, together
 from mmeval.report.forecast import size
 from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
+from mmeval.taskindex import TaskIndex, choose
 
 _FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data_dir", "verbosity"))
 _MAX_LINE = 2000
@@ -58,7 +61,8 @@ def _run(args: argparse.Namespace) -> int:
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
         raise UsageError(f"{settings['data_dir'].origin} {data_dir}: it is a file; name a folder")
     overrides = TaskOverrides(data_dir=data_dir)
-    tasks = wanted(values.words(args.tasks), settings["include_path"].value, overrides)
+    chosen = choose(values.words(args.tasks), TaskIndex(settings["include_path"].value))
+    tasks = wanted(chosen, overrides)
     needed = sources(tasks, weights=args.weights)
     found: dict[Source, Measured | MmevalError] = {source: _measured(source) for source in needed}
     for source, users in needed.items():
@@ -67,12 +71,16 @@ def _run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return EXIT_MISSING if any(isinstance(item, MmevalError) for item in found.values()) else EXIT_OK
     found = {source: item if isinstance(item, MmevalError) else _fetched(item) for source, item in found.items()}
-    states = list(readiness(tasks, found, weights=args.weights))
-    for state in states:
-        _print(_shown(state))
+    look = MediaLook()
+    states = list(readiness(tasks, found, weights=args.weights, look=look))
+    _print(_shown_states(states))
+    groups = list(together(chosen, states))
+    for group in groups:
+        _print(_shown_group(group))
+    _print([f"note: {line}" for line in (*look.warnings(), look.remark()) if line])
     ready = sum(state.ready for state in states)
     _print([f"{ready} of {counted(len(states), 'task')} ready"])
-    return EXIT_OK if ready == len(states) else EXIT_MISSING
+    return EXIT_OK if ready == len(states) and all(group.ready for group in groups) else EXIT_MISSING
 
 
 def _measured(source: Source) -> Measured | MmevalError:
@@ -121,21 +129,56 @@ def _described(
     else:
         yield "  to fetch: nothing, all of it is here"
     if found.is_unpinned:
-        yield (
-            f"  note: {source.revision} may move; to pin what was found, write revision: {found.listing.commit} into "
-            "the task file, or into a group of your own that names the task"
-        )
+        yield f"  note: {source.revision} may move; to pin what was found, {_how_to_pin(source, found.listing.commit)}"
 
 
-def _shown(state: Readiness) -> Iterator[str]:
-    counts = ""
-    if state.counts is not None and state.counts.read:
-        media = [f"{number:,} {kind}" for kind, number in sorted(state.counts.media.items())]
-        kept = state.counts.samples[state.task]
-        counts = f": {kept:,} of {state.counts.rows:,} rows" + (f"; media: {', '.join(media)}" if media else "")
-    yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
+def _how_to_pin(source: Source, commit: str) -> str:
+    if source.kind == "model":
+        return f"name the model {source.repo}@{commit} where the metric is listed, or with --metric_args"
+    return f"write revision: {commit} into the task file, or into a group of your own that names the task"
+
+
+def _shown_states(states: Sequence[Readiness]) -> Iterator[str]:
+    """Each task with what is to be said of it alone; what several have in common is told once, below all."""
+    users: dict[str, list[str]] = {}
+    for state in states:
+        for message in _messages(state):
+            users.setdefault(message, []).append(state.task)
+    common = {message: tasks for message, tasks in users.items() if len(tasks) > 1}
+    for state in states:
+        yield from _shown(state, common)
+    together: dict[str, list[str]] = {}
+    for message, tasks in common.items():
+        together.setdefault(", ".join(tasks), []).append(message)
+    for names, messages in together.items():
+        yield f"of {names}:"
+        yield from messages
+
+
+def _messages(state: Readiness) -> Iterator[str]:
     yield from (f"  - {fault}" for fault in state.faults)
     yield from (f"  note: {note}" for note in state.notes)
+
+
+def _shown(state: Readiness, common: Container[str]) -> Iterator[str]:
+    counts = ""
+    if state.counts is not None and state.counts.read:
+        kept = state.counts.samples[state.task]
+        counts = f": {kept:,} of {state.counts.rows:,} rows{_media(state.counts.media)}"
+    yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
+    yield from (message for message in _messages(state) if message not in common)
+
+
+def _shown_group(group: Together) -> Iterator[str]:
+    state = "ready" if group.ready else "not ready"
+    found = group.uncounted or f"{group.rows:,} different rows{_media(group.media)}"
+    yield f"{state}  {group.group} as a whole: {found}"
+    yield from (f"  - {fault}" for fault in group.faults)
+
+
+def _media(numbers: Mapping[str, int]) -> str:
+    shown = [f"{number:,} {kind}" for kind, number in sorted(numbers.items())]
+    return f"; media: {', '.join(shown)}" if shown else ""
 
 
 def _print(lines: Iterator[str] | Sequence[str]) -> None:

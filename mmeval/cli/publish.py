@@ -48,7 +48,8 @@ def publish(
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     column, unlike = _column(baseline, outcome)
     for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *unlike, *outcome.notes):
-        _logger.warning(complaint)
+        if complaint != outcome.error:  # that one is the last line of all
+            _logger.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         _logger.info("spent in this run folder: %s", spent_words(outcome.bills))
     _logger.info("results: %s", written)

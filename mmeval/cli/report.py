@@ -42,9 +42,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="FORMAT",
-        default="html",
+        default=None,
         help="html: the page; markdown, latex, csv: the numbers, printed where no --output_path is given; svg, png: "
-        "the charts as files; several with commas (html)",
+        "the charts as files; several with commas (html; markdown with --layout)",
+    )
+    parser.add_argument(
+        "--layout",
+        metavar="NAME",
+        default="",
+        help="the tables of a paper instead, as markdown, latex or csv ('mmeval ls layouts' lists them)",
     )
     parser.add_argument(
         "--copy_media",
@@ -59,9 +65,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write what is asked for; print tables, or the paths of what was written. The exit code is EXIT_INCOMPLETE where
     something of the runs could not be shown."""
-    formats = _formats(args.format)
+    formats = _formats(("markdown" if args.layout else "html") if args.format is None else args.format)
     folders = [_run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
+    if args.layout:
+        from mmeval.cli.layouts import write_layout
+
+        return EXIT_OK if write_layout(folders, args.layout, formats, into) else EXIT_INCOMPLETE
     report = into or (folders[0] / "report" if len(folders) == 1 else Path("report"))
     whole = True
     if "html" in formats:

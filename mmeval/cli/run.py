@@ -91,9 +91,11 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.cli.prompts import write_prompts
     from mmeval.cli.publish import publish
     from mmeval.logger import create_loggers, log_results
+    from mmeval.outcome import last_line
     from mmeval.report import progress
     from mmeval.report.atend import write_at_end
     from mmeval.report.baseline import read_baseline
+    from mmeval.report.layouts import layouts_at_end, named_by
     from mmeval.run import run as run_tasks
 
     if not settings["tasks"].value:
@@ -122,9 +124,13 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     wanted = outcome.chosen if plan.log_samples else None
     published = publish(outcome, plan.report, moment=moment, wanted=wanted, baseline=baseline)
     print_text(published.table)
+    if named_by(outcome.selection):
+        print_text(layouts_at_end(outcome.folder, published.file))
     log_results(loggers, outcome, published)
     if plan.page:
         write_at_end(outcome.folder, published.file, baseline=baseline)
+    if line := last_line(outcome):
+        write_line(line)
     return outcome.exit_code
 
 

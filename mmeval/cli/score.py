@@ -19,6 +19,7 @@ from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
 from mmeval.cli.settings import Setting, config_file, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
+from mmeval.report.terminal import write_line
 
 if TYPE_CHECKING:
     from mmeval.report.context import ReportContext
@@ -39,6 +40,7 @@ _NAMES = (
     "bootstrap_iters",
     "strict",
     "score_workers",
+    "metric_device",
     "max_connections",
     "retry_on_error",
     "budget_usd",
@@ -79,9 +81,11 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     from mmeval.cli.plan import chosen_loggers
     from mmeval.cli.publish import publish
     from mmeval.logger import create_loggers, log_results
+    from mmeval.outcome import last_line
     from mmeval.report import progress
     from mmeval.report.atend import write_at_end
     from mmeval.report.baseline import read_baseline
+    from mmeval.report.layouts import layouts_at_end, named_by
     from mmeval.rescore import rescore
 
     moment = datetime.now()
@@ -96,9 +100,13 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     wanted = {task.name: _every_trial for task in outcome.selection} if settings["log_samples"].value else None
     published = publish(outcome, _context(folder, settings), moment=moment, wanted=wanted, baseline=baseline)
     print_text(published.table)
+    if named_by(outcome.selection):
+        print_text(layouts_at_end(outcome.folder, published.file))
     log_results(loggers, outcome, published)
     if settings["report"].value:
         write_at_end(outcome.folder, published.file, baseline=baseline)
+    if line := last_line(outcome):
+        write_line(line)
     return outcome.exit_code
 
 
@@ -123,6 +131,7 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
         roles=role_specs(settings),
         roles_of_run=recorded_roles(record.get("settings", {})),
         score_workers=values["score_workers"],
+        metric_device=values["metric_device"],
         max_connections=values["max_connections"],
         retry_on_error=values["retry_on_error"],
         budget_usd=values["budget_usd"],

@@ -14,6 +14,7 @@ from typing import Any
 
 from mmeval.batchsize import BatchSize
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.metricdevice import device_fault
 from mmeval.names import split_names
 from mmeval.statistics import FEWEST_DRAWS
 
@@ -356,6 +357,14 @@ def _items(value: Any) -> Sequence[Any]:
     if isinstance(value, (list, tuple)):
         return value
     return [item for item in str(value).split(";") if item.strip()]
+
+
+def device(value: Any) -> str:
+    """Where the models of metrics go: ``auto``, or a device as torch writes it."""
+    spelt = text(value).strip().lower()
+    if wanted := device_fault(spelt):
+        raise UsageError(f"{wanted} is expected, not {value!r}")
+    return spelt
 
 
 def level(value: Any) -> str:

@@ -24,13 +24,13 @@ VERBS: dict[str, str] = {
     "metric": "compute one metric on given files or answers",
     "score": "score a run again, without the model",
     "report": "write the page of a run, its tables or its charts",
+    "export": "write the answers of a run in a layout that others read",
     "init": "write a new package: a benchmark, a metric or a backend to begin with",
 }
 """Each verb lives in ``mmeval.cli.<verb>`` as ``configure(parser)`` and ``run(args) -> exit code``."""
 
 REFUSED_VERBS: dict[str, str] = {
     "compare": "runs are not compared yet; keep both results files",
-    "export": "it is not there yet; results_*.json and samples_*.jsonl are plain files",
     "merge": "it is not there yet; run all tasks into one --run_id",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }

@@ -14,6 +14,7 @@ from mmeval import roles as roles_module
 from mmeval.backend import AnyBackend
 from mmeval.broker import JUDGE_TRIES, Broker, Scope
 from mmeval.cache import ResponseCache
+from mmeval.content import Interleaved, Part
 from mmeval.digest import call_seed
 from mmeval.errors import MissingDataError, ReplayMismatchError, StorageError
 from mmeval.journal import Journal
@@ -21,7 +22,7 @@ from mmeval.losses import BackendDownError, KeyRefusedError, StoppedError
 from mmeval.mediastore import MediaStore
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program import Call, Program, ask_all, ask_one
-from mmeval.records import Request, Response, Usage
+from mmeval.records import Request, Response, Usage, answered
 from mmeval.roles import RoleRuntime
 from mmeval.segment import Segment
 from mmeval.ticket import Ticket, raw_head
@@ -289,6 +290,17 @@ async def test_an_answer_keeps_its_media_and_its_hidden_reasoning_apart(tmp_path
         assert [part.kind for part in output.parts] == ["reasoning", "text", "image"]
         assert output.text == "see <image1>"
         assert output.media()[0].path is not None
+
+
+@in_loop
+async def test_reasoning_that_is_apart_already_stays_as_it_is(tmp_path: Path) -> None:
+    parts = (Part("reasoning", "hm", raw="<think>hm</think>"), Part("code", "print(1)", raw="<<code1>>", label="code1"))
+    model = Toy(answers=lambda r: answered(parts))
+    async with brokered(tmp_path, model=model) as broker:
+        asked = scope()
+        await broker.run(asks("draw"), asked)
+
+        assert asked.exchanges[0].response.output == Interleaved(parts)
 
 
 # --- what fails --------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from mmeval.choice import Choice
 from mmeval.errors import UsageError
 from mmeval.options import BackendSpec, RunOptions
-from mmeval.task import Task
+from mmeval.task import Expected, Task
 from tests.support.toy import sample, task
 
 
@@ -93,6 +94,14 @@ def test_an_unknown_label_is_found_before_the_run_and_names_the_task() -> None:
         ({"limit": 2}, {"filter": {"level": "easy"}}, (None, 2, ["limit"])),
         ({"limit": 8}, {"filter": {"level": "easy"}}, (3, 3, ["limit"])),
         ({"limit": 2, "sample_shuffle": 1}, {"filter": {"level": "easy"}}, (3, 2, ["limit", "shuffle"])),
+        ({}, {"expected": Expected(rows=9, samples=9)}, None),
+        ({}, {"expected": Expected(rows=8)}, None),
+        ({}, {"expected": Expected(rows=20)}, (20, 9, ["data"])),
+        ({"limit": 4}, {"expected": Expected(rows=20)}, (20, 4, ["limit", "data"])),
+        ({}, {"expected": Expected(rows=20, samples=7), "filter": {"level": "easy"}}, (7, 3, ["data"])),
+        ({}, {"expected": Expected(rows=20), "filter": {"level": "easy"}}, (None, 3, ["data"])),
+        ({}, {"expected": Expected(samples=7), "filter": {"level": "easy"}}, (7, 3, ["data"])),
+        ({}, {"expected": Expected(rows=9, samples=3), "filter": {"level": "easy"}}, None),
     ],
     ids=str,
 )
@@ -120,3 +129,16 @@ def test_the_draw_itself_reads_the_data_once() -> None:
     taken(made)
 
     assert reads == 3  # for the draw, and for each time that it is taken
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (None, ""),
+        (9, ""),
+        (20, "its data hold 9 rows, the task file expects 20: its numbers are those of a subset"),
+        (8, "its data hold 9 rows, the task file expects 8: these are not the data it means"),
+    ],
+)
+def test_data_of_another_size_than_the_task_file_says_are_noticed(rows: int | None, said: str) -> None:
+    assert choice(replace(leveled(9), expected=Expected(rows))).another_size == said

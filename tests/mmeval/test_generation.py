@@ -25,7 +25,7 @@ from mmeval.protocols import Ask, episode
 from mmeval.records import Request, Response, Sample, user
 from mmeval.report.progress import Quiet
 from mmeval.roles import RoleRuntime
-from mmeval.scoring import Scorer
+from mmeval.scorer import Scorer
 from mmeval.task import Task
 from mmeval.taskrun import scoring_plan, task_run
 from tests.support.in_loop import in_loop

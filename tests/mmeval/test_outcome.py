@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from mmeval.generation import Tally
 from mmeval.options import RunCounts
-from mmeval.outcome import lost_complaints, unasked_complaints
+from mmeval.outcome import last_line, lost_complaints, most_frequent, unasked_complaints
+from mmeval.summary import Unscored
+from tests.support.outcomes import outcome
 
 
 @pytest.mark.parametrize(
@@ -43,3 +47,37 @@ def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], 
 )
 def test_an_exit_code_for_want_of_trials_that_can_be_asked_has_its_reason(counts: RunCounts, said: list[str]) -> None:
     assert list(unasked_complaints(counts)) == said
+
+
+@pytest.mark.parametrize(
+    ("counts", "code", "said"),
+    [
+        (RunCounts(new=4, failed=1, unscored=2), 3, "exit code 3: 1 trial failed, 2 unscored; the warnings above say"),
+        (RunCounts(unsupported=2), 3, "exit code 3: no trial could be asked; the warnings above say"),
+        (RunCounts(new=4), 3, "exit code 3: scoring was suspended; the warnings above say"),
+        (RunCounts(new=4), 2, "error: row 3 is no JSON"),
+        (RunCounts(new=4, failed=1), 0, ""),
+    ],
+    ids=["lost", "unsupported", "suspended", "an error", "tolerated"],
+)
+def test_the_last_line_of_a_run_that_is_not_whole_says_why(
+    counts: RunCounts, code: int, said: str, tmp_path: Path
+) -> None:
+    complaints = ("row 3 is no JSON", "1 trial failed")
+    made = replace(outcome(tmp_path, tasks=()), counts=counts, exit_code=code, complaints=complaints)
+
+    assert last_line(made).partition(" why, and what to do")[0] == said
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        (["no 'mock 12'", "no 'mock 34...", "no ''"], " (for example, no 'mock 12')"),
+        (["gone", "gone"], " (gone)"),
+        (["it doesn't open", "it doesn't close"], " (1 of them: it doesn't open)"),
+        ([], ""),
+    ],
+    ids=["other words quoted", "the same", "other reasons", "none"],
+)
+def test_reasons_that_differ_in_what_they_quote_are_one(reasons: list[str], said: str) -> None:
+    assert most_frequent(Counter(Unscored(reason, "lost") for reason in reasons)) == said

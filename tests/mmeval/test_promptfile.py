@@ -8,7 +8,7 @@ import pytest
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import UnknownNameError
 from mmeval.prompt import PromptError
-from mmeval.promptfile import PromptFile, PromptTexts, find_prompt, prompt_files, read_prompt_folder
+from mmeval.promptfile import JudgePrompt, PromptFile, PromptTexts, find_prompt, prompt_files, read_prompt_folder
 from mmeval.records import Message
 from tests.support.toy import picture
 
@@ -42,6 +42,15 @@ def test_headings_part_the_system_message_from_the_users() -> None:
 def test_headings_in_another_order_are_refused(text: str) -> None:
     with pytest.raises(PromptError, match=r"begins with \[user\]"):
         rendered(text)
+
+
+def test_a_prompt_need_not_write_the_form_where_plain_replies_are_read() -> None:
+    plain, usual = JudgePrompt("answer", form=False), JudgePrompt("answer")
+    prompt = PromptFile("p", "Is {{ answer }} polite? Say yes or no.")
+
+    prompt.check(plain.names, form=plain.form)
+    with pytest.raises(PromptError, match="no reply would fit"):
+        prompt.check(usual.names, form=usual.form)
 
 
 def test_media_stand_where_the_template_writes_them() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,15 @@ from mmeval.batchsize import BatchSize
 from mmeval.budget import BudgetSpentError
 from mmeval.casting import Backends
 from mmeval.content import Interleaved, PartKind
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, IdentityChangedError, MissingError, ReplayMismatchError, UsageError
+from mmeval.errors import (
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    IdentityChangedError,
+    MissingError,
+    ReplayMismatchError,
+    StorageError,
+    UsageError,
+)
 from mmeval.losses import BackendDownError
 from mmeval.options import BackendSpec, RunCounts, RunOptions
 from mmeval.outcome import exit_code
@@ -24,6 +33,7 @@ from mmeval.records import GenerationParams, Request, Response, Sample, user
 from mmeval.run import model_name, run_path
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import (
+    Rows,
     Toy,
     ToyLocal,
     asked_in,
@@ -429,12 +439,15 @@ def test_a_run_in_which_no_trial_could_be_asked_is_incomplete(tmp_path: Path) ->
     )
 
 
-def test_a_second_sample_of_the_same_id_stops_the_run_before_it_is_asked(tmp_path: Path) -> None:
+def test_a_second_sample_of_the_same_id_stops_its_task_before_it_is_asked(tmp_path: Path) -> None:
     twins = [sample("twin"), sample("twin", "question 1")]
-    with pytest.raises(UsageError, match="toy: sample 1 has the id 'twin' of an earlier one"):
-        run_toy(tmp_path, task(rows=twins))
+    outcome = run_toy(tmp_path, task(rows=twins))
 
     assert asked_in(tmp_path) == ["question 0"]
+    assert outcome.exit_code == UsageError.exit_code
+    assert outcome.complaints[0].startswith(
+        "the data of toy cannot be read on after 1 trial: toy: sample 1 has the id 'twin' of an earlier one"
+    )
 
 
 def test_answers_shared_within_a_run_are_new_and_those_of_an_earlier_one_are_kept(tmp_path: Path) -> None:
@@ -569,3 +582,25 @@ def test_kinds_that_the_model_does_not_give_are_told_in_one_line(tmp_path: Path)
     assert run_toy(tmp_path, toy).complaints == (
         "2 trials asked without audio, video, document or 3d, which the model does not give, and scored on the rest",
     )
+
+
+def test_a_judge_that_has_work_while_the_model_has_none_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roles = {"judge": BackendSpec("toy", {"delay": 0.2})}
+    run_toy(tmp_path, judged(), predict_only=True, roles=roles)
+    before = capsys.readouterr().err
+    run_toy(tmp_path, judged(), roles=roles)
+
+    assert "judged" not in before
+    assert re.search(r"the model is done; .* still to be judged\n", capsys.readouterr().err)
+
+
+def test_a_disk_that_is_full_is_no_fault_of_the_data(tmp_path: Path) -> None:
+    class Full(Rows):
+        def __iter__(self) -> Iterator[Sample]:
+            yield from samples(1)
+            raise StorageError("no space left")
+
+    with pytest.raises(StorageError, match="no space left"):
+        run_toy(tmp_path, replace(task(), dataset=lambda: Full(samples(2))))

@@ -113,7 +113,7 @@ def test_data_that_lack_are_told_with_the_command_that_fetches_them() -> None:
 
 
 def test_what_is_fetched_by_hand_is_told(tmp_path: Path) -> None:
-    done = doctor("--tasks", "mmmg_a_structure", "--data_dir", tmp_path)
+    done = doctor("--tasks", "mmmg_audio_text_order", "--data_dir", tmp_path)
 
     assert done.code == 4
     assert f"put it at {tmp_path / 'seed_instruction'}" in " ".join(done.out.split())
@@ -391,3 +391,10 @@ def test_nothing_secret_is_told(tmp_path: Path) -> None:
     assert "OPENAI_API_KEY" in one(done, "Network", "keys in the environment")["what"]
     assert one(done, "Network", "token")["what"] == "a token of the hub is set: HF_TOKEN"
     assert "HTTPS_PROXY proxy.example:3128" in one(done, "Network", "proxies")["what"]
+
+
+def test_tasks_may_be_named_as_words_too() -> None:
+    done = doctor("mmmg_region_fill", "mmmg_border_fill", "--data", "bundled")
+
+    assert (done.code, done.out.splitlines()[-1]) == (0, "2 of 2 tasks can run here")
+    assert "Tasks mmmg_region_fill, mmmg_border_fill\n" in done.out

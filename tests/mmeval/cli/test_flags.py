@@ -37,6 +37,7 @@ WALK: dict[str, tuple[Any, str, Any]] = {
     "trust_remote_code": ("true", "overrides.trust_remote_code", True),
     "predict_only": ("true", "options.predict_only", True),
     "score_workers": ("3", "options.score_workers", 3),
+    "metric_device": ("CUDA:1", "options.metric_device", "cuda:1"),
     "reasoning_tags": ("<a>,</a>", "options.reasoning_tags", ("<a>", "</a>")),
     "max_unscored": ("0.1", "options.max_unscored", 0.1),
     "bootstrap_iters": ("200", "options.bootstrap_iters", 200),

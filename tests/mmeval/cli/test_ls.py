@@ -22,6 +22,7 @@ def listed(capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
         ("loaders", "interleaved"),
         ("protocols", "episode"),
         ("aggregators", "mean"),
+        ("layouts", "mmmg"),
     ],
 )
 def test_plugins_are_listed_by_kind(what: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,7 +39,7 @@ def test_what_a_plugin_is_for_is_listed_without_its_errors(capsys: pytest.Captur
 
 
 def test_every_kind_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 12
+    assert [main(["ls", kind]) for kind in (*ls.FROM_FILES, *ls.KINDS)] == [0] * 14
 
 
 def test_a_metric_shows_version_range_direction_and_needs(capsys: pytest.CaptureFixture[str]) -> None:

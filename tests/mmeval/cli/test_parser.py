@@ -86,3 +86,8 @@ def test_refused_short_flags_collide_with_none_of_ours() -> None:
     shorts = [flag.short for flag in FLAGS if flag.short] + list(REFUSED_SHORT)
 
     assert len(shorts) == len(set(shorts))
+
+
+def test_a_flag_that_may_be_meant_for_a_role_is_told_how_to_be_one() -> None:
+    with pytest.raises(UsageError, match=r"unknown flag --gemini; if gemini is a role .*, write --role gemini=BACKEND"):
+        parser().read(["--gemini", "openai"])

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.prepare.sources import sources, wanted
+from mmeval.task import TaskOverrides
+from mmeval.taskindex import TaskIndex, choose
 from tests.support.cli import Ended, environment, mmeval, started, wait_for
 from tests.support.fake_hub import FakeHub, Files
 from tests.support.task_folder import write_files
@@ -263,3 +266,24 @@ def test_a_data_set_that_cannot_be_had_is_told_and_the_other_tasks_are_prepared(
     assert message in done.out
     assert "ready  here: 1 of 1 rows" in done.out
     assert "Traceback" not in done.err
+
+
+def test_what_several_tasks_lack_is_told_once(tmp_path: Path) -> None:
+    done = mmeval("prepare", "mmmg_format", cwd=tmp_path)
+
+    lines = done.out.splitlines()
+    assert lines[:3] == [
+        "not ready  mmmg_region_fill",
+        "not ready  mmmg_border_fill",
+        "of mmmg_region_fill, mmmg_border_fill:",
+    ]
+    assert done.out.count("seed_instruction is fetched by hand") == 1
+
+
+def test_weights_that_metrics_take_files_of_are_one_source() -> None:
+    chosen = choose(["mmmg_voice_attribution", "mmmg_multilingual_speech"], TaskIndex())
+    found = sources(wanted(chosen, TaskOverrides()), weights=True)
+
+    (whisper,) = [source for source in found if source.repo == "openai/whisper-large-v3"]
+    assert found[whisper] == ["mmmg_voice_attribution", "mmmg_multilingual_speech"]
+    assert {"config.json", "model.safetensors|pytorch_model.bin"} <= set(whisper.only)

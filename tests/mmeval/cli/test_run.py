@@ -246,4 +246,5 @@ def test_tasks_that_may_ask_the_same_are_counted_as_an_upper_limit(
 
     main([*command, "--tasks", "tiny,other"])
 
-    assert capsys.readouterr().err.splitlines()[0] == "asking up to 6 answers: those that the filter keeps"
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first == "asking up to 6 answers: a task filters its rows, and asks those that it keeps"

@@ -71,6 +71,7 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
         "metric": ["wer"],
         "score": ["x"],
         "report": ["x"],
+        "export": ["x"],
         "prepare": ["x"],
         "init": ["metric", "x"],
     }.get(verb, [])
