@@ -1,0 +1,69 @@
+"""Colours by name, and when an area has one."""
+
+from __future__ import annotations
+
+import colorsys
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from mmeval.records import Sample
+
+Color: TypeAlias = Sequence[int]
+"""Red, green and blue, each 0 to 255."""
+
+COLORS: Mapping[str, Color] = {
+    "green": [0, 128, 0],
+    "blue": [0, 0, 255],
+    "yellow": [255, 255, 0],
+    "white": [255, 255, 255],
+    "black": [0, 0, 0],
+    "pink": [255, 128, 255],
+    "red": [255, 0, 0],
+    "orange": [255, 128, 0],
+    "purple": [128, 0, 128],
+    "cyan": [0, 255, 255],
+}
+"""As MMMG means them."""
+WITHOUT_HUE = ("white", "black")
+"""Colours that are known by their distance, because their hue says nothing."""
+
+
+class Gate(NamedTuple):
+    """When a mean colour is the wanted one. White and black: at most ``black_white_distance`` away in RGB (0 to 441).
+    All others: their hues, on a circle from 0 to 1, differ by at most ``hue_low`` or by at least ``hue_high``."""
+
+    black_white_distance: float
+    hue_low: float
+    hue_high: float
+
+    def passes(self, found: Color, name: str, wanted: Color) -> bool:
+        """MMMG's rule, which looks at the hue alone: grey has the hue 0, so it passes as red and as orange."""
+        if name in WITHOUT_HUE:
+            return math.dist(found, wanted) <= self.black_white_distance
+        return not self.hue_low < abs(hue(found) - hue(wanted)) < self.hue_high
+
+
+def hue(color: Color) -> float:
+    """The hue from 0 to 1; 0 for grey.
+
+    >>> hue([0, 255, 255])
+    0.5
+    """
+    red, green, blue = (part / 255 for part in color)
+    return colorsys.rgb_to_hsv(red, green, blue)[0]
+
+
+def color_fault(sample: Sample, key: str, colors: Mapping[str, Any]) -> str:
+    """Why a label names no colour of a table; empty when it does."""
+    name = sample.metadata.get(key)
+    if not isinstance(name, str) or name not in colors:
+        return f"the row's label {key!r} must be one of {', '.join(map(str, colors))}, not {name!r:.80}"
+    color = colors[name]
+    if isinstance(color, (list, tuple)) and len(color) == 3 and all(_is_part(part) for part in color):
+        return ""
+    return f"the colour {name!r} of the switch 'colors' must be three numbers from 0 to 255, not {color!r:.80}"
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, (int, float)) and 0 <= value <= 255

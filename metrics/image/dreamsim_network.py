@@ -1,0 +1,212 @@
+"""The network of DreamSim: the distance of two pictures, from the checkpoints that its authors released.
+
+Fu, Tamir, Sundaram and others, "DreamSim", NeurIPS 2023. Its package takes torchvision, timm, open_clip and peft to
+load three vision transformers of one form, with corrections of low rank on top. The form is computed here from the
+released files, by the names that they have; the corrections are added to the weights once. Tensors are ``Any``, since
+torch is absent where types are checked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mmeval.errors import UsageError
+from mmeval.extras import need
+from mmeval.modelfault import WeightsError, uneven_blocks
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image
+
+Weights = Mapping[str, Any]
+
+SIZE = 224
+"""Pixels of each side: a picture is squeezed into it, whatever its form."""
+_HEAD = 64
+"""Channels of one attention head, in each of the transformers."""
+_IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+_CLIP = ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
+"""Mean and spread of red, green and blue in the pictures that a transformer was trained on."""
+_ADAPTER = "ensemble_lora"
+_NAME = re.compile(
+    r"(?:base_model\.model\.)+extractor_list\.(?P<tower>\d)\.model\.(?P<layer>.+)\.lora_A(?:\.\w+)?\.weight"
+)
+
+
+class Tower(NamedTuple):
+    """One vision transformer. ``takes`` is what of it counts: the first token of the last block, or the answer of the
+    whole, projected to where CLIP compares pictures with words."""
+
+    weights: Weights
+    colours: tuple[Sequence[float], Sequence[float]]
+    takes: Literal["token", "projection"]
+    epsilon: float
+    gate: Callable[[Any], Any]
+
+
+class Ensemble(NamedTuple):
+    towers: tuple[Tower, ...]
+    device: str
+
+
+def loaded_ensemble(folder: Path, device: str) -> Ensemble:
+    """The three transformers of a folder with the released files, corrected.
+
+    Raises WeightsError for files that are not those of the ensemble, or not all of it.
+    """
+    gelu = need("torch.nn.functional", "hf").gelu
+    try:
+        found = (
+            Tower(_dino(folder), _IMAGENET, "token", 1e-6, gelu),
+            Tower(_clip(folder / "clip_vitb16_pretrain.pth.tar"), _CLIP, "projection", 1e-5, _quick_gelu),
+            Tower(_clip(folder / "open_clip_vitb16_pretrain.pth.tar"), _CLIP, "projection", 1e-5, gelu),
+        )
+        for tower in found:
+            _refuse_gaps(tower.weights)
+        towers = tuple(_moved(tower, device) for tower in _corrected(found, folder / _ADAPTER))
+        with need("torch", "hf").inference_mode():  # what lacks is found now, and not by each trial
+            for tower in towers:
+                _seen(tower, need("torch", "hf").zeros(1, 3, SIZE, SIZE, device=device))
+        return Ensemble(towers, device)
+    except (OSError, UsageError, WeightsError):
+        raise
+    except Exception as error:  # torch raises errors of many kinds for a file that it cannot read
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise WeightsError(folder, f"holds not the files of DreamSim's ensemble ({said})", way_out=_WAY_OUT) from None
+
+
+_WAY_OUT = "put the released files there again, or name another folder with the switch"
+
+
+def _refuse_gaps(weights: Weights) -> None:
+    """Raises ValueError for a transformer of whose blocks some lack something."""
+    if lacks := uneven_blocks(weights, "blocks"):
+        raise ValueError(lacks)
+
+
+def embeddings(ensemble: Ensemble, pictures: Sequence[Image]) -> Any:
+    """What the ensemble sees in each picture, of mean 0 and length 1: their cosines are the similarities."""
+    torch = need("torch", "hf")
+    pixels = torch.stack([torch.from_numpy(_pixels(one)) for one in pictures]).to(ensemble.device)
+    with torch.inference_mode():
+        seen = torch.cat([_seen(tower, pixels) for tower in ensemble.towers], dim=-1).double()
+        seen = seen - seen.mean(dim=-1, keepdim=True)
+        return (seen / seen.norm(dim=-1, keepdim=True).clamp_min(1e-12)).cpu()
+
+
+def _pixels(picture: Image) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """(3, 224, 224), 0 to 1."""
+    import numpy as np
+    from PIL.Image import Resampling
+
+    squeezed = picture.convert("RGB").resize((SIZE, SIZE), Resampling.BICUBIC)
+    return np.asarray(squeezed, np.float32).transpose(2, 0, 1) / np.float32(255)
+
+
+def _dino(folder: Path) -> dict[str, Any]:
+    """The transformer of DINO: its own file as torch's hub keeps it, else the teacher of a full checkpoint.
+
+    Raises UsageError for a folder where the released file holds the head alone.
+    """
+    own = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
+    if own.is_file():
+        return _read(own)
+    kept = _read(folder / "dino_vitb16_pretrain.pth")
+    kept = kept.get("teacher", kept)
+    found = {name.removeprefix("module.").removeprefix("backbone."): tensor for name, tensor in kept.items()}
+    if "cls_token" not in found:
+        raise UsageError(
+            f"{folder}: dino_vitb16_pretrain.pth has no transformer; put dino_vitbase16_pretrain.pth of DINO into "
+            f"{own.parent}"
+        )
+    return found
+
+
+def _clip(path: Path) -> dict[str, Any]:
+    return dict(_read(path)["state_dict"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    # weights_only: a checkpoint is a pickle, and may be anybody's.
+    found: dict[str, Any] = need("torch", "hf").load(path, map_location="cpu", weights_only=True)
+    return found
+
+
+def _corrected(towers: Sequence[Tower], folder: Path) -> list[Tower]:
+    """The transformers with the low-rank corrections of a folder added to their weights."""
+    settings = json.loads((folder / "adapter_config.json").read_text("utf-8"))
+    scale = settings["lora_alpha"] / settings["r"]
+    corrections = _adapter(folder)
+    if not any(".lora_A." in name for name in corrections):
+        raise ValueError(f"{folder.name} holds no corrections")
+    changed = [dict(tower.weights) for tower in towers]
+    for name in [name for name in corrections if ".lora_A." in name]:
+        tower, layer = _corrected_layer(name)
+        correction = scale * (corrections[name.replace(".lora_A.", ".lora_B.")] @ corrections[name])
+        changed[tower][layer] = changed[tower][layer].float() + correction
+    return [tower._replace(weights=weights) for tower, weights in zip(towers, changed, strict=True)]
+
+
+def _corrected_layer(name: str) -> tuple[int, str]:
+    """The transformer and the weight that a correction belongs to. Raises ValueError for a name of another form: a
+    correction that is left out would be another metric."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise ValueError(f"a correction is called {name!r}")
+    return int(found["tower"]), f"{found['layer']}.weight"
+
+
+def _adapter(folder: Path) -> dict[str, Any]:
+    safe = folder / "adapter_model.safetensors"
+    if not safe.is_file():
+        return _read(folder / "adapter_model.bin")
+    found: dict[str, Any] = need("safetensors.torch", "hf").load_file(safe)
+    return found
+
+
+def _moved(tower: Tower, device: str) -> Tower:
+    return tower._replace(weights={name: tensor.float().to(device) for name, tensor in tower.weights.items()})
+
+
+def _seen(tower: Tower, pixels: Any) -> Any:
+    torch = need("torch", "hf")
+    functional, w = torch.nn.functional, tower.weights
+    mean, spread = (torch.tensor(part, device=pixels.device)[:, None, None] for part in tower.colours)
+    patch = w["patch_embed.proj.weight"]
+    x = functional.conv2d((pixels - mean) / spread, patch, w.get("patch_embed.proj.bias"), stride=patch.shape[-1])
+    x = x.flatten(2).transpose(1, 2)
+    x = torch.cat((w["cls_token"].expand(len(x), -1, -1), x), dim=1) + w["pos_embed"]
+    if "pos_drop.weight" in w:
+        x = _layer_norm(tower, "pos_drop", x)
+    for number in range(len({name.split(".")[1] for name in w if name.startswith("blocks.")})):
+        x = _block(tower, f"blocks.{number}", x)
+    if tower.takes == "token":
+        return x[:, 0]
+    return _layer_norm(tower, "norm", x)[:, 0] @ w["proj"]
+
+
+def _block(tower: Tower, name: str, x: Any) -> Any:
+    functional, w = need("torch.nn.functional", "hf"), tower.weights
+    qkv = _linear(w, f"{name}.attn.qkv", _layer_norm(tower, f"{name}.norm1", x))
+    q, k, v = qkv.unflatten(-1, (3, x.shape[-1] // _HEAD, _HEAD)).permute(2, 0, 3, 1, 4)
+    seen = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+    x = x + _linear(w, f"{name}.attn.proj", seen)
+    inner = tower.gate(_linear(w, f"{name}.mlp.fc1", _layer_norm(tower, f"{name}.norm2", x)))
+    return x + _linear(w, f"{name}.mlp.fc2", inner)
+
+
+def _linear(w: Weights, name: str, x: Any) -> Any:
+    return need("torch.nn.functional", "hf").linear(x, w[f"{name}.weight"], w.get(f"{name}.bias"))
+
+
+def _layer_norm(tower: Tower, name: str, x: Any) -> Any:
+    weight, bias = tower.weights[f"{name}.weight"], tower.weights[f"{name}.bias"]
+    return need("torch.nn.functional", "hf").layer_norm(x, (x.shape[-1],), weight, bias, tower.epsilon)
+
+
+def _quick_gelu(x: Any) -> Any:
+    return x * (1.702 * x).sigmoid()

@@ -1,0 +1,157 @@
+"""Edited pictures: the box where something was to change, and how well everything around it was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from mmeval.metric import metric
+from mmeval.metrics.image.pictures import (
+    NEEDS,
+    given,
+    input_picture,
+    picture,
+    reference_picture,
+    resized,
+    the_only,
+)
+from mmeval.metrics.image.ssim import SMALLEST, ssim_of
+from mmeval.records import Sample, Score, Trial
+from mmeval.switches import Checked
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from mmeval.metrics.image.pictures import Pixels
+
+Against = Literal["input", "reference"]
+"""With what the edited picture is compared: the one that was to be edited, or the wanted result."""
+
+FILTER = "BICUBIC"
+"""How an edited picture is brought to the size of the one it is compared with."""
+
+
+class Box(NamedTuple):
+    """A rectangle in pixels; ``right`` and ``bottom`` are the first ones outside."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+def _margin_fault(value: Any) -> str:
+    return "" if value >= 1 else "at least 1"
+
+
+Margin = Annotated[int, Checked(_margin_fault)]
+
+
+def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
+    return box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"])
+
+
+@metric(
+    range=(-1, 1),
+    version="1",
+    source="MMMG, image editing (outside the edited region); official: image evaluators 6c7142e8",
+    needs=NEEDS,
+    check=_check,
+)
+def edit_outside_ssim(
+    trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: Margin = 10
+) -> Score:
+    """How alike the edited picture and the one it is compared with are outside the region that was to change.
+
+    Range -1 to 1, higher is better; 1 when not a pixel differs. It is the SSIM of the two whole pictures after the box
+    is painted black in both, so the box counts as perfect agreement. The answer's picture is first brought to the
+    size of the other one (bicubic). The answer must have exactly one picture, and one that can be decoded: otherwise
+    it is 0, and the evidence says why. Unscored where the sample lacks the picture or a usable box.
+
+    Switches: ``against`` compares with the first picture of the ``input`` or of the ``reference``; ``bbox_key`` is the
+    label that holds the box as ``[left, top, right, bottom]`` in pixels of that picture; ``margin``: the box is
+    widened on each side by one in so many of the picture's width, and of its height, and cut at its edges. Evidence:
+    ``ssim`` and ``padded_box``.
+    """
+    edit = edit_of(trial, against=against, bbox_key=bbox_key, margin=margin)
+    if isinstance(edit, Score):
+        return edit
+    value = ssim_of(blackened(edit.edited, edit.box), blackened(edit.original, edit.box))
+    return Score(value, evidence={"ssim": value, "padded_box": list(edit.box)})
+
+
+class Edit(NamedTuple):
+    """An edited picture beside the one it is compared with, both in the size of the latter, and the padded box."""
+
+    edited: Pixels
+    original: Pixels
+    box: Box
+
+
+def edit_of(trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: int = 10) -> Edit | Score:
+    """What the metrics of edited pictures look at, or the score of a trial where it is not there: 0 for what is wrong
+    with the answer, unscored for what is wrong with the sample. The switches are those of ``edit_outside_ssim``."""
+    original = _original(trial.sample, against)
+    if isinstance(original, Score):
+        return original
+    label = trial.sample.metadata.get(bbox_key)
+    fault = box_fault(label, bbox_key)
+    if fault:
+        return Score.unscored(fault)
+    height, width = original.shape[:2]
+    box = padded_box(label, (width, height), margin)
+    if box.left >= box.right or box.top >= box.bottom:
+        return Score.unscored(f"the box {label} under {bbox_key!r} lies outside the picture of {width} x {height}")
+    edited = the_only(trial)
+    return edited if isinstance(edited, Score) else Edit(resized(edited, original, FILTER), original, box)
+
+
+def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
+    """A box widened by one in ``margin`` of the picture's width and height (rounded down) on each side, and cut at the
+    edges of the picture. ``size`` is its width and height.
+
+    >>> padded_box([-1, 30, 90, 80], (150, 120))
+    Box(left=0, top=18, right=105, bottom=92)
+    """
+    (left, top, right, bottom), (width, height) = map(int, bbox), size
+    across, down = width // margin, height // margin
+    return Box(max(0, left - across), max(0, top - down), min(width, right + across), min(height, bottom + down))
+
+
+def box_fault(label: Any, key: str) -> str:
+    """Why a label is no box; empty when it is one. It may begin outside the picture."""
+    wanted = f"the row's label {key!r} must be a box [left, top, right, bottom] of whole numbers"
+    if not isinstance(label, (list, tuple)) or len(label) != 4:
+        return f"{wanted}, not {label!r:.80}"
+    if not all(isinstance(edge, (int, float)) and not isinstance(edge, bool) for edge in label):
+        return f"{wanted}, not {label!r:.80}"
+    if not all(abs(edge) < _FAR and edge == int(edge) for edge in label):
+        return f"{wanted}, not {label!r:.80}"
+    if label[0] >= label[2] or label[1] >= label[3]:
+        return f"the box {label} under {key!r} is empty: its right and bottom must be greater than its left and top"
+    return ""
+
+
+_FAR = 1e9
+"""Pixels: no picture is as large, and NaN is not smaller."""
+
+
+def cropped(pixels: Pixels, box: Box) -> Image:
+    """The part of a picture that a box holds."""
+    return picture(pixels[box.top : box.bottom, box.left : box.right].copy())
+
+
+def blackened(pixels: Pixels, box: Box) -> Pixels:
+    """The picture with the box painted black."""
+    painted = pixels.copy()
+    painted[box.top : box.bottom, box.left : box.right] = 0
+    return painted
+
+
+def _original(sample: Sample, against: Against) -> Pixels | Score:
+    media = input_picture(sample) if against == "input" else reference_picture(sample)
+    pixels = media if isinstance(media, Score) else given(media)
+    if not isinstance(pixels, Score) and min(pixels.shape[:2]) < SMALLEST:
+        height, width = pixels.shape[:2]
+        return Score.unscored(f"the {against} picture is {width} x {height}: no side may be under {SMALLEST} pixels")
+    return pixels

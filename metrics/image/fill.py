@@ -1,0 +1,232 @@
+"""Filled regions and borders: is a part of the picture filled with one colour, and its neighbourhood not?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from mmeval.metric import metric
+from mmeval.metrics.image.colors import COLORS, Color, Gate, color_fault
+from mmeval.metrics.image.pictures import NEEDS, the_only, wrong
+from mmeval.metrics.image.ssim import SMALLEST, ssim_of
+from mmeval.records import Sample, Score, Trial
+from mmeval.switches import Checked
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.pictures import Pixels
+
+_SOURCE = "MMMG, Region Fill and Border Fill; official: image evaluators 6c7142e8"
+
+
+def _share_fault(value: Any) -> str:
+    return "" if 0 < value < 1 else "a share between 0 and 1"
+
+
+def _shares_fault(count: int) -> Checked:
+    def fault(values: Any) -> str:
+        rising = len(values) == count and all(0 < value < 1 for value in values) and sorted(values) == list(values)
+        return "" if rising else f"{count} rising shares between 0 and 1"
+
+    return Checked(fault)
+
+
+Share = Annotated[float, Checked(_share_fault)]
+Two = Annotated[Sequence[float], _shares_fault(2)]
+Three = Annotated[Sequence[float], _shares_fault(3)]
+
+
+def _check_region(sample: Sample, switches: Mapping[str, Any]) -> str:
+    return region_fault(sample, switches["region_key"]) or _check_color(sample, switches)
+
+
+def _check_color(sample: Sample, switches: Mapping[str, Any]) -> str:
+    return color_fault(sample, switches["color_key"], switches["colors"])
+
+
+@metric(range=(0, 1), version="1", source=_SOURCE, needs=NEEDS, check=_check_region)
+def region_fill(
+    trial: Trial,
+    *,
+    region_key: str = "region",
+    color_key: str = "color",
+    colors: Mapping[str, Color] = COLORS,
+    half: Share = 0.5,
+    thirds: Two = (0.33, 0.67),
+    quarters: Three = (0.25, 0.5, 0.75),
+    black_white_distance: float = 38.4,
+    hue_low: float = 0.15,
+    hue_high: float = 0.85,
+    penalty_distance: float = 16.0,
+) -> Score:
+    """How evenly a region of the picture is filled with the wanted colour, less how far the filling runs over.
+
+    Range 0 to 1, higher is better. The value is the SSIM of the region with an even area of its mean colour, less the
+    share of the neighbouring band whose pixels have that colour, too; not under 0. It is 0 where the mean colour is
+    not the wanted one: for white and black by its distance in RGB, for other colours by its hue alone. So grey, whose
+    hue counts as 0, passes as red and as orange: the benchmark's rule, in both profiles.
+
+    The answer must have exactly one picture, one that can be decoded and whose region has at least 7 pixels a side:
+    otherwise it is 0, and the evidence says why. Transparency is dropped, in both profiles. Unscored where the labels
+    name no region or no colour.
+
+    Switches: ``region_key`` and ``color_key`` are the labels (``left third``; ``green``), ``colors`` the table of
+    colours. The edges of regions are the shares ``half``, ``thirds`` and ``quarters`` of the picture's side; the band
+    beside a region is the other half, the middle third, the quarter next to it. ``black_white_distance`` is the
+    largest distance that passes for white and black; another colour fails when its hue, 0 to 1 on a circle, differs by
+    more than ``hue_low`` and by less than ``hue_high``. A pixel that is no farther than ``penalty_distance`` from the
+    mean colour has run over. Evidence: ``ssim``, ``penalty``, ``avg_color`` and ``color_ok``.
+    """
+    fault = region_fault(trial.sample, region_key) or color_fault(trial.sample, color_key, colors)
+    pixels = Score.unscored(fault) if fault else the_only(trial)
+    if isinstance(pixels, Score):
+        return pixels
+    name = trial.sample.metadata[color_key]
+    bands = bands_of(trial.sample.metadata[region_key], half=half, thirds=thirds, quarters=quarters)
+    region, beside = (bands.cut(pixels, span) for span in (bands.region, bands.beside))
+    gate = Gate(black_white_distance, hue_low, hue_high)
+    return _filled(region, beside, Wanted(name, colors[name], gate, penalty_distance))
+
+
+@metric(range=(0, 1), version="1", source=_SOURCE, needs=NEEDS, check=_check_color)
+def border_fill(
+    trial: Trial,
+    *,
+    color_key: str = "color",
+    colors: Mapping[str, Color] = COLORS,
+    border: Annotated[float, Checked(lambda value: "" if 0 < value < 0.5 else "a share between 0 and 0.5")] = 0.1,
+    black_white_distance: float = 38.4,
+    hue_low: float = 0.15,
+    hue_high: float = 0.85,
+    penalty_distance: float = 16.0,
+) -> Score:
+    """How evenly the border of the picture is filled with the wanted colour, less how far the filling runs inside.
+
+    Range 0 to 1, higher is better. The border is the share ``border`` of the width on the left and right, and of the
+    height above and below; of each side as much is looked at as fits a square in the picture's middle. The four
+    pieces, laid side by side, are scored as a region of ``region_fill``; the band beside them is the border of what is
+    inside, of the same share.
+
+    The answer must have exactly one picture, one that can be decoded and whose border has at least 7 pixels a side
+    when its pieces lie together: otherwise it is 0, and the evidence says why. Unscored where the label names no
+    colour. The other switches and the evidence are those of ``region_fill``.
+    """
+    fault = color_fault(trial.sample, color_key, colors)
+    pixels = Score.unscored(fault) if fault else the_only(trial)
+    if isinstance(pixels, Score):
+        return pixels
+    name = trial.sample.metadata[color_key]
+    gate = Gate(black_white_distance, hue_low, hue_high)
+    strip, beside = border_strip(pixels, border), border_strip(inside(pixels, border), border)
+    return _filled(strip, beside, Wanted(name, colors[name], gate, penalty_distance))
+
+
+class Wanted(NamedTuple):
+    """The colour that an area should have, and how that is measured."""
+
+    name: str
+    color: Color
+    gate: Gate
+    penalty_distance: float
+
+
+def _filled(area: Pixels, beside: Pixels, wanted: Wanted) -> Score:
+    import numpy
+
+    height, width = area.shape[:2]
+    if min(height, width) < SMALLEST:
+        return wrong(f"the part to look at is {width} x {height}: no side may be under {SMALLEST} pixels")
+    mean = [int(total) // (height * width) for total in area.sum(axis=(0, 1), dtype=numpy.int64)]
+    even = numpy.empty_like(area)
+    even[:] = mean
+    found, color_ok = ssim_of(area, even), wanted.gate.passes(mean, wanted.name, wanted.color)
+    penalty = share_near(beside, mean, wanted.penalty_distance)
+    value = max(0.0, (found if color_ok else 0.0) - penalty)
+    evidence = {"ssim": found, "penalty": penalty, "avg_color": mean, "color_ok": color_ok}
+    return Score(value, evidence=evidence)
+
+
+def share_near(pixels: Pixels, color: Color, distance: float) -> float:
+    """The share of pixels that are no farther than a distance from a colour in RGB; 0 of none at all."""
+    import numpy
+
+    if not pixels.size:
+        return 0.0
+    apart = pixels.astype(numpy.int32)
+    apart -= numpy.asarray(color, dtype=numpy.int32)
+    apart *= apart
+    return float(numpy.count_nonzero(apart.sum(axis=2) <= distance * distance) / (pixels.shape[0] * pixels.shape[1]))
+
+
+Span = tuple[float, float]
+"""From one share of a picture's side to another."""
+
+
+class Bands(NamedTuple):
+    """A region and the band beside it, along the width or the height."""
+
+    along: str
+    region: Span
+    beside: Span
+
+    def cut(self, pixels: Pixels, span: Span) -> Pixels:
+        """The part of a picture; a coordinate that lies between two is rounded, half to even."""
+        size = pixels.shape[1] if self.along == "width" else pixels.shape[0]
+        start, end = (round(share * size) for share in span)
+        return pixels[:, start:end] if self.along == "width" else pixels[start:end]
+
+
+_SIDES = {"left": "width", "upper": "height", "right": "width", "lower": "height"}
+_PARTS = ("half", "third", "quarter")
+
+
+def region_fault(sample: Sample, key: str) -> str:
+    """Why a label names no region; empty when it does."""
+    region = sample.metadata.get(key)
+    words = region.split() if isinstance(region, str) else []
+    if len(words) == 2 and words[0] in _SIDES and words[1] in _PARTS:
+        return ""
+    wanted = f"one of {', '.join(_SIDES)} and one of {', '.join(_PARTS)}"
+    return f"the row's label {key!r} must be {wanted}, such as 'left half', not {region!r:.80}"
+
+
+def bands_of(
+    region: str,
+    *,
+    half: float = 0.5,
+    thirds: Sequence[float] = (0.33, 0.67),
+    quarters: Sequence[float] = (0.25, 0.5, 0.75),
+) -> Bands:
+    """The bands of a region by its name.
+
+    >>> bands_of("lower third")
+    Bands(along='height', region=(0.67, 1), beside=(0.33, 0.67))
+    """
+    side, part = region.split()
+    first, second, last = quarters
+    at_start, at_end = {
+        "half": (((0, half), (half, 1)), ((half, 1), (0, half))),
+        "third": (((0, thirds[0]), tuple(thirds)), ((thirds[1], 1), tuple(thirds))),
+        "quarter": (((0, first), (first, second)), ((last, 1), (second, last))),
+    }[part]
+    return Bands(_SIDES[side], *(at_start if side in ("left", "upper") else at_end))
+
+
+def border_strip(pixels: Pixels, border: float) -> Pixels:
+    """The four pieces of a picture's border, one below the other, each as wide as the picture's shorter side: above,
+    left and right (turned a quarter to the left), below."""
+    import numpy
+
+    height, width = pixels.shape[:2]
+    side = min(width, height)
+    across, down = round(border * width), round(border * height)
+    x, y = (width - side) // 2, (height - side) // 2
+    above, below = pixels[:down, x : x + side], pixels[height - down :, x : x + side]
+    left, right = pixels[y : y + side, :across], pixels[y : y + side, width - across :]
+    return numpy.concatenate([above, numpy.rot90(left), numpy.rot90(right), below])
+
+
+def inside(pixels: Pixels, border: float) -> Pixels:
+    """What a border encloses."""
+    height, width = pixels.shape[:2]
+    rows, columns = (slice(round(border * size), round((1 - border) * size)) for size in (height, width))
+    return pixels[rows, columns]

@@ -1,0 +1,129 @@
+"""Pictures of an answer, of its sample's input and of its references, as metrics work on them: red, green and blue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mmeval.content import Interleaved
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, image
+from mmeval.decode.memo import decoded_once
+from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
+from mmeval.media import Media
+from mmeval.records import Sample, Score, Trial
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image
+
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+    """Of shape (height, width, 3)."""
+
+NEEDS = ("PIL:image",)
+"""What a metric that looks at a picture imports, for ``@metric(needs=...)``."""
+
+
+def _size(pixels: Pixels) -> int:
+    return pixels.nbytes
+
+
+@decoded_once(size=_size)
+def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
+    """The pixels of a picture, 8 bits a channel, read-only. Decoded once and kept with the medium.
+
+    Transparency is dropped and not laid on a ground: the colours that were written count. Raises the errors of
+    ``mmeval.decode``.
+    """
+    import numpy
+
+    pixels = numpy.asarray(image(media, limits=limits).convert("RGB"))
+    pixels.flags.writeable = False
+    return pixels
+
+
+def pictures_of(content: Interleaved) -> tuple[Media, ...]:
+    """The pictures in order. One that a text names twice by the same number is one picture."""
+    found: dict[tuple[str, object], Media] = {}
+    for at, part in enumerate(content.parts):
+        if part.kind == "image" and part.media is not None:
+            numbered = part.label[-1:].isdigit()
+            found.setdefault((part.label, part.media.sha256) if numbered else ("", at), part.media)
+    return tuple(found.values())
+
+
+def the_only_picture(trial: Trial) -> Media | Score:
+    """The picture of an answer that has exactly one, not decoded, or the score of one that has not: 0, with the reason.
+
+    Without an answer the trial is unscored.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    found = pictures_of(trial.output)
+    if len(found) != 1:
+        return wrong(f"the answer has {len(found)} pictures, not exactly one")
+    return found[0]
+
+
+def the_only(trial: Trial) -> Pixels | Score:
+    """As ``the_only_picture``, decoded, or the score of ``produced``."""
+    found = the_only_picture(trial)
+    return found if isinstance(found, Score) else produced(found)
+
+
+def produced(media: Media) -> Pixels | Score:
+    """The pixels of a picture that the answer has, or its score.
+
+    One that is damaged, or none at all, is a wrong answer: 0. One above the limits is unscored: nobody has looked at
+    it.
+    """
+    try:
+        return rgb(media)
+    except CorruptMediaError as error:
+        media.read()  # raises, where it is another file than the one that was produced
+        return wrong(str(error))
+    except MediaLimitError as error:
+        return Score.unscored(str(error))
+
+
+def given(media: Media) -> Pixels | Score:
+    """The pixels of a picture of the data set, or an unscored score: what is wrong with it is no model's fault."""
+    try:
+        return rgb(media)
+    except ContentError as error:
+        return Score.unscored(str(error))
+
+
+def input_picture(sample: Sample) -> Media | Score:
+    """The first picture that was asked about."""
+    found = [media for message in sample.input for media in pictures_of(message.content)]
+    return found[0] if found else Score.unscored("the sample's input has no picture to compare with")
+
+
+def reference_picture(sample: Sample) -> Media | Score:
+    """The first picture of the first reference."""
+    if not sample.references:
+        return Score.unscored("the sample has no reference to compare with")
+    found = pictures_of(sample.references[0])
+    return found[0] if found else Score.unscored("the reference has no picture to compare with")
+
+
+def resized(pixels: Pixels, like: Pixels, filter: str) -> Pixels:
+    """A picture in the size of another one. ``filter`` as Pillow names it: ``LANCZOS``, ``BICUBIC``."""
+    if pixels.shape == like.shape:
+        return pixels
+    import numpy
+    from PIL import Image
+
+    height, width = like.shape[:2]
+    return numpy.asarray(picture(pixels).resize((width, height), Image.Resampling[filter]))
+
+
+def picture(pixels: Pixels) -> Image:
+    """Pixels as a picture of Pillow, of its own memory."""
+    from PIL import Image
+
+    return Image.fromarray(pixels)
+
+
+def wrong(reason: str) -> Score:
+    """The score 0 of an answer that cannot be measured, which is its own fault."""
+    return Score(0.0, evidence={"reason": reason})

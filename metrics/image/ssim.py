@@ -1,0 +1,158 @@
+"""Structural similarity of pictures (SSIM)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mmeval.metric import metric
+from mmeval.metrics.image.pictures import NEEDS, given, pictures_of, produced, resized, wrong
+from mmeval.metrics.sides import sides_of
+from mmeval.records import Score, Trial
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mmeval.media import Media
+    from mmeval.metrics.image.pictures import Pixels
+
+    Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+SMALLEST = 7
+"""Pixels a side: the window of SSIM has to fit."""
+FILTER = "LANCZOS"
+"""How an answer's picture is brought to the size of the reference's."""
+_WINDOW = SMALLEST * SMALLEST
+_C1 = (0.01 * 255) ** 2
+_C2 = (0.03 * 255) ** 2
+_STRIP = 2**17
+"""Numbers of a channel that are worked on at a time, so that they stay in the processor's cache."""
+
+
+@metric(
+    range=(-1, 1),
+    version="1",
+    source="MMMG, Multi-View and Multi-Angle (and wherever it compares pixels); computed as scikit-image 0.26 does",
+    needs=NEEDS,
+)
+def ssim(trial: Trial) -> Score:
+    """The mean structural similarity of the answer's pictures and the reference's, pair by pair in their order.
+
+    Range -1 to 1, higher is better; 1 when no pixel differs, and a little below 0 is possible. A picture of the answer
+    is first brought to the size of its partner (Lanczos). An answer with fewer or more pictures than the reference, or
+    with one that cannot be decoded, is 0, and the evidence says why. Only the first reference counts. Unscored when it
+    has no picture, or one that cannot be decoded or is smaller than 7 pixels a side.
+
+    Evidence: ``ssim``, the value of each pair.
+    """
+    sides = sides_of(trial)
+    if isinstance(sides, Score):
+        return sides
+    wanted, found = pictures_of(sides.references[0]), pictures_of(sides.answer)
+    if not wanted:
+        return Score.unscored("the reference has no picture to compare with")
+    if len(found) != len(wanted):
+        return wrong(f"the answer has {len(found)} pictures, the reference {len(wanted)}")
+    values: list[float] = []
+    for number, (one, other) in enumerate(zip(found, wanted, strict=True), 1):
+        value = _pair(one, other, number)
+        if isinstance(value, Score):
+            return value
+        values.append(value)
+    return Score(sum(values) / len(values), evidence={"ssim": values})
+
+
+def _pair(found: Media, wanted: Media, number: int) -> float | Score:
+    reference = given(wanted)
+    if isinstance(reference, Score):
+        return reference
+    height, width = reference.shape[:2]
+    if min(height, width) < SMALLEST:
+        return Score.unscored(f"reference picture {number} is {width} x {height}: no side may be under {SMALLEST}")
+    answer = produced(found)
+    return answer if isinstance(answer, Score) else ssim_of(resized(answer, reference, FILTER), reference)
+
+
+def ssim_of(one: Pixels, other: Pixels) -> float:
+    """The structural similarity of two pictures of the same size: -1 to 1, 1 when they are equal.
+
+    As ``structural_similarity`` of scikit-image gives it for bytes with the channels last and its defaults: uniform
+    windows of 7 x 7, constants .01 and .03 of the range 255, sample covariance, and the mean over channels and over
+    the windows that lie inside the picture. Raises ValueError for pictures of different shapes, and for a side under 7
+    pixels, where no window fits.
+    """
+    import numpy
+
+    if one.shape != other.shape:
+        raise ValueError(f"pictures of different shapes: {one.shape} and {other.shape}")
+    height, width, channels = one.shape
+    if min(height, width) < SMALLEST:
+        raise ValueError(f"a picture of {width} x {height}: no side may be under {SMALLEST} pixels")
+    first, second = (numpy.ascontiguousarray(side).reshape(height, width * channels) for side in (one, other))
+    total = 0.0
+    windows = height - SMALLEST + 1
+    rows = max(1, _STRIP // (width * channels))
+    for top in range(0, windows, rows):
+        last = min(top + rows, windows) + SMALLEST - 1
+        total += _similarities(first[top:last], second[top:last], channels)
+    return float(total / (windows * (width - SMALLEST + 1) * channels))
+
+
+def _similarities(one: Numbers, other: Numbers, channels: int) -> float:
+    """The sum of SSIM over all windows of some rows. Neighbours of a channel are ``channels`` numbers apart.
+
+    Sums of 49 bytes fit 16 bits, those of their products and all of what is subtracted 32 bits: everything up to the
+    fractions is exact. The variances are only needed together, so their squares are summed together.
+    """
+    import numpy
+
+    a, b = one.astype(numpy.uint16), other.astype(numpy.uint16)
+    wide_a, wide_b = one.astype(numpy.int32), other.astype(numpy.int32)
+    sum_a = _windows(a, channels).astype(numpy.int32)
+    sum_b = _windows(b, channels).astype(numpy.int32)
+    products = _windows(wide_a * wide_b, channels)
+    wide_a *= wide_a
+    wide_b *= wide_b
+    wide_a += wide_b
+    squares = _windows(wide_a, channels)
+    return _fraction_sum(sum_a, sum_b, products, squares)
+
+
+def _fraction_sum(sum_a: Numbers, sum_b: Numbers, products: Numbers, squares: Numbers) -> float:
+    import numpy
+
+    means = sum_a * sum_b
+    sum_a *= sum_a
+    sum_b *= sum_b
+    sum_a += sum_b
+    products *= _WINDOW
+    products -= means
+    squares *= _WINDOW
+    squares -= sum_a
+    # Everything times 49 * 49 (means) or 49 * 48 (covariances of a sample), which the constants take, too.
+    over = 2 * means.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)
+    over *= 2 * products.astype(numpy.float32) + numpy.float32(_C2 * _WINDOW * (_WINDOW - 1))
+    under = sum_a.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)
+    under *= squares.astype(numpy.float32) + numpy.float32(_C2 * _WINDOW * (_WINDOW - 1))
+    over /= under
+    return float(over.sum(dtype=numpy.float64))
+
+
+def _windows(numbers: Numbers, channels: int) -> Numbers:
+    """The sums over every 7 x 7 window: down, then across."""
+    down = _sevens(numbers, 1, axis=0)
+    return _sevens(down, channels, axis=1)
+
+
+def _sevens(numbers: Numbers, step: int, *, axis: int) -> Numbers:
+    """The sums of every seven numbers that are ``step`` apart, by pairs and fours."""
+
+    def part(array: Numbers, start: int, length: int) -> Numbers:
+        return array[start : start + length] if axis == 0 else array[:, start : start + length]
+
+    length = numbers.shape[axis]
+    pairs = part(numbers, 0, length - step) + part(numbers, step, length - step)
+    wanted = length - 6 * step
+    sums = part(pairs, 0, wanted) + part(pairs, 2 * step, wanted)
+    sums += part(pairs, 4 * step, wanted)
+    sums += part(numbers, 6 * step, wanted)
+    return sums

@@ -1,0 +1,214 @@
+"""Constraints on a text: what it must begin, end or agree with, which words it must have, how long it may be."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from mmeval.errors import UsageError, did_you_mean
+from mmeval.metric import metric
+from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, lacking, speech
+from mmeval.metrics.text.words import count_words
+from mmeval.records import Sample, Score, Trial
+
+Missing = Literal["zero", "empty_text"]
+"""What an answer without text is: 0, or an empty text that may meet constraints."""
+
+MOST = 100
+"""Constraints of a row, and arguments of a constraint."""
+LONGEST = 10_000
+"""Characters of an argument."""
+
+
+def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
+    return SPEECH_NEEDS if switches["normalise"] == "speech" else ()
+
+
+def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
+    label = sample.metadata.get(switches["constraint_key"])
+    try:
+        constraints = constraints_of(label)
+    except UsageError as error:
+        return f"the row's label {switches['constraint_key']!r}: {error}"
+    return lacking("speech") if any(one.kind in _NORMALISED for one in constraints) else ""
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, Transcript Generation and Transcript Editing; official: audio evaluators 54527db8",
+    needs=_needs,
+    profiles={"official": {"lower_keywords": False, "missing": "empty_text"}},
+    check=_check,
+)
+def text_constraints(
+    trial: Trial,
+    *,
+    constraint_key: str = "constraint",
+    normalise: Literal["speech", "none"] = "none",
+    lower_keywords: bool = True,
+    missing: Missing = "zero",
+) -> Score:
+    """1 when the answer's text meets every constraint of the row, else 0.
+
+    Range 0 to 1, higher is better. The text is that of the answer's text parts, in small letters, without white space
+    at its ends. A constraint is a list that begins with its kind, and the label holds one or a list of them:
+    ``exact_match``, ``start`` and ``end`` with a text that is first normalised as speech (this takes the extra
+    ``hf``); ``keyword_include`` and ``keyword_exclude`` with keywords, all of which, or none, must occur anywhere;
+    ``keyword_count`` with a keyword and how often it must occur; ``length_word`` with how many words there must be.
+    How many is written ``== 10`` or ``>= 20 and count <= 35``. Unscored where the label is none of this.
+
+    Switches: ``constraint_key`` is the label. ``normalise`` is ``none``, for texts that are transcripts already, or
+    ``speech`` to normalise the answer as one. ``lower_keywords`` puts keywords in small letters like the text; the
+    released script does not, so that a keyword in capitals is never found. ``missing`` says what an answer without
+    text is: ``zero``, or ``empty_text`` as in the released script, where a text that is not there excludes all
+    keywords and is short. Evidence: each constraint, whether it is met, and the number found where one is counted.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    try:
+        constraints = constraints_of(trial.sample.metadata.get(constraint_key))
+    except UsageError as error:
+        return Score.unscored(f"the row's label {constraint_key!r}: {error}")
+    text = trial.output.words
+    if not text.strip() and missing == "zero":
+        return Score(0.0, evidence={"reason": "the answer has no text"})
+    found = all_met(NORMALISERS[normalise](text), constraints, lower_keywords=lower_keywords)
+    return Score(float(found.met), evidence={"constraints": found.evidence})
+
+
+class Met(NamedTuple):
+    """Whether every constraint is met, and each by itself."""
+
+    met: bool
+    evidence: list[dict[str, Any]]
+
+
+def all_met(text: str, constraints: Sequence[Constraint], *, lower_keywords: bool = True) -> Met:
+    """What a text, such as a normalised transcript, does with constraints; none at all are met.
+
+    ``lower_keywords`` is the switch of ``text_constraints``.
+    """
+    shown = text.lower().strip()
+    each = [one.judged(shown, lower_keywords=lower_keywords) for one in constraints]
+    return Met(all(found["met"] for found in each), each)
+
+
+class Comparison(NamedTuple):
+    """A condition on a number: every one of the limits holds."""
+
+    written: str
+    limits: tuple[tuple[Callable[[int, int], bool], int], ...]
+
+    def holds(self, count: int) -> bool:
+        return all(compare(count, limit) for compare, limit in self.limits)
+
+
+class Constraint(NamedTuple):
+    """One constraint: its kind, the texts or keywords that it names, and how often or how many where it counts."""
+
+    kind: str
+    words: tuple[str, ...]
+    often: Comparison | None = None
+
+    def judged(self, text: str, *, lower_keywords: bool) -> dict[str, Any]:
+        """The evidence: the constraint as it was written, ``met``, and the number found where one is counted."""
+        words = self._compared(lower_keywords=lower_keywords)
+        if self.often is not None:
+            number = count_words(text) if self.kind == "length_word" else text.count(words[0])
+            written = [self.kind, *self.words, self.often.written]
+            return {"constraint": written, "met": self.often.holds(number), "found": number}
+        return {"constraint": [self.kind, *self.words], "met": _TESTS[self.kind](text, words)}
+
+    def _compared(self, *, lower_keywords: bool) -> Sequence[str]:
+        if self.kind in _NORMALISED:
+            return [speech(word) for word in self.words]
+        return [word.lower() for word in self.words] if lower_keywords else _official_keywords(self.words)
+
+
+def _official_keywords(words: Sequence[str]) -> Sequence[str]:
+    """Official oddity (54527db8): keywords keep their capitals while the text loses them, so that one with a capital
+    is never there: excluding it is always met, including or counting it never."""
+    return words
+
+
+_NORMALISED = ("exact_match", "start", "end")
+_COUNTED = ("keyword_count", "length_word")
+_TESTS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
+    "exact_match": lambda text, words: text == words[0],
+    "start": lambda text, words: text.startswith(words[0]),
+    "end": lambda text, words: text.endswith(words[0]),
+    "keyword_include": lambda text, words: all(word in text for word in words),
+    "keyword_exclude": lambda text, words: not any(word in text for word in words),
+}
+_TAKES: Mapping[str, str] = {
+    "exact_match": "one text",
+    "start": "one text",
+    "end": "one text",
+    "keyword_include": "keywords",
+    "keyword_exclude": "keywords",
+    "keyword_count": "one keyword and how often",
+    "length_word": "how many words",
+}
+KINDS = tuple(_TAKES)
+
+
+def constraints_of(label: Any) -> tuple[Constraint, ...]:
+    """The constraints that a label holds: one as a list, or a list of them. Raises UsageError that says what is wrong.
+
+    >>> [one.kind for one in constraints_of([["start", "together"], ["length_word", "< 20"]])]
+    ['start', 'length_word']
+    """
+    if not isinstance(label, (list, tuple)) or not label:
+        raise UsageError(f"it must be a constraint [kind, ...] or a list of them, not {label!r:.80}")
+    written = [label] if isinstance(label[0], str) else list(label)
+    if len(written) > MOST:
+        raise UsageError(f"{len(written)} constraints are more than {MOST}")
+    return tuple(map(_constraint, written))
+
+
+def _constraint(written: Any) -> Constraint:
+    if not isinstance(written, (list, tuple)) or not all(isinstance(item, str) and item.strip() for item in written):
+        raise UsageError(f"a constraint must be a list of texts, none of them empty, not {written!r:.80}")
+    if len(written) > MOST or any(len(item) > LONGEST for item in written):
+        raise UsageError(f"a constraint may have {MOST} texts of {LONGEST} characters: {written!r:.80}")
+    kind, *words = written or [""]
+    if kind not in KINDS:
+        near = did_you_mean(kind, KINDS) or f"; there are {', '.join(KINDS)}"
+        raise UsageError(f"unknown kind of constraint {kind!r:.80}{near}")
+    count = comparison_of(words.pop()) if kind in _COUNTED and words else None
+    if not _fits(kind, len(words), counted=count is not None):
+        raise UsageError(f"{kind} takes {_TAKES[kind]}, not {list(written)!r:.80}")
+    return Constraint(kind, tuple(words), count)
+
+
+def _fits(kind: str, words: int, *, counted: bool) -> bool:
+    if kind in _COUNTED:
+        return counted and words == (0 if kind == "length_word" else 1)
+    return words == 1 if kind in _NORMALISED else words >= 1
+
+
+def comparison_of(written: str) -> Comparison:
+    """A condition such as ``== 10`` or ``>= 20 and count <= 35``, read and never executed. Raises UsageError.
+
+    >>> comparison_of(">= 20 and count <= 35").holds(36)
+    False
+    """
+    terms = [_TERM.fullmatch(term) for term in re.split(r"\band\b", written)]
+    limits = [(_COMPARED[term[1]], int(term[2])) for term in terms if term is not None]
+    if len(limits) < len(terms):
+        raise UsageError(f"a number is compared as in '== 10' or '>= 20 and count <= 35', not {written!r:.80}")
+    return Comparison(written, tuple(limits))
+
+
+_TERM = re.compile(r"\s*(?:count\s*)?(==|!=|<=|>=|<|>)\s*([0-9]{1,9})\s*", re.ASCII)
+_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}

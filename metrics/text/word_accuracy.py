@@ -1,0 +1,171 @@
+"""Word accuracy: how much of a wanted text was read, said or written, in words or in characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from mmeval.extras import need
+from mmeval.metric import metric
+from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, Normaliser
+from mmeval.records import Sample, Score, Trial
+
+Unit = Literal["word", "character"]
+Blanks = Literal["drop", "drop_wanted", "keep"]
+"""What becomes of blanks where characters are compared: dropped on both sides, in the wanted text alone, or kept."""
+
+NEEDS = ("jiwer:text",)
+"""What a metric that compares words imports, for ``@metric(needs=...)``."""
+
+
+def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*NEEDS, *(SPEECH_NEEDS if switches["normalise"] == "speech" else ()))
+
+
+def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
+    wanted = wanted_texts(sample, switches["target_key"])
+    return wanted.reason if isinstance(wanted, Score) else ""
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, text rendering and speech tasks; official: image evaluators 6c7142e8, audio evaluators 54527db8",
+    needs=_needs,
+    profiles={"official": {"blanks": "drop_wanted"}},
+    check=_check,
+)
+def word_accuracy(
+    trial: Trial,
+    *,
+    target_key: str = "text",
+    normalise: Normaliser = "ocr",
+    unit: Unit = "word",
+    blanks: Blanks = "drop",
+) -> Score:
+    """1 less the errors (substituted, deleted, inserted) for each word of the wanted text, and not under 0.
+
+    Range 0 to 1, higher is better. The answer's text parts are compared, without placeholders, code and reasoning. The
+    wanted text is the sample's label under ``target_key``, else the first reference's text. A label may hold several
+    texts, in a list or a mapping: each is compared with the answer's line of the same number (a line that is not
+    there is empty, and all lines that are left belong to the last), and the errors and words of all are summed up.
+    Unscored where no text is wanted, or none is left of it when it is normalised; with ``ocr`` there is always
+    something left, so nothing written where nothing is wanted is right.
+
+    Switches: ``normalise`` is ``ocr`` (small letters; no accents and no ASCII punctuation), ``speech`` (Whisper's
+    normaliser of English; takes the extra ``hf``) or ``none``. ``unit`` is ``word`` or ``character``; ``blanks`` says
+    whether characters are compared without blanks on both sides (``drop``), without those of the wanted text alone
+    (``drop_wanted``, the released script), or with them (``keep``). Evidence: the errors, the length of the wanted
+    text, and both sides as they were compared.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    wanted = wanted_texts(trial.sample, target_key)
+    if isinstance(wanted, Score):
+        return wanted
+    found = _lines(trial.output.words, len(wanted))
+    accuracy = accuracy_of(zip(found, wanted, strict=True), normalise=normalise, unit=unit, blanks=blanks)
+    if accuracy.value is None:
+        return Score.unscored(f"undefined: the wanted text has no {unit}s", **accuracy.evidence)
+    return Score(accuracy.value, evidence=accuracy.evidence)
+
+
+class Accuracy(NamedTuple):
+    """What comparing texts has found: ``errors`` among ``length`` wanted words or characters."""
+
+    errors: int
+    length: int
+    found: Sequence[str]
+    wanted: Sequence[str]
+
+    @property
+    def value(self) -> float | None:
+        """0 to 1; None where the wanted texts are empty."""
+        return 1.0 - min(self.errors / self.length, 1.0) if self.length else None
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        return {
+            "errors": self.errors,
+            "length": self.length,
+            "found": list(self.found),
+            "wanted": list(self.wanted),
+        }
+
+
+def accuracy_of(
+    pairs: Iterable[tuple[str, str]],
+    *,
+    normalise: Normaliser = "ocr",
+    unit: Unit = "word",
+    blanks: Blanks = "drop",
+) -> Accuracy:
+    """The accuracy over pairs of a found and a wanted text, their errors and lengths summed up.
+
+    The arguments are the switches of ``word_accuracy``. A wanted text without a word is compared with whatever was
+    found: each word there is an error.
+    """
+    clean = NORMALISERS[normalise]
+    compared = [_blanked(clean(found), clean(wanted), unit, blanks) for found, wanted in pairs]
+    counts = [_errors(found, wanted, unit) for found, wanted in compared]
+    return Accuracy(
+        errors=sum(errors for errors, _ in counts),
+        length=sum(length for _, length in counts),
+        found=[found for found, _ in compared],
+        wanted=[wanted for _, wanted in compared],
+    )
+
+
+def _errors(found: str, wanted: str, unit: Unit) -> tuple[int, int]:
+    """The errors, and the words or characters of the wanted text."""
+    if not wanted.strip() or not found.strip():  # the library counts an empty wanted text in its own way
+        return _length(found, unit) + _length(wanted, unit), _length(wanted, unit)
+    jiwer = need("jiwer", "text")
+    counts = jiwer.process_words(wanted, found) if unit == "word" else jiwer.process_characters(wanted, found)
+    return counts.substitutions + counts.deletions + counts.insertions, _length(wanted, unit)
+
+
+def _length(text: str, unit: Unit) -> int:
+    return len(text.split()) if unit == "word" else len(text.strip())
+
+
+def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, str]:
+    if unit == "word":
+        return " ".join(found.split()), " ".join(wanted.split())
+    if blanks == "keep":
+        return found.strip(), wanted.strip()
+    return _official_found(found) if blanks == "drop_wanted" else _no_blanks(found), _no_blanks(wanted)
+
+
+def _official_found(found: str) -> str:
+    """Official oddity (54527db8): what was heard keeps the blanks that the normaliser puts for punctuation, while the
+    wanted text loses them, so a transcript with all its commas has an error for each."""
+    return found.strip()
+
+
+def _no_blanks(text: str) -> str:
+    return "".join(text.split())
+
+
+def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
+    """The texts under a label, else that of the first reference, or the unscored score that says why there is none."""
+    label = sample.metadata.get(key)
+    if label is None and sample.references:
+        label = sample.references[0].words
+    texts = list(label.values()) if isinstance(label, Mapping) else label
+    if isinstance(texts, str):
+        return [texts]
+    if isinstance(texts, (list, tuple)) and texts and all(isinstance(text, str) for text in texts):
+        return list(texts)
+    if label is None:
+        return Score.unscored(f"no text is wanted: neither metadata {key!r} nor a reference")
+    return Score.unscored(f"the row's label {key!r} must be a text, or texts in a list or mapping, not {label!r:.80}")
+
+
+def _lines(text: str, count: int) -> list[str]:
+    """A text as so many lines."""
+    if count == 1:
+        return [text]
+    lines = text.strip().splitlines()
+    lines = [*lines[: count - 1], " ".join(lines[count - 1 :])]
+    return lines + [""] * (count - len(lines))

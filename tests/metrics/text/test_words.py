@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.tokenize import NLTKWordTokenizer
+
+from mmeval.metrics.text.words import count_words, tokens_of
+
+WRITTEN = [
+    *("hello", "don't", "can't", "cannot", "CANNOT", "it's", "it's.", "(it's)", "we're", "'tis", "'twas", "gonna"),
+    *("gotta", "wanna", "lemme", "gimme", "o'clock", "dogs'", "dogs',", "'hello'", "'yes,'", "'em", "'n'", "y'all"),
+    *("you'll", "I'd", "I'm", "they've", "more'n", "d'ye", "3.5", "1,000", "x:3", "$5", "50%", "#tag"),
+    *("@me", "a--b", "--", "...", "wait...", "so:", "yes,", "end.", "what?", "no!", "(a", "b)"),
+    *("[c]", "{d}", "<e>", '"quoted"', '"open', 'close"', "«", "f", "»", "“g”", "‘h’", "x;y"),
+    *("well-known", "café", "他们"),
+]
+
+
+def by_nltk(text: str) -> list[str]:
+    """By the class that needs no data, sentence by sentence, where a sentence ends in a mark."""
+    return [token for part in re.split(r"(?<=[.!?])\s+", text) for token in NLTKWordTokenizer().tokenize(part)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(WRITTEN), max_size=8))
+def test_words_are_counted_as_nltk_counts_them(words: list[str]) -> None:
+    text = " ".join(words)
+
+    assert count_words(text) == sum(token.isalnum() or "'" in token for token in by_nltk(text))
+
+
+@pytest.mark.parametrize("word", WRITTEN)
+def test_each_word_is_cut_as_nltk_cuts_it(word: str) -> None:
+    assert tokens_of(f"so {word} it is") == by_nltk(f"so {word} it is")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("do not stop we are one people with many lights", 10),
+        ("a " * 18 + "b", 19),
+        ("well - - known", 2),
+        ("cannot", 2),
+        ("it's", 2),
+        ("it is 3.5 percent", 3),
+        ("One stop. Two stops.", 4),
+        ("Dr. Who", 2),
+        ("section B. is long", 3),
+    ],
+)
+def test_words_by_hand(text: str, count: int) -> None:
+    assert count_words(text) == count
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "noise", ["'", "''", ".", ". ", "a.", "n't ", "`", '"', ": ", "can", "'s' ", " ", "-", "more'n"]
+)
+def test_a_very_long_text_is_cut_in_good_time(noise: str) -> None:
+    assert count_words("word " + noise * 100_000) >= 1

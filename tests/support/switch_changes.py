@@ -1,0 +1,22 @@
+"""The mutation check of switches: whatever default of a metric is changed, some score of a few trials changes too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmeval.metric import Metric
+from mmeval.records import Trial
+
+
+def unnoticed(metric: Metric, changes: Mapping[str, Sequence[Any]], trials: Sequence[Trial]) -> list[str]:
+    """The switches that no change is listed for, and each listed change that leaves all scores as they are. A score is
+    its value and its evidence."""
+    before = [metric.bind().score(trial) for trial in trials]
+    idle = [
+        f"{switch}={value}"
+        for switch, values in changes.items()
+        for value in values
+        if [metric.bind({switch: value}).score(trial) for trial in trials] == before
+    ]
+    return [*(set(metric.switches) - set(changes)), *idle]
