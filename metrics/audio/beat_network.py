@@ -1,0 +1,207 @@
+"""The network of Beat This: from a sound's spectrogram to how likely a beat is, fifty times a second.
+
+Foscarin, Schlüter and Widmer, "Beat This! Accurate beat tracking without DBN postprocessing", ISMIR 2024. The released
+package needs torchaudio, which does not work beside a current torch and then breaks transformers; so the network is
+computed here from the released weights, by the names that they have. There are no classes: weights go in, logits come
+out. Tensors are ``Any``, since torch is absent where types are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.extras import need
+from mmeval.modelfault import WeightsError, uneven_blocks
+
+Weights = Mapping[str, Any]
+"""Tensors by the names that the released checkpoint has, without the leading ``model.``."""
+
+CHECKPOINTS = ("final0.ckpt", "beat_this-final0.ckpt")
+"""What the released checkpoint is called: where it lies, and where its own package keeps it."""
+RATE = 22050
+FRAMES_A_SECOND = 50
+_WINDOW = 1024
+_HOP = RATE // FRAMES_A_SECOND
+_LOUDNESS = 1000.0
+CHUNK = 1500
+"""Frames that the network looks at together: half a minute, what it was trained on."""
+BORDER = 6
+"""Frames at both ends of a chunk whose predictions are not used."""
+_FRONT_BLOCKS = 3
+_NEVER = -1000.0
+"""The logit of a frame that nothing was predicted for."""
+
+
+class BeatNetwork(NamedTuple):
+    """``beat_is_sum``: the checkpoint's beats include its downbeats, so the two outputs are added."""
+
+    weights: Weights
+    beat_is_sum: bool
+    device: str
+
+
+def loaded_network(folder: Path, device: str) -> BeatNetwork:
+    """The network of the checkpoint in a folder. Raises WeightsError for a file that is none of this network, or not
+    all of it."""
+    torch = need("torch", "hf")
+    path = next((folder / name for name in CHECKPOINTS if (folder / name).is_file()), folder / CHECKPOINTS[0])
+    try:
+        # weights_only: a checkpoint is a pickle, and may be anybody's.
+        kept = torch.load(path, map_location="cpu", weights_only=True)
+        weights = {name.removeprefix("model.").replace("_orig_mod.", ""): w for name, w in kept["state_dict"].items()}
+        given = kept.get("hyper_parameters", {})
+        network = BeatNetwork(weights, bool(given.get("sum_head", True)), "cpu")
+        lacks = _gaps(network, given)
+    except OSError:
+        raise
+    except Exception as error:  # torch raises errors of many kinds for a file that it cannot read
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+        raise WeightsError(folder, f"{path.name} is no checkpoint of Beat This ({said})", way_out=_WAY_OUT) from None
+    if lacks:
+        raise WeightsError(folder, f"cannot be used: {lacks}", way_out=_WAY_OUT)
+    return network._replace(weights={name: tensor.to(device) for name, tensor in weights.items()}, device=device)
+
+
+_WAY_OUT = "put the released checkpoint final0.ckpt there again, or name another folder with the switch"
+
+
+def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:
+    """Which weights lack of what the checkpoint says it is; raises KeyError for one that nothing is heard without."""
+    layers = {name.split(".")[2] for name in network.weights if name.startswith("transformer_blocks.layers.")}
+    wanted = given.get("n_layers", len(layers))
+    if not layers or len(layers) != wanted:
+        return f"it has {len(layers)} of {wanted} layers"
+    # Positions are computed here, and blocks may share theirs.
+    names = [name for name in network.weights if ".rotary" not in name]
+    starts = ("transformer_blocks.layers", "frontend.blocks")
+    if uneven := next(filter(None, (uneven_blocks(names, start) for start in starts)), ""):
+        return uneven
+    with need("torch", "hf").inference_mode():
+        _chunk_logits(network, need("torch", "hf").zeros(8, 128))
+    return ""
+
+
+def beat_logits(network: BeatNetwork, samples: Any) -> Any:
+    """The logit of a beat for each fiftieth of a second of a mono sound at ``RATE``; a sound of at least a window."""
+    torch = need("torch", "hf")
+    with torch.inference_mode():
+        # A copy: torch refuses arrays that are read-only, as clips are.
+        spectrum = log_mel(torch.from_numpy(samples.copy()).to(network.device))
+        whole = torch.full((len(spectrum),), _NEVER)
+        # Where chunks overlap, the earlier one counts: it is written last.
+        for start in reversed(chunk_starts(len(spectrum))):
+            logits = _chunk_logits(network, _cut(spectrum, start)).cpu()
+            whole[start + BORDER : start + CHUNK - BORDER] = logits[BORDER:-BORDER]
+        return whole
+
+
+def chunk_starts(frames: int) -> list[int]:
+    """Where chunks begin, so that each frame is inside one; the last is moved back to end with the sound.
+
+    >>> chunk_starts(500), chunk_starts(3000)
+    ([-6], [-6, 1482, 1506])
+    """
+    step = CHUNK - 2 * BORDER
+    starts = list(range(-BORDER, frames - BORDER, step))
+    return [*starts[:-1], frames - (CHUNK - BORDER)] if frames > step else starts
+
+
+def _cut(spectrum: Any, start: int) -> Any:
+    """A chunk of the spectrum; what is missing of its borders is silence."""
+    padded = need("torch", "hf").nn.functional.pad
+    part = spectrum[max(start, 0) : start + CHUNK]
+    return padded(part, (0, 0, max(0, -start), max(0, min(BORDER, start + CHUNK - len(spectrum)))))
+
+
+def log_mel(samples: Any) -> Any:
+    """The loudness of 128 bands between 30 and 11,000 Hz, as (frames, bands)."""
+    torch = need("torch", "hf")
+    window = torch.hann_window(_WINDOW, device=samples.device)
+    spectrum = torch.stft(samples, _WINDOW, _HOP, window=window, normalized=True, return_complex=True).abs()
+    bands = torch.as_tensor(_bands(), dtype=torch.float32, device=samples.device)
+    return torch.log1p(_LOUDNESS * (spectrum.T @ bands))
+
+
+@cache
+def _bands() -> Any:
+    """Slaney's mel scale without its normalisation, as (frequencies, bands)."""
+    audio_utils = need("transformers.audio_utils", "hf")
+    return audio_utils.mel_filter_bank(_WINDOW // 2 + 1, 128, 30.0, 11000.0, RATE, norm=None, mel_scale="slaney")
+
+
+def _chunk_logits(network: BeatNetwork, spectrum: Any) -> Any:
+    functional, w = need("torch.nn.functional", "hf"), network.weights
+    x = _batch_norm(w, "frontend.stem.bn1d", spectrum.T[None])[:, None]
+    x = functional.conv2d(x, w["frontend.stem.conv2d.weight"], stride=(4, 1), padding=(0, 1))
+    x = functional.gelu(_batch_norm(w, "frontend.stem.bn2d", x))
+    for number in range(_FRONT_BLOCKS):
+        x = _front_block(w, f"frontend.blocks.{number}", x)
+    x = x.permute(0, 3, 1, 2).flatten(2)  # (1, frames, channels of all bands)
+    x = functional.linear(x, w["frontend.linear.weight"], w["frontend.linear.bias"])
+    layers = {name.split(".")[2] for name in w if name.startswith("transformer_blocks.layers.")}
+    for number in range(len(layers)):
+        x = x + _attention(w, f"transformer_blocks.layers.{number}.0", x)
+        x = x + _feed_forward(w, f"transformer_blocks.layers.{number}.1", x)
+    x = _rms_norm(x, w["transformer_blocks.norm.gamma"])
+    head = "task_heads.beat_downbeat_lin"
+    beat, downbeat = functional.linear(x, w[f"{head}.weight"], w[f"{head}.bias"])[0].T
+    return beat + downbeat if network.beat_is_sum else beat
+
+
+def _front_block(w: Weights, name: str, x: Any) -> Any:
+    """Attention along the bands, then along time, then a convolution that halves the bands."""
+    functional = need("torch.nn.functional", "hf")
+    if f"{name}.partial.attnF.to_qkv.weight" in w:
+        x = x.permute(0, 3, 2, 1)[0]  # (frames, bands, channels)
+        x = _both(w, f"{name}.partial", "F", x)
+        x = _both(w, f"{name}.partial", "T", x.transpose(0, 1))
+        x = x.permute(2, 0, 1)[None]  # (1, channels, bands, frames)
+    x = functional.conv2d(x, w[f"{name}.conv2d.weight"], stride=(2, 1), padding=(0, 1))
+    return functional.gelu(_batch_norm(w, f"{name}.norm", x))
+
+
+def _both(w: Weights, name: str, along: str, x: Any) -> Any:
+    x = x + _attention(w, f"{name}.attn{along}", x)
+    return x + _feed_forward(w, f"{name}.ff{along}", x)
+
+
+def _attention(w: Weights, name: str, x: Any) -> Any:
+    """Gated attention with rotary positions, of (batch, length, channels)."""
+    functional = need("torch.nn.functional", "hf")
+    x = _rms_norm(x, w[f"{name}.norm.gamma"])
+    heads = len(w[f"{name}.to_gates.bias"])
+    q, k, v = functional.linear(x, w[f"{name}.to_qkv.weight"]).unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+    frequencies = w[f"{name}.rotary_embed.freqs"]
+    out = functional.scaled_dot_product_attention(_rotated(q, frequencies), _rotated(k, frequencies), v)
+    gates = functional.linear(x, w[f"{name}.to_gates.weight"], w[f"{name}.to_gates.bias"])
+    out = out.transpose(1, 2) * gates.sigmoid()[..., None]
+    return functional.linear(out.flatten(2), w[f"{name}.to_out.0.weight"])
+
+
+def _rotated(x: Any, frequencies: Any) -> Any:
+    """Neighbouring pairs of channels turned by an angle that grows with the position."""
+    torch = need("torch", "hf")
+    places = torch.arange(x.shape[-2], device=x.device, dtype=frequencies.dtype)
+    angles = places[:, None] * frequencies
+    even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack((even * cos - odd * sin, odd * cos + even * sin), -1).flatten(-2)
+
+
+def _feed_forward(w: Weights, name: str, x: Any) -> Any:
+    functional = need("torch.nn.functional", "hf")
+    x = _rms_norm(x, w[f"{name}.net.0.gamma"])
+    x = functional.gelu(functional.linear(x, w[f"{name}.net.1.weight"], w[f"{name}.net.1.bias"]))
+    return functional.linear(x, w[f"{name}.net.4.weight"], w[f"{name}.net.4.bias"])
+
+
+def _rms_norm(x: Any, gamma: Any) -> Any:
+    return need("torch.nn.functional", "hf").normalize(x, dim=-1) * x.shape[-1] ** 0.5 * gamma
+
+
+def _batch_norm(w: Weights, name: str, x: Any) -> Any:
+    mean, var, scale, shift = (w[f"{name}.{part}"] for part in ("running_mean", "running_var", "weight", "bias"))
+    return need("torch.nn.functional", "hf").batch_norm(x, mean, var, scale, shift)

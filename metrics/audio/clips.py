@@ -1,0 +1,145 @@
+"""Clips: the sound of an answer as metrics work on it, mono at one rate."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from mmeval.content import Interleaved
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio
+from mmeval.decode.memo import Decoder, decoded_once
+from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.extras import need
+from mmeval.media import Media
+from mmeval.records import Score, Trial
+from mmeval.switches import Checked
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Samples: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
+
+RATE = 22050
+"""Hz."""
+NEEDS = ("soundfile:audio", "soxr:audio")
+"""What a metric that hears a clip imports, for ``@metric(needs=...)``."""
+
+
+def _count_fault(value: int) -> str:
+    return "" if value >= 1 else "1 or more"
+
+
+Count = Annotated[int, Checked(_count_fault)]
+"""The type of a switch that counts samples, frames or seconds."""
+
+
+def _positive_fault(value: float) -> str:
+    return "" if value > 0 else "above 0"
+
+
+Positive = Annotated[float, Checked(_positive_fault)]
+"""The type of a switch that measures seconds, hertz or decibels below the loudest frame."""
+
+
+def clip(media: Media, rate: int = RATE, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
+    """The whole sound of a medium in one channel: float32 of shape (n,), at ``rate`` Hz, read-only, n at least 1.
+
+    Channels are averaged, then resampled as librosa loads a file by default (soxr, high quality, n rounded up). Made
+    once for each rate and kept with the medium, up to a length (``mmeval.decode.memo``): 12 minutes at 22050 Hz. Raises
+    the errors of ``mmeval.decode``, by whose limits an hour is the longest sound.
+    """
+    return _at(rate)(media, limits=limits)
+
+
+def the_only_clip(trial: Trial, rate: int = RATE) -> Samples | Score:
+    """The clip of an answer that has exactly one sound, or the score of one that has not.
+
+    No sound, several of them, and one that is damaged or no sound at all are wrong answers: 0, with the reason. A trial
+    without an answer is unscored, and so is one whose sound exceeds the limits: nobody has heard it.
+    """
+    found = the_only_sound(trial)
+    return found if isinstance(found, Score) else produced(found, rate)
+
+
+def the_only_sound(trial: Trial) -> Media | Score:
+    """As ``the_only_clip``, not decoded."""
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    sounds = sounds_of(trial.output)
+    if len(sounds) != 1:
+        return wrong(f"the answer has {len(sounds)} sounds, not exactly one")
+    return sounds[0]
+
+
+def produced(sound: Media, rate: int = RATE) -> Samples | Score:
+    """The clip of a sound that the answer has: 0 where it cannot be decoded, unscored where it exceeds the limits."""
+    try:
+        return clip(sound, rate)
+    except CorruptMediaError as error:
+        sound.read()  # raises, where it is another file than the one that was produced
+        return wrong(str(error))
+    except MediaLimitError as error:
+        return Score.unscored(str(error))
+
+
+def decodable(sound: Media, called: str = "") -> Media | Score:
+    """A sound that the answer has, or its score where it has no clip; the reason begins with what it is ``called``."""
+    found = produced(sound)
+    if not isinstance(found, Score):
+        return sound
+    before = f"{called}: " if called else ""
+    if found.status == "unscored":
+        return Score.unscored(f"{before}{found.reason}")
+    return wrong(f"{before}{found.evidence['reason']}")
+
+
+def the_only_decodable(trial: Trial) -> Media | Score:
+    """The answer's only sound, which can be decoded, or the score as of ``the_only_clip``."""
+    sound = the_only_sound(trial)
+    return sound if isinstance(sound, Score) else decodable(sound)
+
+
+def sounds_of(content: Interleaved) -> tuple[Media, ...]:
+    """The sounds in order. One that a text names twice by the same number is one sound."""
+    found: dict[tuple[str, object], Media] = {}
+    for at, part in enumerate(content.parts):
+        if part.kind == "audio" and part.media is not None:
+            numbered = part.label[-1:].isdigit()
+            found.setdefault((part.label, part.media.sha256) if numbered else ("", at), part.media)
+    return tuple(found.values())
+
+
+def wrong(reason: str) -> Score:
+    """The score 0 of an answer that cannot be measured, which is its own fault."""
+    return Score(0.0, evidence={"reason": reason})
+
+
+def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
+    """One channel at another rate, as librosa resamples: the length is rounded up."""
+    if rate == wanted:
+        return samples
+    import numpy
+
+    # A library without types.
+    found: Samples = need("soxr", "audio").resample(samples, rate, wanted, quality="soxr_hq")
+    count = math.ceil(len(samples) * wanted / rate)
+    return numpy.pad(found[:count], (0, max(0, count - len(found))))
+
+
+def _size(samples: Samples) -> int:
+    return samples.nbytes
+
+
+@functools.cache
+def _at(rate: int) -> Decoder[Samples]:
+    @decoded_once(size=_size)
+    def decoded(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
+        sound = audio(media, limits=limits)
+        channels = sound.samples.shape[1]
+        mono = sound.samples[:, 0] if channels == 1 else sound.samples.mean(axis=1)
+        samples = resampled(mono, sound.rate, rate)
+        samples.flags.writeable = False
+        return samples
+
+    return decoded

@@ -1,0 +1,126 @@
+"""Intensity: does the answer's sound become louder or quieter where it should?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mmeval.metric import metric
+from mmeval.metrics.audio.clips import NEEDS, RATE, Count, Positive, the_only_clip
+from mmeval.metrics.audio.silence import FRAME, HOP, TRIM_DB, rms, trimmed
+from mmeval.metrics.audio.windows import LONGEST, Edge, ShortEnd, window
+from mmeval.records import Sample, Score, Trial
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Positive, Samples
+
+Trend = Literal["fade in", "fade out", "<none>"]
+EDGES: tuple[Edge, ...] = ("start", "end")
+TRENDS: tuple[Trend, ...] = ("fade in", "fade out")
+
+
+class Line(NamedTuple):
+    """A straight line through points: its slope, and the standard error of that."""
+
+    slope: float
+    stderr: float
+
+
+class Asked(NamedTuple):
+    edge: Edge
+    trend: Trend
+
+
+def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    return "" if _asked(sample, switches["key"]) else _fault(switches["key"])
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, task Music Intensity; official: audio evaluators 54527db8",
+    needs=NEEDS,
+    profiles={"official": {"short_end": "whole"}},
+    check=_sample_fault,
+)
+def intensity(
+    trial: Trial,
+    *,
+    key: str = "intensity",
+    steepness: float = 0.18,
+    error: float = 0.04,
+    seconds: Count = LONGEST,
+    distance: Count = 4,
+    margin: Count = 5,
+    top_db: Positive = TRIM_DB,
+    frame: Count = FRAME,
+    hop: Count = HOP,
+    short_end: ShortEnd = "nothing",
+) -> Score:
+    """1 when the sound fades in or out at its beginning or end as the row asks, else 0.
+
+    Range 0 to 1, higher is better. The label under ``key`` is a pair: ``start`` or ``end``, and ``fade in`` or
+    ``fade out``. Silence at both ends is cut off; the first or last seconds are looked at. A straight line is laid
+    through the peaks of their loudness (root mean square, scaled to 0..1) over time in seconds: it fades in when the
+    slope is above ``steepness`` and its standard error below ``error``, and fades out when it falls as clearly. What
+    has no such line (no peak, one point, the same loudness throughout, less than two seconds) does neither. An answer
+    that has not exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without
+    an answer or a label.
+
+    Switches: ``seconds`` at most, and half the sound at most, are looked at; peaks are at least ``distance`` frames
+    apart; the first and the last frame count as peaks where the nearest one is ``margin`` frames away or more;
+    ``top_db`` below the loudest frame is silence; ``frame`` and ``hop`` are in samples at 22050 Hz; ``short_end`` is
+    what is looked at of the end of a sound shorter than two seconds: ``nothing``, or the ``whole`` (profile
+    ``official``). Evidence: slope, standard error and the trend that was found.
+    """
+    clip = the_only_clip(trial)
+    if isinstance(clip, Score):
+        return clip
+    asked = _asked(trial.sample, key)
+    if asked is None:
+        return Score.unscored(_fault(key))
+    heard = window(trimmed(clip, top_db), asked.edge, longest=seconds, short_end=short_end)
+    line = line_of_peaks(rms(heard, frame=frame, hop=hop), distance=distance, margin=margin, hop=hop)
+    if line is None:
+        return Score(0.0, evidence={"slope": None, "stderr": None, "trend": "<none>"})
+    trend = _trend(line, steepness=steepness, error=error)
+    return Score(float(trend == asked.trend), evidence={**line._asdict(), "trend": trend})
+
+
+def line_of_peaks(levels: Samples, *, distance: int = 4, margin: int = 5, hop: int = HOP) -> Line | None:
+    """The line through the peaks of levels that are scaled to 0..1, over seconds; None where there is none."""
+    import numpy
+    from scipy.signal import find_peaks
+    from scipy.stats import linregress
+
+    span = float(numpy.ptp(levels)) if len(levels) else 0.0
+    if not span:
+        return None
+    scaled = (levels - levels.min()) / span
+    peaks = find_peaks(scaled, distance=distance)[0].tolist()
+    if not peaks:
+        return None
+    last = len(scaled) - 1
+    points = [*([0] if peaks[0] >= margin else []), *peaks, *([last] if peaks[-1] < len(scaled) - margin else [])]
+    if len(points) < 2:
+        return None
+    fit = linregress(numpy.asarray(points) * hop / RATE, scaled[points])
+    return Line(float(fit.slope), float(fit.stderr))
+
+
+def _trend(line: Line, *, steepness: float, error: float) -> Trend:
+    if not (abs(line.slope) > steepness and line.stderr < error):
+        return "<none>"
+    return "fade in" if line.slope > 0 else "fade out"
+
+
+def _asked(sample: Sample, key: str) -> Asked | None:
+    """What the row asks for; None where its label does not say."""
+    label: Any = sample.metadata.get(key)
+    if not isinstance(label, (list, tuple)) or len(label) != 2 or label[0] not in EDGES or label[1] not in TRENDS:
+        return None
+    return Asked(*label)
+
+
+def _fault(key: str) -> str:
+    return f"the label {key!r} is no pair such as ['start', 'fade in']"

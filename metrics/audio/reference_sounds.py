@@ -1,0 +1,118 @@
+"""Reference sounds: folders of clips with a class each, such as ESC-50 and OpenMIC-2018, and what CLAP makes of them.
+
+A folder has one of two forms:
+
+    audio/*.wav with a table        the table is meta/esc50.csv, esc50.csv or dataset.csv: columns filename, category
+    <class>/*.mp3 (or wav, ...)     the files 0, 1, 2 ... of a class; the first hundred of them count
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.digest import digest
+from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.media import Media
+from mmeval.metricmodel import HubModel, model_folder
+from mmeval.metrics.audio.clap import embeddings
+from mmeval.metrics.audio.clips import clip
+from mmeval.metrics.embedding_cache import cached_vectors
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clap import Vectors
+
+TABLES = ("meta/esc50.csv", "esc50.csv", "dataset.csv")
+MOST = 100
+"""Clips of a class that count, where the classes are folders."""
+_SOUNDS = (".wav", ".mp3", ".ogg", ".flac")
+_RECIPE = "clap clips 1"
+"""Raised when the same clips and model would give other embeddings."""
+
+REFERENCE_SOUNDS = HubModel(
+    ("|".join((*TABLES, "")), "audio/*.wav|*/*.mp3|*/*.wav|*/*.ogg|*/*.flac"),
+    by_hand="fetch the clips yourself (ESC-50: github.com/karolpiczak/ESC-50; OpenMIC-2018: "
+    "zenodo.org/records/1432913, 100 clips of each instrument alone, as INSTRUMENT/0.mp3 ...) and name their folder "
+    "with the switch, or put it below MMEVAL_WEIGHTS_DIR",
+)
+
+
+def class_name(label: str) -> str:
+    """A label as tables and folders write it.
+
+    >>> class_name(" Door wood knock")
+    'door_wood_knock'
+    """
+    return re.sub(r"[\s_]+", "_", label.strip().lower())
+
+
+def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
+    """The clips of each class. Raises MissingDataError for a folder that is in neither form."""
+    table = next((folder / name for name in TABLES if (folder / name).is_file()), None)
+    found = _by_table(folder, table) if table else _by_folder(folder)
+    if not found:
+        raise MissingDataError(f"{folder}: it has no clips by class; see the reference sounds in docs/metrics.md")
+    return found
+
+
+def _by_table(folder: Path, table: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    with table.open(encoding="utf-8-sig", newline="") as file:
+        for row in csv.DictReader(file):
+            name, category = row.get("filename"), row.get("category")
+            if not name or not category:
+                raise UsageError(f"{table}: it needs the columns filename and category")
+            # The name alone: a table leads nowhere.
+            found.setdefault(class_name(category), []).append(folder / "audio" / Path(name).name)
+    return {name: sorted(paths) for name, paths in found.items()}
+
+
+def _by_folder(folder: Path) -> dict[str, list[Path]]:
+    found = {class_name(inner.name): list(_sounds(inner)) for inner in sorted(folder.iterdir()) if inner.is_dir()}
+    return {name: paths[:MOST] for name, paths in found.items() if paths}
+
+
+def _sounds(folder: Path) -> Iterator[Path]:
+    """Its sounds in the order of their numbers, those without one last."""
+    paths = (path for path in folder.iterdir() if path.suffix.lower() in _SOUNDS and path.is_file())
+    yield from sorted(paths, key=lambda path: (int(path.stem) if path.stem.isdecimal() else 10**9, path.name))
+
+
+def class_embeddings(references: Mapping[str, Any], label: str, model: Mapping[str, Any]) -> Vectors:
+    """The embeddings of all clips of a class: made once, and kept in mmeval's cache by the model's and the clips'
+    content.
+
+    Raises UnknownNameError for a class that the folder does not have, and the errors of ``mmeval.decode`` for a clip
+    that cannot be heard.
+    """
+    known = _classes_once(str(model_folder(references)), references.get("fingerprint", ""))
+    name = class_name(label)
+    if name not in known:
+        raise UnknownNameError("class of the reference sounds", label, known)
+    return _vectors_once(tuple(known[name]), _Hashed(model))
+
+
+@lru_cache(maxsize=8)
+def _classes_once(folder: str, _fingerprint: str) -> Mapping[str, Sequence[Path]]:
+    return classes(Path(folder))
+
+
+class _Hashed(dict[str, Any]):
+    """A model's value as a key: its files alone count."""
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
+        return hash(self["fingerprint"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Hashed) and other["fingerprint"] == self["fingerprint"]
+
+
+@lru_cache(maxsize=256)
+def _vectors_once(paths: tuple[Path, ...], model: _Hashed) -> Vectors:
+    sounds = [Media.from_path(path) for path in paths]
+    key = digest([_RECIPE, model["fingerprint"], [sound.sha256 for sound in sounds]])
+    return cached_vectors(key, len(sounds), lambda: embeddings([clip(sound) for sound in sounds], model))

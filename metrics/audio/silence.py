@@ -1,0 +1,106 @@
+"""Silence: where a clip sounds and where it does not, told by its energy.
+
+Silence is what librosa 0.11 takes for it (``effects.trim``, ``effects.split``): the root mean square of overlapping
+frames, centred on multiples of the hop, lies some decibels below that of the loudest frame. A clip that is silent
+throughout is its own measure, so all of it counts as sound.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mmeval.metrics.audio.clips import RATE
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Samples
+
+FRAME, HOP = 2048, 512
+"""Samples."""
+TRIM_DB, SPLIT_DB = 60.0, 40.0
+"""Decibels below the loudest frame: for silence at both ends, and for pauses."""
+_FAINTEST_POWER = 1e-10
+"""A mean square below it counts as this much, so that digital silence has a level too."""
+_AT_ONCE = 1024
+"""Frames that are measured together. Overlapping frames take several times the memory of their clip, which may be
+long."""
+
+
+class Interval(NamedTuple):
+    """Samples from ``start`` up to ``end``, which is exclusive."""
+
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
+def trimmed(samples: Samples, top_db: float = TRIM_DB, *, frame: int = FRAME, hop: int = HOP) -> Samples:
+    """A clip without the silence at both ends; never empty unless the clip is."""
+    intervals = sounding(samples, top_db, frame=frame, hop=hop)
+    return samples[intervals[0].start : intervals[-1].end] if intervals else samples[:0]
+
+
+def sounding(samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, hop: int = HOP) -> list[Interval]:
+    """Where a clip is not silent, in order; at least one interval unless the clip is empty."""
+    import numpy
+
+    heard = _loudness(rms(samples, frame=frame, hop=hop)) > -top_db
+    edges = numpy.flatnonzero(numpy.diff(heard, prepend=False, append=False)) * hop
+    ends = numpy.minimum(edges, len(samples)).tolist()
+    return [Interval(start, end) for start, end in zip(ends[::2], ends[1::2], strict=True)]
+
+
+def segments(
+    samples: Samples,
+    *,
+    gap: float = 1.0,
+    rate: int = RATE,
+    top_db: float = SPLIT_DB,
+    frame: int = FRAME,
+    hop: int = HOP,
+) -> list[Interval]:
+    """The parts of a clip between its pauses, which are silences of more than ``gap`` seconds between two sounds.
+
+    The first begins with the first sound, every other one with the sound behind a pause. Each ends with the last sound
+    before the next pause, the last one with the clip. None where the clip is empty.
+    """
+    found: list[Interval] = []
+    for heard in sounding(samples, top_db, frame=frame, hop=hop):
+        if found and heard.start - found[-1].end <= gap * rate:
+            found[-1] = Interval(found[-1].start, heard.end)
+        else:
+            found.append(heard)
+    return [*found[:-1], *(Interval(last.start, len(samples)) for last in found[-1:])]
+
+
+def rms(samples: Samples, *, frame: int = FRAME, hop: int = HOP) -> Samples:
+    """The root mean square of each frame. Frames are centred on multiples of the hop; beyond its ends a clip is zero.
+
+    There are ``n // hop + 1`` of them, and none of an empty clip.
+    """
+    import numpy
+
+    if not len(samples):
+        return samples
+    padded = numpy.pad(samples, frame // 2)
+    frames = numpy.lib.stride_tricks.sliding_window_view(padded, frame)[::hop]
+    blocks = (frames[at : at + _AT_ONCE] for at in range(0, len(frames), _AT_ONCE))
+    powers = [numpy.square(block).mean(axis=1) for block in blocks]
+    levels: Samples = numpy.sqrt(numpy.concatenate(powers))
+    return levels
+
+
+def _loudness(levels: Samples) -> Samples:
+    """Decibels relative to the loudest frame, at most 0.
+
+    In single precision, and as the difference of two logarithms: so a sound that is softer by just as much as silence
+    has to be falls on the same side as with librosa.
+    """
+    import numpy
+
+    powers = numpy.maximum(numpy.square(levels), numpy.float32(_FAINTEST_POWER))
+    decibels: Samples = numpy.log10(powers) * numpy.float32(10.0)
+    below: Samples = decibels - decibels.max(initial=-numpy.inf)
+    return below

@@ -1,0 +1,39 @@
+"""Silence segments: do pauses part the answer's sound into as many segments as is wanted?"""
+
+from __future__ import annotations
+
+from mmeval.metric import metric
+from mmeval.metrics.audio import silence
+from mmeval.metrics.audio.clips import NEEDS, Count, Positive, the_only_clip
+from mmeval.records import Score, Trial
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, task Sound Silence, its segments; official: audio evaluators 54527db8",
+    needs=NEEDS,
+)
+def silence_segments(
+    trial: Trial,
+    *,
+    segments: Count = 2,
+    gap: float = 1.0,
+    top_db: Positive = silence.SPLIT_DB,
+    frame: Count = silence.FRAME,
+    hop: Count = silence.HOP,
+) -> Score:
+    """1 when pauses part the answer's sound into the wanted number of segments, else 0.
+
+    Range 0 to 1, higher is better. A pause is a silence of more than ``gap`` seconds between two sounds; silence at the
+    beginning and at the end is none. A sound that is silent throughout is one segment. An answer that has not exactly
+    one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer.
+
+    Switches: ``segments`` is the wanted number; what lies ``top_db`` decibels or more below the loudest frame is
+    silent; ``frame`` and ``hop`` are in samples at 22050 Hz. Evidence: the lengths of the segments in samples.
+    """
+    clip = the_only_clip(trial)
+    if isinstance(clip, Score):
+        return clip
+    found = silence.segments(clip, gap=gap, top_db=top_db, frame=frame, hop=hop)
+    return Score(float(len(found) == segments), evidence={"segments": [part.length for part in found]})

@@ -1,0 +1,185 @@
+"""Sound class: is what the answer sounds like, in a part of it or throughout, of the class that was asked for?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from mmeval.errors import MmevalError
+from mmeval.metric import metric
+from mmeval.metrics.audio import silence, windows
+from mmeval.metrics.audio.clap import CLAP, CLAP_NAME, CLAP_NEEDS, NEAREST, embeddings, nearest_mean
+from mmeval.metrics.audio.clips import Count, Positive, the_only_clip, wrong
+from mmeval.metrics.audio.reference_sounds import REFERENCE_SOUNDS, class_embeddings
+from mmeval.metrics.models import bound
+from mmeval.records import Sample, Score, Trial
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Samples
+
+Window = Literal["whole", "begin_end", "range", "silence_segments"]
+Short = Literal["whole", "empty_begin"]
+"""What the windows of a clip below two seconds are: the whole clip, or what the released scorer makes of them."""
+
+
+class _Heard(NamedTuple):
+    """A part of a clip, the label that says what it should sound like, and its class."""
+
+    label: str
+    wanted: str
+    samples: Samples
+
+
+def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    """Why no answer to a sample could be scored."""
+    labels, keys = sample.metadata, _keys(switches)
+    named = [key for key in keys if labels.get(key)]
+    if not named or not all(isinstance(labels[key], str) for key in named):
+        other = next((key for key in named if not isinstance(labels[key], str)), "")
+        if other:
+            return f"its label {other!r} is {labels[other]!r:.40}; it must be a text that names a class"
+        return f"the sample has no label {' or '.join(map(repr, keys))} that names a class"
+    if switches["window"] != "range":
+        return ""
+    return "" if _fractions(labels.get(switches["range_key"])) else f"its label {switches['range_key']!r} is no range"
+
+
+def _keys(switches: Mapping[str, Any]) -> tuple[str, ...]:
+    if switches["window"] in ("begin_end", "silence_segments"):
+        return (switches["start_key"], switches["end_key"])
+    return (switches["target_key"],)
+
+
+def _fractions(value: Any) -> tuple[float, float] | None:
+    """The beginning and the end of a part, as fractions of the whole."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        return None
+    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value)
+    return (value[0], value[1]) if numbers and 0 <= value[0] < value[1] <= 1 else None
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, the sound tasks and instrument inclusion and exclusion; official: audio evaluators 54527db8",
+    needs=CLAP_NEEDS,
+    profiles={"official": {"short": "empty_begin"}},
+    check=_fault,
+    batch=16,
+)
+def sound_class(
+    trials: Sequence[Trial],
+    *,
+    model: Annotated[str | Mapping[str, Any], CLAP] = CLAP_NAME,
+    references: Annotated[str | Mapping[str, Any], REFERENCE_SOUNDS] = "karolpiczak/ESC-50",
+    window: Window = "whole",
+    threshold: float = 0.68,
+    exclude: bool = False,
+    nearest: Count = NEAREST,
+    seconds: Count = windows.LONGEST,
+    short: Short = "whole",
+    gap: float = 1.0,
+    top_db: Positive = silence.SPLIT_DB,
+    target_key: str = "target",
+    start_key: str = "start",
+    end_key: str = "end",
+    range_key: str = "range",
+) -> list[Score]:
+    """The share of the asked classes that are heard where they should be: CLAP's similarity to reference clips of the
+    class lies above a threshold.
+
+    Range 0 to 1, higher is better. The similarity is the mean of the ``nearest`` largest cosines between the part and
+    the class's clips. With ``exclude`` a class passes when its similarity lies below the threshold; at the
+    threshold it passes neither way. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with
+    the reason as evidence, also with ``exclude``. Unscored without an answer, without the labels, for a class
+    that the reference sounds do not have, and where one of those cannot be decoded.
+
+    ``window`` says which part of the sound is heard:
+
+    - ``whole``: all of it, for the class of the label ``target_key``.
+    - ``range``: from one to another fraction of its length, as the label ``range_key`` says.
+    - ``begin_end``: its first and its last whole seconds, ``seconds`` of them or half of the sound if that is less, for
+      the classes of ``start_key`` and ``end_key``; a row may have one of them. Of a sound below two seconds half is no
+      whole second. Then ``short`` decides: ``whole`` hears all of it both times; ``empty_begin`` hears silence at the
+      beginning and all of it at the end, as the released scorer does.
+    - ``silence_segments``: the two segments that a pause parts it into (see the metric ``silence_segments``, which has
+      ``gap`` and ``top_db`` too), for the same labels; 0 when there are not exactly two.
+
+    Evidence: by label, the class, its similarity, and whether it passes.
+    """
+    switches = {"window": window, "target_key": target_key, "start_key": start_key, "end_key": end_key}
+    switches["range_key"] = range_key
+    cut = _Cut(window, seconds, short, gap, top_db, range_key)
+    parts = [_heard(trial, switches, cut) for trial in trials]
+    clips = [part.samples for found in parts if not isinstance(found, Score) for part in found]
+    vectors = iter(embeddings(clips, bound(model)))
+    judge = _Judge(bound(model), bound(references), exclude, threshold, nearest)
+    return [found if isinstance(found, Score) else judge.score([(p, next(vectors)) for p in found]) for found in parts]
+
+
+class _Cut(NamedTuple):
+    """How a clip is cut into parts: the switches of that."""
+
+    window: Window
+    seconds: int
+    short: Short
+    gap: float
+    top_db: float
+    range_key: str
+
+
+def _heard(trial: Trial, switches: Mapping[str, Any], cut: _Cut) -> list[_Heard] | Score:
+    clip = the_only_clip(trial)
+    if isinstance(clip, Score):
+        return clip
+    if fault := _fault(trial.sample, switches):
+        return Score.unscored(fault)
+    labels = trial.sample.metadata
+    parts = _parts(clip, cut, labels)
+    if isinstance(parts, Score):
+        return parts
+    named = zip(_keys(switches), parts, strict=True)
+    return [_Heard(key, labels[key], samples) for key, samples in named if labels.get(key)]
+
+
+def _parts(clip: Samples, cut: _Cut, labels: Mapping[str, Any]) -> tuple[Samples, ...] | Score:
+    """The parts of a clip in the order of their labels, or the score 0 where there are not as many as there should."""
+    if cut.window == "begin_end":
+        return _both_ends(clip, cut)
+    if cut.window == "silence_segments":
+        found = silence.segments(clip, gap=cut.gap, top_db=cut.top_db)
+        if len(found) != 2:
+            return wrong(f"pauses part the sound into {len(found)} segments, not exactly two")
+        return tuple(clip[part.start : part.end] for part in found)
+    if cut.window == "range" and (fractions := _fractions(labels.get(cut.range_key))):
+        return (clip[round(fractions[0] * len(clip)) : round(fractions[1] * len(clip))],)
+    return (clip,)
+
+
+def _both_ends(clip: Samples, cut: _Cut) -> tuple[Samples, Samples]:
+    begin = windows.window(clip, "start", longest=cut.seconds)
+    if not len(begin) and cut.short == "whole":
+        return clip, clip
+    return begin, windows.window(clip, "end", longest=cut.seconds, short_end="whole")
+
+
+class _Judge(NamedTuple):
+    """What a part is held against."""
+
+    model: Mapping[str, Any]
+    references: Mapping[str, Any]
+    exclude: bool
+    threshold: float
+    nearest: int
+
+    def score(self, heard: Sequence[tuple[_Heard, Any]]) -> Score:
+        evidence: dict[str, Any] = {}
+        for part, vector in heard:
+            try:
+                known = class_embeddings(self.references, part.wanted, self.model)
+            except MmevalError as error:
+                return Score.unscored(str(error))
+            similarity = nearest_mean(vector, known, self.nearest)
+            passes = similarity < self.threshold if self.exclude else similarity > self.threshold
+            evidence[part.label] = {"class": part.wanted, "similarity": similarity, "passes": passes}
+        return Score(sum(item["passes"] for item in evidence.values()) / len(evidence), evidence=evidence)

@@ -1,0 +1,179 @@
+"""Transcription: what is said in a sound, by Whisper, and how much of a wanted text that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from mmeval.extras import need
+from mmeval.media import Media
+from mmeval.metric import metric
+from mmeval.metricmodel import HubModel, loaded, remembered_all
+from mmeval.metrics.audio.clips import NEEDS, RATE, clip, resampled, the_only_decodable
+from mmeval.metrics.models import bound, network_of, opening, quietly
+from mmeval.metrics.text.normalisers import speech
+from mmeval.metrics.text.word_accuracy import NEEDS as WORD_NEEDS
+from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, wanted_texts
+from mmeval.records import Sample, Score, Trial
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Samples
+
+WHISPER = HubModel(("config.json", "model.safetensors|pytorch_model.bin"))
+PROCESSOR = HubModel(
+    (
+        "preprocessor_config.json|processor_config.json",
+        "generation_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json|",
+        "added_tokens.json|",
+        "vocab.json|",
+        "merges.txt|",
+        "normalizer.json|",
+    )
+)
+"""How a model hears and spells. Models that were made from one share it, as BELLE's for Chinese has Whisper's."""
+
+WHISPER_NAME = "openai/whisper-large-v3"
+WHISPER_NEEDS = (*NEEDS, "torch:hf", "transformers:hf")
+HEARD_RATE = 16000
+AT_ONCE = 30
+"""Seconds that the model hears together; a longer sound is transcribed piece by piece."""
+_BATCH = 8
+
+
+class _Ears(NamedTuple):
+    """Objects of transformers, which are untyped here."""
+
+    processor: Any
+    generation: Any
+
+
+def transcripts(
+    clips: Sequence[Samples],
+    model: Mapping[str, Any],
+    processor: Mapping[str, Any],
+    language: str = "english",
+    *,
+    rate: int = RATE,
+) -> list[str]:
+    """What is said in each clip, normalised as Whisper normalises English, whatever the language: small letters, no
+    punctuation, nothing in brackets. Empty where nothing is understood, and for a clip without samples.
+
+    Clips are mono at ``rate``. The most likely word is taken each time, so the same clip has the same transcript.
+    """
+    heard = [resampled(one, rate, HEARD_RATE) for one in clips]
+    found = dict.fromkeys(range(len(clips)), "")
+    short = [at for at, one in enumerate(heard) if 0 < len(one) <= AT_ONCE * HEARD_RATE]
+    for first in range(0, len(short), _BATCH):
+        some = short[first : first + _BATCH]
+        found.update(zip(some, _written([heard[at] for at in some], model, processor, language), strict=True))
+    for at, one in enumerate(heard):
+        if len(one) > AT_ONCE * HEARD_RATE:
+            found[at] = _written([one], model, processor, language)[0]
+    return [speech(found[at]) for at in range(len(clips))]
+
+
+def transcripts_of(
+    sounds: Sequence[Media], model: Mapping[str, Any], processor: Mapping[str, Any], language: str = "english"
+) -> list[str]:
+    """As ``transcripts`` for sounds that can be decoded, each transcribed once however many metrics ask for it."""
+    key = ("transcript", model["fingerprint"], processor["fingerprint"], language)
+    return remembered_all(
+        sounds, key, lambda some: transcripts([clip(sound) for sound in some], model, processor, language)
+    )
+
+
+def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
+    wanted = wanted_texts(sample, switches["text_key"])
+    return wanted.reason if isinstance(wanted, Score) else ""
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, the speech tasks; official: audio evaluators 54527db8",
+    needs=(*WHISPER_NEEDS, *WORD_NEEDS),
+    profiles={"official": {"blanks": "drop_wanted"}},
+    check=_check,
+    batch=_BATCH,
+)
+def transcript(
+    trials: Sequence[Trial],
+    *,
+    model: Annotated[str | Mapping[str, Any], WHISPER] = WHISPER_NAME,
+    processor: Annotated[str | Mapping[str, Any], PROCESSOR] = WHISPER_NAME,
+    language: str = "english",
+    unit: Unit = "word",
+    blanks: Blanks = "drop",
+    text_key: str = "text",
+) -> list[Score]:
+    """How much of the wanted text the answer's sound says: 1 less the errors (substituted, deleted, inserted) for each
+    word, and not under 0, of what Whisper writes down.
+
+    Range 0 to 1, higher is better. The wanted text is the sample's label under ``text_key``, else the first reference's
+    text. Both texts are normalised as Whisper normalises English. An answer that has not exactly one sound, or one that
+    cannot be decoded, is 0, with the reason as evidence. Unscored without an answer, and where no text is wanted.
+
+    Switches: ``model`` is a Whisper model, ``processor`` the one whose spelling and hearing it has; ``language`` is
+    what is spoken, as Whisper names it (``english``, ``chinese``). ``unit`` is ``word`` or ``character``; ``blanks`` is
+    that of ``word_accuracy``, for characters alone. Evidence: the errors, the length of the wanted text, and both sides
+    as they were compared.
+    """
+    sounds = [the_only_decodable(trial) for trial in trials]
+    heard = iter(transcripts_of([s for s in sounds if isinstance(s, Media)], bound(model), bound(processor), language))
+    texts = [sound if isinstance(sound, Score) else next(heard) for sound in sounds]
+    return [
+        text if isinstance(text, Score) else _accuracy(trial.sample, text, text_key, unit, blanks)
+        for trial, text in zip(trials, texts, strict=True)
+    ]
+
+
+def _accuracy(sample: Sample, text: str, text_key: str, unit: Unit, blanks: Blanks) -> Score:
+    wanted = wanted_texts(sample, text_key)
+    if isinstance(wanted, Score):
+        return wanted
+    accuracy = accuracy_of([(text, speech(" ".join(wanted)))], normalise="none", unit=unit, blanks=blanks)
+    if accuracy.value is None:
+        return Score.unscored(f"undefined: the wanted text has no {unit}s", **accuracy.evidence)
+    return Score(accuracy.value, evidence=accuracy.evidence)
+
+
+def _written(
+    clips: Sequence[Samples], model: Mapping[str, Any], processor: Mapping[str, Any], language: str
+) -> list[str]:
+    """What the model writes of clips that it hears at once, or of one longer clip."""
+    torch = need("torch", "hf")
+    network, ears = loaded(model, _network), loaded(processor, _ears)
+    longer = len(clips[0]) > AT_ONCE * HEARD_RATE
+    long_form = {"truncation": False, "padding": "longest"} if longer else {}
+    inputs = ears.processor.feature_extractor(
+        list(clips), sampling_rate=HEARD_RATE, return_tensors="pt", return_attention_mask=True, **long_form
+    ).to(network.device)
+    # A model that was made from another one may have lost what its languages are called; the other one knows.
+    network.generation_config = ears.generation
+    with torch.inference_mode(), quietly():
+        tokens = network.generate(
+            inputs["input_features"],
+            attention_mask=inputs["attention_mask"],
+            language=language,
+            task="transcribe",
+            return_timestamps=longer,
+        )
+    texts: list[str] = ears.processor.batch_decode(tokens, skip_special_tokens=True)
+    return texts
+
+
+def _network(folder: Path, device: str) -> Any:
+    return network_of("WhisperForConditionalGeneration", folder, device)
+
+
+def _ears(folder: Path, _device: str) -> _Ears:
+    transformers = need("transformers", "hf")
+    with opening(folder), quietly():
+        processor = transformers.WhisperProcessor.from_pretrained(folder, local_files_only=True)
+        generation = transformers.GenerationConfig.from_pretrained(folder, local_files_only=True)
+    generation.update(do_sample=False, num_beams=1)
+    return _Ears(processor, generation)

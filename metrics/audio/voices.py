@@ -1,0 +1,164 @@
+"""Voices: what models of speech say of who speaks, a man or a woman, and the same person or another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mmeval.extras import need
+from mmeval.media import Media
+from mmeval.metricmodel import HubModel, loaded, remembered_all
+from mmeval.metrics.audio.clips import NEEDS, RATE, clip, resampled
+from mmeval.metrics.models import network_of, of_length_one, opening
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mmeval.metrics.audio.clips import Samples
+
+    Vectors = np.ndarray[Any, np.dtype[np.float32]]
+
+VOICE = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin"))
+GENDER_NAME = "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech"
+SPEAKER_NAME = "microsoft/wavlm-base-sv"
+VOICE_NEEDS = (*NEEDS, "torch:hf", "transformers:hf")
+HEARD_RATE = 16000
+SECONDS = 5.0
+"""Of a clip that are heard for a gender."""
+LONGEST_SECONDS = 60.0
+"""Of a clip that are heard for a voice: what the speaker model holds in memory grows with the square of them."""
+MALE_CLASS = 1
+SHORTEST = HEARD_RATE // 2
+"""Samples; a shorter clip is followed by silence, since the speaker model needs some frames to tell their spread."""
+_BATCH = 8
+
+Gender = Literal["male", "female"]
+
+
+class Heard(NamedTuple):
+    """A gender, and how sure the model is of it: 0.5 to 1 for a model of two classes."""
+
+    gender: Gender
+    certainty: float
+
+
+class _Model(NamedTuple):
+    """Objects of transformers, which are untyped here."""
+
+    network: Any
+    features: Any
+    device: str
+
+
+def genders(
+    clips: Sequence[Samples],
+    model: Mapping[str, Any],
+    *,
+    seconds: float = SECONDS,
+    male_class: int = MALE_CLASS,
+    rate: int = RATE,
+) -> list[Heard]:
+    """Who speaks in each clip, a man or a woman, judged by its first ``seconds``; silence follows a shorter clip.
+
+    Clips are mono at ``rate``. ``male_class`` is the class of the model that stands for a man.
+    """
+    if not clips:
+        return []
+    voice = loaded(model, _gender_model)
+    length = round(seconds * HEARD_RATE)
+    heard = [_exactly(resampled(one, rate, HEARD_RATE), length) for one in clips]
+    found: list[Heard] = []
+    for at in range(0, len(heard), _BATCH):
+        for row in _logits(voice, heard[at : at + _BATCH]).softmax(-1).tolist():
+            best = max(range(len(row)), key=row.__getitem__)
+            found.append(Heard("male" if best == male_class else "female", row[best]))
+    return found
+
+
+def genders_of(
+    sounds: Sequence[Media],
+    model: Mapping[str, Any],
+    *,
+    seconds: float = SECONDS,
+    male_class: int = MALE_CLASS,
+) -> list[Heard]:
+    """As ``genders`` for sounds that can be decoded, each heard once however many metrics ask."""
+    return remembered_all(
+        sounds,
+        ("gender", model["fingerprint"], seconds, male_class),
+        lambda some: genders([clip(sound) for sound in some], model, seconds=seconds, male_class=male_class),
+    )
+
+
+def voice_vectors(
+    clips: Sequence[Samples], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS, rate: int = RATE
+) -> Vectors:
+    """The voice of each clip, judged by its first ``seconds``, as a vector of length 1, float32 of shape (clips,
+    width); their cosines say how alike.
+
+    Each clip goes through the model alone: the released scorer pads eight together without a mask, so that a clip's
+    voice depends there on its neighbours.
+    """
+    import numpy as np
+
+    if not clips:
+        return np.zeros((0, 0), np.float32)
+    torch = need("torch", "hf")
+    voice = loaded(model, _speaker_model)
+    found = []
+    for one in clips:
+        heard = resampled(one, rate, HEARD_RATE)[: max(1, round(seconds * HEARD_RATE))]
+        inputs = voice.features(
+            _exactly(heard, max(len(heard), SHORTEST)), sampling_rate=HEARD_RATE, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            found.append(voice.network(inputs["input_values"].to(voice.device)).embeddings[0].float().cpu().numpy())
+    return of_length_one(np.stack(found))
+
+
+def voices_of(sounds: Sequence[Media], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS) -> list[Vectors]:
+    """The voice of each sound that can be decoded, worked out once."""
+    return remembered_all(
+        sounds,
+        ("voice", model["fingerprint"], seconds),
+        lambda some: list(voice_vectors([clip(sound) for sound in some], model, seconds=seconds)),
+    )
+
+
+def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
+    """The pairs of turns that one speaker has.
+
+    >>> same_speaker_pairs([0, 1, 2, 0, 1])
+    [(0, 3), (1, 4)]
+    """
+    return [(a, b) for a, b in combinations(range(len(order)), 2) if order[a] == order[b]]
+
+
+def _exactly(samples: Samples, length: int) -> Samples:
+    """As many samples: the rest is cut off, what lacks is silence."""
+    import numpy as np
+
+    return np.pad(samples[:length], (0, max(0, length - len(samples))))
+
+
+def _logits(voice: _Model, clips: Sequence[Samples]) -> Any:
+    torch = need("torch", "hf")
+    inputs = voice.features(list(clips), sampling_rate=HEARD_RATE, return_tensors="pt")
+    with torch.inference_mode():
+        return voice.network(inputs["input_values"].to(voice.device)).logits.float().cpu()
+
+
+def _gender_model(folder: Path, device: str) -> _Model:
+    return _model("Wav2Vec2ForSequenceClassification", folder, device)
+
+
+def _speaker_model(folder: Path, device: str) -> _Model:
+    return _model("WavLMForXVector", folder, device)
+
+
+def _model(kind: str, folder: Path, device: str) -> _Model:
+    with opening(folder):
+        features = need("transformers", "hf").Wav2Vec2FeatureExtractor.from_pretrained(folder, local_files_only=True)
+    return _Model(network_of(kind, folder, device), features, device)

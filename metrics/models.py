@@ -1,0 +1,100 @@
+"""Models of metrics: how those in the form of transformers are loaded, and what a metric may rely on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.errors import MmevalError, UsageError
+from mmeval.extras import need
+from mmeval.modelfault import WeightsError, damaged_files, gaps
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Vectors = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The value of a model switch as a metric is given it. Raises UsageError for a name: nobody has looked for it."""
+    if isinstance(model, str):
+        raise UsageError(f"the model {model!r} was not looked for: score with METRIC.bind(SWITCHES).score(TRIAL)")
+    return model
+
+
+_UNUSED = ("masked_spec_embed", "num_batches_tracked")
+"""Weights that training alone looks at: released files may lack them."""
+
+
+def network_of(kind: str, folder: Path, device: str) -> Any:
+    """A model of a class of transformers, by its name: ready to answer, in full precision, so that the same input gives
+    the same numbers on every machine as far as that can be had. ``Any``: each is a class of its own.
+
+    Raises WeightsError for files that are damaged, of another kind of model, or not all of it: what lacks, the library
+    would fill with random numbers.
+    """
+    chosen = getattr(need("transformers", "hf"), kind)
+    _refuse_another_kind(chosen, folder)
+    with opening(folder), quietly():
+        network, told = chosen.from_pretrained(
+            folder, local_files_only=True, dtype="float32", output_loading_info=True, ignore_mismatched_sizes=True
+        )
+    if lacks := gaps(told, _UNUSED):
+        raise WeightsError(folder, f"cannot be used: {lacks}")
+    return network.to(device).eval()
+
+
+@contextlib.contextmanager
+def opening(folder: Path) -> Iterator[None]:
+    """Whatever a library raises over the files of a model becomes a WeightsError that names those that are damaged.
+    What memory or packages have to do with stays what it is."""
+    try:
+        yield
+    except (MmevalError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if "out of memory" in str(error).lower() or "allocate memory" in str(error).lower():
+            raise
+        damaged = ", ".join(path.name for path in damaged_files(folder))
+        words = " ".join(str(error).split())[:_MOST_WORDS]
+        what = f": {damaged} is damaged or cut short" if damaged else ""
+        raise WeightsError(folder, f"cannot be loaded{what} ({type(error).__name__}: {words})") from error
+
+
+_MOST_WORDS = 300
+
+
+def _refuse_another_kind(chosen: Any, folder: Path) -> None:
+    """The library would make a model of these weights' kind out of whatever there is."""
+    wanted = chosen.config_class.model_type
+    with opening(folder):
+        kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type", wanted)
+    if kind != wanted:
+        raise WeightsError(folder, f"is of the kind {kind!r}, where one of the kind {wanted!r} is needed")
+
+
+def of_length_one(vectors: Vectors) -> Vectors:
+    """Each row scaled to length 1, so that products are cosines; one of zeros stays."""
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: Vectors = vectors / np.maximum(lengths, np.float32(1e-12))
+    return scaled
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Without the library's progress bars, which are no part of a log, and its hints to programmers."""
+    library = need("transformers.utils.logging", "hf")
+    shown, level = library.is_progress_bar_enabled(), library.get_verbosity()
+    library.disable_progress_bar()
+    library.set_verbosity_error()
+    try:
+        yield
+    finally:
+        library.set_verbosity(level)
+        if shown:
+            library.enable_progress_bar()

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mmeval.metrics.audio.silence import Interval, rms, segments, sounding, trimmed
+from tests.support.sounds import Samples, alternating, silence, tone
+
+STAIRS = np.concatenate([tone(0.5) * 10 ** (-k / 2) for k in (3, 0, 1, 2, 3, 4, 5, 6, 7, 0, 7, 5, 4)]).astype(
+    np.float32
+)
+"""Half seconds, each so many times 10 dB softer than the loudest."""
+
+SPLIT_BY_LIBROSA = {
+    (20, 2048, 512): [(10240, 34304), (98304, 111616)],
+    (40, 2048, 512): [(0, 56320), (98304, 111616)],
+    (60, 2048, 512): [(0, 78336), (98304, 111616), (120832, 143325)],
+    (40, 1024, 256): [(0, 55808), (98816, 110848)],
+    (45, 4096, 300): [(0, 67500), (97200, 112500), (131400, 143325)],
+}
+"""What ``librosa.effects.split`` (0.11) finds in the stairs, by decibels, frame and hop."""
+
+
+@pytest.mark.parametrize(("top_db", "frame", "hop"), SPLIT_BY_LIBROSA)
+def test_sound_is_what_librosa_takes_for_it(top_db: int, frame: int, hop: int) -> None:
+    wanted = SPLIT_BY_LIBROSA[top_db, frame, hop]
+
+    assert sounding(STAIRS, top_db, frame=frame, hop=hop) == wanted
+    assert len(trimmed(STAIRS, top_db, frame=frame, hop=hop)) == wanted[-1][1] - wanted[0][0]
+
+
+def test_the_levels_are_those_of_librosa() -> None:
+    levels = rms(STAIRS)
+
+    assert len(levels) == 280
+    assert levels[::40] == pytest.approx(
+        [0.007916, 0.353328, 0.035329, 0.003541, 0.000353, 0.353371, 0.00112], abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("samples", [silence(0.3), silence(3), np.zeros(1, np.float32)], ids=["short", "long", "one"])
+def test_a_clip_that_is_silent_throughout_is_all_sound(samples: Samples) -> None:
+    assert sounding(samples) == segments(samples) == [Interval(0, len(samples))]
+    assert len(trimmed(samples)) == len(samples)
+
+
+def test_an_empty_clip_has_no_sound() -> None:
+    assert (sounding(silence(0)), segments(silence(0)), len(trimmed(silence(0))), len(rms(silence(0)))) == (
+        [],
+        [],
+        0,
+        0,
+    )
+
+
+def test_trimming_drops_the_silence_at_both_ends_alone() -> None:
+    clip = np.concatenate([silence(1), alternating(1, 1, 1), silence(2)])
+
+    assert len(trimmed(clip)) == pytest.approx(3 * 22050, abs=2048)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lengths"),
+    [
+        ((1.5, 2.0, 1.5), [34304, 33962]),
+        ((1, 1.5, 1, 1.5, 1), [23552, 24064, 22732]),
+        ((1, 0.5, 0.5, 1.6, 1), [45568, 22582]),
+    ],
+    ids=["one pause", "two", "a short gap is none"],
+)
+def test_segments_have_the_lengths_of_the_released_evaluator(seconds: tuple[float, ...], lengths: list[int]) -> None:
+    assert [part.length for part in segments(alternating(*seconds))] == lengths
+
+
+def test_the_first_segment_begins_with_sound_and_the_last_goes_to_the_end() -> None:
+    clip = np.concatenate([silence(2), alternating(1, 2, 1), silence(2)])
+
+    first, last = segments(clip)
+
+    assert first.start == pytest.approx(2 * 22050, abs=2048)
+    assert last.end == len(clip)
+
+
+def test_a_gap_of_just_one_second_is_no_pause() -> None:
+    (first, second), gap = sounding(alternating(1, 1.2, 1)), 0.0
+    gap = (second.start - first.end) / 22050
+
+    assert len(segments(alternating(1, 1.2, 1), gap=gap)) == 1
+    assert len(segments(alternating(1, 1.2, 1), gap=gap - 1e-4)) == 2

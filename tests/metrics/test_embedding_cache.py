@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmeval.metrics import embedding_cache
+from mmeval.metrics.embedding_cache import cached_vectors
+
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path))
+    return tmp_path / "embeddings"
+
+
+def counted(made: list[int]) -> Callable[[], Vectors]:
+    def make() -> Vectors:
+        made.append(1)
+        return TABLE
+
+    return make
+
+
+def test_a_table_is_made_once_and_read_from_then_on(cache: Path) -> None:
+    made: list[int] = []
+
+    first, second = (cached_vectors("key", 3, counted(made)) for _ in range(2))
+
+    assert (len(made), first.tolist()) == (1, second.tolist())
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda data: data[:-1],
+    "emptied": lambda _: b"",
+    "another byte": lambda data: data[:-1] + b"\xff",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_table_is_made_again(cache: Path, damage: Callable[[bytes], bytes]) -> None:
+    made: list[int] = []
+    cached_vectors("key", 3, counted(made))
+    (kept,) = cache.iterdir()
+    kept.write_bytes(damage(kept.read_bytes()))
+
+    found = cached_vectors("key", 3, counted(made))
+    cached_vectors("key", 3, counted(made))
+
+    assert (len(made), found.tolist()) == (2, TABLE.tolist())
+
+
+def test_a_table_with_another_number_of_rows_is_made_again(cache: Path) -> None:
+    made: list[int] = []
+    cached_vectors("key", 3, counted(made))
+
+    cached_vectors("key", 4, counted(made))
+
+    assert len(made) == 2
+
+
+def test_the_tables_used_longest_ago_go_when_there_are_too_many(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_cache, "MOST_FILES", 2)
+    for at, key in enumerate("abc"):
+        cached_vectors(key, 3, lambda: TABLE)
+        os.utime(cache / f"{key}.vectors", (at, at)) if at < 2 else None
+
+    assert sorted(path.name for path in cache.iterdir()) == ["b.vectors", "c.vectors"]
+
+
+def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "file"))
+
+    assert cached_vectors("key", 3, lambda: TABLE).tolist() == TABLE.tolist()

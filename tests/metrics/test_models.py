@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mmeval.metricmodel import bound_model, loaded
+from mmeval.metrics.audio.voices import VOICE, _speaker_model
+from mmeval.metrics.models import network_of
+from mmeval.modelfault import WeightsError
+from mmeval.modelfiles import WEIGHTS_DIR
+from tests.support.tiny_models import tiny_model
+
+KINDS = {
+    "clap": "ClapModel",
+    "whisper": "WhisperForConditionalGeneration",
+    "wavlm_sv": "WavLMForXVector",
+    "wav2vec2_gender": "Wav2Vec2ForSequenceClassification",
+}
+
+
+def changed(name: str, folder: Path, *, without: int = 0, flat: int = 0) -> Path:
+    """A copy of a tiny model that lacks some of its weights, or has some in another shape."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(tiny_model(name), folder)
+    weights = load_file(folder / "model.safetensors")
+    for key in [key for key in sorted(weights) if "masked_spec_embed" not in key and weights[key].ndim][:without]:
+        del weights[key]
+    for key in [key for key in sorted(weights) if weights[key].ndim > 1][:flat]:
+        weights[key] = weights[key].flatten().clone()
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    return folder
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_weights_of_which_some_lack_are_refused_instead_of_filled_with_random_numbers(
+    name: str, tmp_path: Path
+) -> None:
+    folder = changed(name, tmp_path / "gaps", without=4)
+
+    with pytest.raises(
+        WeightsError, match=rf"the model in {folder} cannot be used: \d of its .* \.\.\.\); put all files"
+    ):
+        network_of(KINDS[name], folder, "cpu")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_weights_of_another_shape_are_named_with_both(name: str, tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"1 of its weights have another shape .*: \[\d+\], not \[\d+, "):
+        network_of(KINDS[name], changed(name, tmp_path / "flat", flat=1), "cpu")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_whole_weights_under_the_names_of_older_files_are_used(name: str, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = changed(name, tmp_path / "older")
+    weights = load_file(folder / "model.safetensors")
+    older = {"parametrizations.weight.original0": "weight_g", "parametrizations.weight.original1": "weight_v"}
+    for new, old in older.items():
+        weights = {key.replace(new, old): tensor for key, tensor in weights.items()}
+    unused = [key for key in weights if key.endswith(("masked_spec_embed", "num_batches_tracked"))]
+    kept = {key: tensor for key, tensor in weights.items() if key not in unused}
+    save_file({**kept, "nobodys": kept[min(kept)].clone()}, folder / "model.safetensors", {"format": "pt"})
+
+    assert not network_of(KINDS[name], folder, "cpu").training
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    folder = changed("wavlm_sv", tmp_path / "cut")
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-9])
+
+    with pytest.raises(WeightsError, match=r"cannot be loaded: model\.safetensors is damaged or cut short \(Safe"):
+        network_of("WavLMForXVector", folder, "cpu")
+
+
+def test_a_model_of_another_kind_is_told_by_its_kind() -> None:
+    with pytest.raises(WeightsError, match=r"is of the kind 'whisper', where one of the kind 'wavlm' is needed; put"):
+        network_of("WavLMForXVector", tiny_model("whisper"), "cpu")
+
+
+def test_a_model_of_the_hub_is_named_and_so_is_what_has_to_be_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = changed("wavlm_sv", tmp_path / "microsoft" / "wavlm-base-sv", without=2)
+    monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path))
+    value = bound_model("microsoft/wavlm-base-sv", VOICE)
+    words = (
+        rf"microsoft/wavlm-base-sv in {folder} .*; delete {folder}/model\.safetensors, then run: mmeval prepare TASK"
+    )
+
+    with pytest.raises(WeightsError, match=words) as first:
+        loaded(value, _speaker_model)
+    shutil.rmtree(folder)
+    with pytest.raises(WeightsError) as second:  # it is not opened again for each answer
+        loaded(value, _speaker_model)
+    assert str(pickle.loads(pickle.dumps(second.value))) == str(first.value)

@@ -1,0 +1,70 @@
+"""Tiny models of metrics that hear, and the folders and answers that tests give them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmeval.batchscore import score_all
+from mmeval.content import Interleaved, media_part
+from mmeval.encode import wav
+from mmeval.media import Media
+from mmeval.metric import Metric
+from mmeval.metricmodel import HubModel, bound_model
+from mmeval.records import Sample, Score, Trial, user
+from tests.support.sounds import RATE, Samples
+from tests.support.tiny_models import tiny_model
+
+DAMAGED = Media.from_bytes(b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(40), name="damaged.wav")
+"""Begins as a sound does, and is none."""
+
+
+def tiny(name: str, mark: HubModel) -> dict[str, str]:
+    """A tiny model as a metric is given it."""
+    return bound_model(str(tiny_model(name)), mark)
+
+
+def sound(samples: Samples) -> Media:
+    return wav(samples, RATE)
+
+
+def sounds(*samples: Samples | Media) -> Interleaved:
+    """Content of sounds alone."""
+    media = [one if isinstance(one, Media) else sound(one) for one in samples]
+    return Interleaved(tuple(media_part(one, "audio") for one in media))
+
+
+def sound_trial(
+    *answer: Samples | Media,
+    given: Sequence[Samples | Media] = (),
+    references: Sequence[Samples | Media] = (),
+    **labels: Any,
+) -> Trial:
+    """A trial whose answer is sounds; ``given`` are those of its input, and each reference is one."""
+    asked = (user("speak", *sounds(*given).parts),)
+    return Trial(Sample("s", asked, tuple(sounds(one) for one in references), labels), output=sounds(*answer))
+
+
+def scored_together(metric: Metric, trials: Sequence[Trial], **switches: Any) -> list[Score]:
+    """The scores of a batched metric that gives one number, in one call."""
+    return [scores[metric.name] for scores in score_all(metric.bind(switches), trials)]
+
+
+def class_folder(folder: Path, clips: Mapping[str, Sequence[Samples]], *, table: str = "") -> Path:
+    """A folder of reference sounds: by class, or in ``audio`` with a table of this name."""
+    rows = []
+    for name, samples in clips.items():
+        for at, one in enumerate(samples):
+            path = folder / "audio" / f"{name}-{at}.wav" if table else folder / name / f"{at}.wav"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(sound(one).read())
+            rows.append({"filename": path.name, "fold": 1, "category": name})
+    if table:
+        (folder / table).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / table).open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["filename", "fold", "category"])
+            writer.writeheader()
+            writer.writerows(rows)
+    return folder

@@ -1,0 +1,56 @@
+"""Sounds for tests of audio metrics: generated samples, and answers that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mmeval.content import Interleaved, media_part, text_part
+from mmeval.encode import wav
+from mmeval.media import Media
+from mmeval.records import Trial
+from tests.support.trials import trial
+
+RATE = 22050
+Samples = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def times(seconds: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.arange(int(seconds * RATE)) / RATE
+
+
+def tone(seconds: float, hertz: float = 440.0) -> Samples:
+    return np.asarray(0.5 * np.sin(2 * np.pi * hertz * times(seconds)), np.float32)
+
+
+def silence(seconds: float) -> Samples:
+    return np.zeros(int(seconds * RATE), np.float32)
+
+
+def alternating(*seconds: float) -> Samples:
+    """A tone, a silence, a tone ... of these lengths; each part has its own pitch."""
+    parts = [silence(s) if at % 2 else tone(s, 300 + 90 * at) for at, s in enumerate(seconds)]
+    return np.concatenate(parts)
+
+
+def pulses(seconds: float, envelope: Sequence[float]) -> Samples:
+    """Four strokes a second that die away, as loud as the envelope says, which is spread over the whole length."""
+    t = times(seconds)
+    loudness = np.interp(t, np.linspace(0, seconds, len(envelope)), envelope)
+    return np.asarray(0.6 * np.sin(2 * np.pi * 330.0 * t) * np.exp(-6.0 * (t % 0.25)) * loudness, np.float32)
+
+
+def voice(hertz: float, seconds: float = 2.0) -> Samples:
+    """A buzz with eleven harmonics, which Praat takes for a voice."""
+    t = times(seconds)
+    wave = np.asarray(sum(np.sin(2 * np.pi * hertz * k * t) / k for k in range(1, 12)))
+    return np.asarray(0.3 * wave / np.abs(wave).max(), np.float32)
+
+
+def heard(*sounds: Samples | Media, text: str = "", metadata: Mapping[str, Any] | None = None) -> Trial:
+    """A trial whose answer is a text, where one is given, and these sounds."""
+    media = [sound if isinstance(sound, Media) else wav(sound, RATE) for sound in sounds]
+    parts = [*([text_part(text)] if text else []), *(media_part(one, "audio") for one in media)]
+    return trial(Interleaved(tuple(parts)), metadata=metadata)
