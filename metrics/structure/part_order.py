@@ -91,10 +91,10 @@ def _stray_tokens(response: str) -> bool:
 
 
 def _read(answer: Interleaved, reading: Reading, *, dangling: bool) -> str | None:
-    return official_order(_official_text(answer)) if reading == "official_text" else order_of(answer, dangling=dangling)
+    return official_order(official_text(answer)) if reading == "official_text" else order_of(answer, dangling=dangling)
 
 
-def _official_text(answer: Interleaved) -> str:
+def official_text(answer: Interleaved) -> str:
     """The answer's text as written; a medium that came beside it stands where it came, as the released adapters do."""
     return "".join(_official_piece(part, number) for number, part in enumerate(answer.parts))
 

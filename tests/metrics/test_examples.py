@@ -7,7 +7,28 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["structure.strict_structure", "structure.lenient_structure", "text.choice"], ids=str
+    "module",
+    [
+        "structure.strict_structure",
+        "structure.lenient_structure",
+        "structure.self_description",
+        "text.choice",
+        "text.constraints",
+        "text.normalisers",
+        "text.words",
+        "image.colors",
+        "image.editing",
+        "image.fill",
+        "audio.beat_network",
+        "audio.beats",
+        "audio.reference_sounds",
+        "audio.voices",
+        "audio.wanting",
+        "judged.pictures.places",
+        "judged.pictures.judge_self_color",
+        "judged.pictures.judge_self_size",
+    ],
+    ids=str,
 )
 def test_the_examples_of_docstrings_hold(module: str) -> None:
     done = doctest.testmod(importlib.import_module(f"mmeval.metrics.{module}"))

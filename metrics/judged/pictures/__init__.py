@@ -1,0 +1,1 @@
+"""Questions about pictures: is it there, how many, where, what does it say, is it as the answer says."""

@@ -1,0 +1,221 @@
+"""The replies to questions about pictures: what is asked for, and how it is read.
+
+Each kind of question has two forms. The ``robust`` one asks for a JSON object, also takes a plain reply that says one
+thing, and refuses the rest, which is then asked again. The ``official`` one asks for the plain reply of MMMG's
+release and reads it as the release does, oddities included (spec of the judge questions; code 30c9f602): it refuses
+nothing but an empty reply.
+
+The decided value is always ``answer``: ``yes`` or ``no``, a letter, or words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mmeval.jsonreply import MAX_CHARS, ReplyError, read_object
+from mmeval.judge import MAX_TEXT_CHARS, Choice, Field, ReplyForm, Text, Vote, YesNo
+from mmeval.metrics.structure.self_description import first_enclosed, strict_json
+from mmeval.metrics.text.normalisers import han
+
+Reading = Literal["robust", "official"]
+"""How replies are read."""
+ANSWER = "answer"
+TAIL_CHARS = 20
+"""So many characters at the end of an official reply are looked at for yes or no."""
+UNREAD = ""
+"""The answer of an official reply that says nothing which the release could read: it is wrong, whatever was asked."""
+
+
+@dataclass(frozen=True)
+class RobustForm(ReplyForm):
+    """A JSON object with these fields; ``plain`` reads a reply without one, or raises ReplyError."""
+
+    plain: Callable[[str], str]
+
+    @property
+    def asked(self) -> str:
+        return f"Think first. Then reply with one JSON object of this form and nothing after it:\n{super().asked}"
+
+    def read(self, text: str) -> Vote:
+        if "{" in text or len(text) > MAX_CHARS:
+            return super().read(text)
+        return {"reason": text[:MAX_TEXT_CHARS], ANSWER: self.plain(text)}
+
+
+@dataclass(frozen=True)
+class OfficialForm(ReplyForm):
+    """The plain reply of the release: ``wording`` asks for it, ``parse`` reads it whatever it says."""
+
+    wording: str
+    parse: Callable[[str], str]
+
+    @property
+    def asked(self) -> str:
+        return self.wording
+
+    def read(self, text: str) -> Vote:
+        if not text.strip():
+            raise ReplyError("the reply is empty")
+        return {"reason": text[:MAX_TEXT_CHARS], ANSWER: self.parse(text)}
+
+
+@dataclass(frozen=True)
+class _YesNo:
+    """Yes or no, as these words."""
+
+    name: str = ANSWER
+    unsure: bool = False
+    optional: bool = False
+
+    def asked(self) -> str:
+        return YesNo(self.name).asked()
+
+    def read(self, value: Any) -> str:
+        return "yes" if YesNo(self.name).read(value) else "no"
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Words that were read: a text, or with ``several`` a list of texts, which become one with blanks between."""
+
+    several: bool
+    name: str = ANSWER
+    unsure: bool = False
+    optional: bool = False
+
+    def asked(self) -> str:
+        return "a list of texts" if self.several else "a text"
+
+    def read(self, value: Any) -> str:
+        if not self.several and isinstance(value, str):
+            return value
+        if self.several and isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return " ".join(value)
+        raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+
+
+def yes_no_form(reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True) -> ReplyForm:
+    """Yes or no. ``word`` is the one that the official reading looks for: its answer is the word, or nothing.
+    ``reasons`` says whether the official reply begins with reasons."""
+    if reading == "robust":
+        return RobustForm(_fields(_YesNo()), plain_yes_no, example='{"answer": "yes"}')
+    wording = (
+        'Reason step by step, then end your reply with "Yes" or "No".' if reasons else 'Reply with "Yes" or "No" only.'
+    )
+    return OfficialForm(
+        _fields(_YesNo()), wording, lambda text: word if word in reply_tail(text) else UNREAD, example="Yes"
+    )
+
+
+def letter_form(reading: Reading, letters: Sequence[str], *, stated: bool = True) -> ReplyForm:
+    """One of some letters. ``stated``: the official reply ends with ``Answer: X``; else it is the letter alone."""
+    if reading == "robust":
+        return RobustForm(_fields(Choice(ANSWER, tuple(letters))), lambda text: plain_letter(text, letters))
+    if stated:
+        wording = "Reason step by step, then end your reply with `Answer: X`, where X is the letter."
+        return OfficialForm(_fields(_Words(False)), wording, lambda text: stated_letter(text, letters))
+    return OfficialForm(_fields(_Words(False)), "Reply with the letter only.", first_letter)
+
+
+def words_form(reading: Reading) -> ReplyForm:
+    """The texts of a picture, as one text."""
+    if reading == "robust":
+        return RobustForm(_fields(_Words(True)), plain_texts)
+    return OfficialForm(_fields(_Words(True)), "Reply with a JSON list of strings only.", listed_texts)
+
+
+def characters_form(reading: Reading) -> ReplyForm:
+    """The Chinese characters of a picture. Everything else is left out by whoever compares them."""
+    if reading == "robust":
+        return RobustForm(_fields(_Words(False)), plain_characters)
+    return OfficialForm(_fields(_Words(False)), "Reply with the characters only.", han)
+
+
+def _fields(answer: Field) -> tuple[Field, Field]:
+    return (Text("reason"), answer)
+
+
+# --- the release's readings ----------------------------------------------------------------------------------------
+
+
+def reply_tail(text: str) -> str:
+    """What the release looks at for yes or no: the last 20 characters. Official oddity: `no` is found in "snow" and
+    "not", `yes` in "eyes"."""
+    return text.strip().lower()[-TAIL_CHARS:]
+
+
+def stated_letter(text: str, letters: Sequence[str]) -> str:
+    """The first ``nswer: X``. Official oddity: exactly one blank, no brackets or stars, the first of several."""
+    found = re.search(f"nswer: ([{''.join(letters)}])", text)
+    return found[1] if found else UNREAD
+
+
+def first_letter(text: str) -> str:
+    """The first character, as a capital. Official oddity: "A few" is the letter A, "four" is F."""
+    return text.strip()[:1].upper()
+
+
+def listed_texts(text: str) -> str:
+    """The items of the first list that stands on one line, in small letters. Official oddity: only strict JSON is a
+    list; single quotes make it empty."""
+    found = first_enclosed(text, "[", "]")
+    items = None if found is None else strict_json(found)
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        return UNREAD
+    return " ".join(items).lower().strip()
+
+
+# --- plain replies, read robustly ----------------------------------------------------------------------------------
+
+_SENTENCE_END = re.compile(r"[.!?:;\n。！？：；]++")
+_LAST_CHARS = 400
+_YES_OR_NO = re.compile(r"(?:(?:(?:so|thus|hence|therefore)\W+)?(?:the |my )?(?:final )?answer is\W+)?(yes|no)")
+_STATED = re.compile(r"(?i:answer)(?i:\s+is)?+\W{1,8}+([A-Z])(?![A-Za-z])")
+_ALONE = re.compile(r"\W*+([A-Za-z])(?:[.):](?:[ \t][^\n]{0,200}+)?|\W*+)")
+
+
+def plain_yes_no(text: str) -> str:
+    """What the last sentence says, when it is only yes or no, or "the answer is yes". Raises ReplyError."""
+    sentences = [_bare(piece) for piece in _SENTENCE_END.split(text[-_LAST_CHARS:])]
+    last = next((sentence for sentence in reversed(sentences) if sentence), "")
+    found = _YES_OR_NO.fullmatch(last.casefold())
+    if found is None:
+        raise ReplyError("the reply does not end with yes or no")
+    return found[1]
+
+
+def plain_letter(text: str, letters: Sequence[str]) -> str:
+    """The one letter that is stated (``Answer: B``), or that is the whole reply. Raises ReplyError."""
+    stated = set(_STATED.findall(text))
+    if len(stated) > 1:
+        raise ReplyError("the reply states several letters")
+    alone = _ALONE.fullmatch(text.strip())
+    letter = next(iter(stated), alone[1].upper() if alone else "")
+    if letter not in letters:
+        raise ReplyError(f"the reply states none of the letters {', '.join(letters)}")
+    return letter
+
+
+def plain_texts(text: str) -> str:
+    """The texts of the one list of a reply, in any quotes. Raises ReplyError."""
+    start, end = text.find("["), text.rfind("]")
+    if not 0 <= start < end:
+        raise ReplyError("the reply holds no list of texts")
+    return _Words(True).read(read_object(f'{{"{ANSWER}": {text[start : end + 1]}}}', [ANSWER])[ANSWER])
+
+
+def plain_characters(text: str) -> str:
+    """A reply of nothing but Chinese characters, perhaps in quotes, with blanks between; all else may be prose about
+    the picture, or a refusal. Raises ReplyError."""
+    read = _bare(text)
+    if not read or "\n" in read or han(read) != "".join(read.split()):
+        raise ReplyError("the reply is not only the characters that were read")
+    return read
+
+
+def _bare(piece: str) -> str:
+    """A piece without the quotes, stars and blanks around it."""
+    return re.sub(r"^[\W_]++|[\W_]++$", "", piece)

@@ -1,0 +1,66 @@
+"""What the questions about an answer are worth together, where some may have no verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval.records import Cause, Score
+
+_CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
+"""Of several, the cause for which most can be done."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """A value from 0 to 1 that lies between ``low`` and ``high``; they are equal where it is known. ``reason`` says
+    why it is not, ``cause`` what asking again does for it."""
+
+    low: float
+    high: float
+    reason: str = ""
+    cause: Cause = "final"
+
+    @property
+    def known(self) -> bool:
+        return self.low == self.high
+
+    def scored(self, evidence: Mapping[str, Any]) -> Score:
+        """The value as a score; unscored with bounds where it is not known."""
+        if self.known:
+            return Score(self.low, evidence=evidence)
+        bounds = (self.low, self.high)
+        return Score(status="unscored", reason=self.reason, evidence=evidence, bounds=bounds, cause=self.cause)
+
+
+def worth(value: float) -> Worth:
+    """A value that is known."""
+    return Worth(float(value), float(value))
+
+
+def unknown(reason: str, cause: Cause) -> Worth:
+    """A value of which nothing is known."""
+    return Worth(0.0, 1.0, reason, cause)
+
+
+def product(factors: Sequence[Worth]) -> Worth:
+    """All together; a factor that is known to be 0 makes it 0, whatever is unknown besides. 1 without factors."""
+    return _of_both(math.prod(one.low for one in factors), math.prod(one.high for one in factors), factors)
+
+
+def mean(parts: Sequence[Worth]) -> Worth:
+    """On average; 1 without parts, as nothing is missing then."""
+    if not parts:
+        return worth(1.0)
+    count = len(parts)
+    return _of_both(sum(one.low for one in parts) / count, sum(one.high for one in parts) / count, parts)
+
+
+def _of_both(low: float, high: float, of: Sequence[Worth]) -> Worth:
+    lacking = [one for one in of if not one.known]
+    if low == high or not lacking:
+        return Worth(low, high)
+    causes = {one.cause for one in lacking}
+    return Worth(low, high, lacking[0].reason, next(cause for cause in _CAUSES if cause in causes))

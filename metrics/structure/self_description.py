@@ -1,0 +1,233 @@
+"""Self-description: what an answer says of its own picture, in the form that it was asked for.
+
+Each kind of statement has a parser of its own, which judged metrics use; ``self_description`` shows what they read. An
+answer is hostile: everything here takes time linear in its length.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from mmeval.content import Interleaved
+from mmeval.metric import metric
+from mmeval.metrics.image.pictures import pictures_of
+from mmeval.metrics.structure.part_order import official_text
+from mmeval.records import Sample, Score, Trial
+from mmeval.switches import Checked
+
+Statements = Literal["standard", "official"]
+"""By whose rules a statement is read: the published form with its defects mended, or the released evaluator's."""
+Kind = Literal["count", "text", "colors", "sizes", "letters", "pattern", "words"]
+
+LEAST_WORDS, MOST_WORDS = 5, 10
+"""How many words a text of one's own may have."""
+
+_IMAGE = re.compile(r"<image_start><image_\d+><image_end>")
+_OFFICIAL_COUNT = re.compile(r"<count>(\d)+</count>")
+_COUNT = re.compile(r"<count>\s*+([0-9]{1,9}+)\s*+</count>")
+
+
+def _letters_fault(value: str) -> str:
+    return "" if value and value == value.lower() and len(set(value)) == len(value) else "different small letters"
+
+
+Letters = Annotated[str, Checked(_letters_fault)]
+
+
+def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    """Why a row does not say what a statement is about; empty when it does."""
+    labels = {"colors": ("object", "color"), "sizes": ("object",)}.get(switches["kind"], ())
+    missing = [switches[f"{label}_key"] for label in labels if not texts_of(sample.metadata, switches[f"{label}_key"])]
+    return f"the row has no list of texts under {missing[0]!r}" if missing else ""
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, self-description tasks; official: interleaved evaluators 30c9f602",
+    profiles={"official": {"statements": "official"}},
+    check=statement_fault,
+)
+def self_description(
+    trial: Trial,
+    *,
+    kind: Kind = "words",
+    object_key: str = "object",
+    color_key: str = "color",
+    letters: Letters = "abc",
+    many: bool = False,
+    least: int = LEAST_WORDS,
+    most: int = MOST_WORDS,
+    statements: Statements = "standard",
+) -> Score:
+    """1 when the answer says of its own picture what it was asked to say, in the form that was asked for, else 0.
+
+    Range 0 to 1, higher is better. Whether it is true of the picture is for a judge: ``judge_self_count`` and its
+    likes. Unscored without an answer, and where the row lacks a label that the kind needs. ``kind`` is
+
+    - ``count``: a number, as in ``<count>4</count>``;
+    - ``text``: ``<text>...</text>`` of ``least`` to ``most`` words, on one line;
+    - ``colors``: a JSON object from each of the row's ``object_key`` to a different one of ``color_key``;
+    - ``sizes``: a JSON list of the row's ``object_key`` from the smallest to the largest, on one line;
+    - ``letters``: a JSON list of two of the ``letters``, on one line;
+    - ``pattern``: a description, as in ``<<three circles in a row>>``, on one line;
+    - ``words``: any words beside exactly one picture with exactly one place, or at least one of both with ``many``.
+
+    ``statements`` is ``standard`` or ``official`` (the profile), where a count is its last digit, a list of sizes may
+    name a thing twice (the first entries count), and words are parted by single blanks. Evidence: ``statement``, null
+    where there is none.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    if fault := statement_fault(trial.sample, {"kind": kind, "object_key": object_key, "color_key": color_key}):
+        return Score.unscored(fault)
+    answer, words = trial.output, said_by(trial.output, statements).words
+    objects, colors = (texts_of(trial.sample.metadata, key) for key in (object_key, color_key))
+    read: dict[Kind, Callable[[], Any]] = {  # Any: each kind says something else
+        "count": lambda: count_in(words, statements),
+        "text": lambda: text_in(words, statements, least=least, most=most),
+        "colors": lambda: colors_in(words, objects, colors),
+        "sizes": lambda: sizes_in(words, objects, statements),
+        "letters": lambda: letters_in(words, letters, 2),
+        "pattern": lambda: pattern_in(words),
+        "words": lambda: words_beside(answer, statements, many=many),
+    }
+    found = read[kind]()
+    return Score(float(found is not None), evidence={"statement": found})
+
+
+class Said(NamedTuple):
+    """An answer's own words, without what stands for its pictures, and how many places these have in it."""
+
+    words: str
+    places: int
+
+
+def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
+    """What an answer says. ``official``: its text as the release sees it, cut at the placeholders of pictures."""
+    if statements == "official":
+        pieces = _IMAGE.split(official_text(answer))
+        return Said("".join(pieces), len(pieces) - 1)
+    words = "".join(part.text or "" for part in answer.parts if part.kind in ("text", "code"))
+    return Said(words, sum(part.kind == "image" for part in answer.parts))
+
+
+def words_beside(answer: Interleaved, statements: Statements = "standard", *, many: bool = False) -> str | None:
+    """The words of an answer that has exactly one picture, in one place; with ``many`` at least one. None for others:
+    it cannot be told what they speak of."""
+    said = said_by(answer, statements)
+    pictures = len(pictures_of(answer))
+    fits = said.places >= 1 and pictures >= 1 if many else said.places == pictures == 1
+    return said.words if fits else None
+
+
+def count_in(words: str, statements: Statements = "standard") -> int | None:
+    """The number of ``<count>4</count>``.
+
+    >>> count_in("<count>15</count>"), count_in("<count>15</count>", "official")
+    (15, 5)
+    """
+    found = (_OFFICIAL_COUNT if statements == "official" else _COUNT).search(words)
+    return None if found is None else int(found[1])
+
+
+def text_in(
+    words: str, statements: Statements = "standard", *, least: int = LEAST_WORDS, most: int = MOST_WORDS
+) -> str | None:
+    """What stands in ``<text>...</text>`` on one line, where it has ``least`` to ``most`` words.
+
+    There has to be a letter or a digit: of a row of dots nothing is left to compare, and an empty picture would be
+    right.
+
+    Official oddity: words are the pieces between single blanks, so a double blank adds one, and dots are words.
+    """
+    found = first_enclosed(words, "<text>", "</text>")
+    if found is None:
+        return None
+    text = found.removeprefix("<text>").removesuffix("</text>")
+    if statements == "official":
+        return text if least <= text.count(" ") + 1 <= most else None
+    return text if least <= len(text.split()) <= most and any(map(str.isalnum, text)) else None
+
+
+def colors_in(words: str, objects: Sequence[str], colors: Sequence[str]) -> dict[str, str] | None:
+    """The first ``{...}``, which may span lines, where it is JSON from exactly these objects to exactly these colours,
+    in their spelling."""
+    start = words.find("{")
+    end = words.find("}", start)
+    if start < 0 or end < 0:
+        return None
+    written = words[start : end + 1]
+    found = strict_json(written)
+    found = strict_json(" ".join(written.split())) if found is None else found
+    if not isinstance(found, dict) or not all(isinstance(color, str) for color in found.values()):
+        return None
+    return found if set(found) == set(objects) and set(found.values()) == set(colors) else None
+
+
+def sizes_in(words: str, objects: Sequence[str], statements: Statements = "standard") -> list[str] | None:
+    """The first ``[...]`` on one line, where it is a JSON list of exactly these objects.
+
+    Official oddity: it may name one several times, and its first entries count.
+    """
+    found = _texts_in(words)
+    if found is None or set(found) != set(objects):
+        return None
+    if statements == "standard" and len(found) != len(objects):
+        return None
+    return found[: len(objects)]
+
+
+def letters_in(words: str, letters: str, count: int) -> list[int] | None:
+    """The first ``[...]`` on one line, where it is a JSON list of so many of the letters, as their places in
+    ``letters``; capitals and blanks around them do not matter.
+
+    >>> letters_in('["A", "B"]', "abc", 2)
+    [0, 1]
+    """
+    found = [item.strip().lower() for item in _texts_in(words) or ()]
+    if len(found) != count or not all(len(item) == 1 and item in letters for item in found):
+        return None
+    return [letters.index(item) for item in found]
+
+
+def pattern_in(words: str) -> str | None:
+    """What stands between the first ``<<`` and ``>>`` on one line."""
+    found = first_enclosed(words, "<<", ">>")
+    return None if found is None else found[2:-2]
+
+
+def _texts_in(words: str) -> list[str] | None:
+    found = first_enclosed(words, "[", "]")
+    items = None if found is None else strict_json(found)
+    return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else None
+
+
+def first_enclosed(text: str, opening: str, closing: str) -> str | None:
+    """The first piece between two marks, with them, that stands on one line; None when there is none."""
+    for line in text.split("\n"):
+        start = line.find(opening)
+        end = line.find(closing, start + len(opening)) if start >= 0 else -1
+        if end >= 0:
+            return line[start : end + len(closing)]
+    return None
+
+
+def strict_json(text: str) -> Any:
+    """A JSON value (``Any``: whatever it holds); None for what is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def texts_of(labels: Mapping[str, Any], key: str) -> list[str]:
+    """The texts under a label, which may be a single one; empty when there is anything else."""
+    found = labels.get(key)
+    items = [found] if isinstance(found, str) else found
+    if not isinstance(items, list | tuple) or not all(isinstance(item, str) and item.strip() for item in items):
+        return []
+    return list(items)

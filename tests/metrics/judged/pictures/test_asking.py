@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+
+from mmeval.content import media_part
+from mmeval.errors import UsageError
+from mmeval.media import Media
+from mmeval.metric import load_metric
+from mmeval.program import Call, Role
+from mmeval.records import GenerationParams
+from tests.support.picture_judging import BLUE, LOST, RED, answer, judged, trial_of
+from tests.support.pictures import picture_trial
+from tests.support.toy import reply
+
+KITE = trial_of("", RED, object="a kite")
+
+
+def test_a_picture_stands_before_the_words_or_after_them() -> None:
+    first = judged("judge_presence", KITE, answer("yes"))
+    last = judged("judge_presence", KITE, answer("yes"), media_first=False)
+
+    assert (first.kinds, last.kinds) == ([["image", "text"]], [["text", "image"]])
+
+
+def test_a_question_is_one_user_turn_with_the_parameters_of_the_task_file() -> None:
+    exact = GenerationParams(temperature=0.0, top_p=1.0)
+    program = load_metric("judge_presence").bind().program(KITE, lambda name: Role(name, exact))
+    step = next(program)
+    assert not isinstance(step, Call)
+    (call,) = step
+
+    assert [message.role for message in call.request.messages] == ["user"]
+    assert call.request.params == exact
+
+
+def test_no_name_of_a_picture_reaches_the_judge() -> None:
+    named = Media.from_bytes(RED.read(), name="exactly_one_kite.png")
+    trial = picture_trial(named, object="a kite")
+    (part, _) = judged("judge_presence", trial, answer("yes")).calls[0].request.messages[0].content.parts
+
+    assert (part.raw, part.label, part.text) == ("", "", None)
+    assert part == media_part(named, "image")
+
+
+@pytest.mark.parametrize("said", [LOST, "", "  "], ids=["lost", "empty", "blank"])
+def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_profile(said: str) -> None:
+    says = {"": said}
+    open_, wrong = (judged("judge_presence", KITE, says, profile).score for profile in ("standard", "official"))
+
+    assert (open_.status, open_.bounds, open_.cause) == ("unscored", (0.0, 1.0), "lost")
+    assert (wrong.value, wrong.status) == (0.0, "scored")
+    assert wrong.evidence["questions"][0]["lost"]
+
+
+def test_what_a_judge_never_answers_is_asked_again_before_it_is_lost() -> None:
+    (call,) = judged("judge_presence", KITE, "Yes", "official").calls
+
+    assert call.accept is not None
+    assert call.accept(reply("")) == "the reply is empty"
+    assert call.accept(reply("perhaps")) == ""
+
+
+def test_the_majority_of_repeats_decides() -> None:
+    done = judged("judge_presence", KITE, {"": [answer("yes"), answer("no"), answer("yes")]}, repeats=3)
+
+    assert (done.score.value, len(done.calls)) == (1.0, 3)
+    assert done.score.evidence["questions"][0]["spread"]["answer"] == pytest.approx(1 / 3)
+
+
+def test_a_users_prompt_may_say_in_its_own_words_which_reply_is_wanted() -> None:
+    words = "Is there {{ description }}? End with Yes or No."
+    done = judged("judge_presence", KITE, "It flies. Yes", prompt={"text": words})
+
+    assert (done.questions, done.score.value) == (["Is there a kite? End with Yes or No."], 1.0)
+
+
+def test_a_prompt_that_reads_what_it_is_not_given_is_refused() -> None:
+    with pytest.raises(UsageError, match="reads 'question'"):
+        load_metric("judge_presence").bind({"prompt": {"text": "{{ question }}"}})
+
+
+def test_the_words_of_a_prompt_are_part_of_the_definition() -> None:
+    ours, theirs = (load_metric("judge_presence").bind(s) for s in ({}, {"prompt": {"text": "{{ description }}"}}))
+
+    assert ours.definition["prompt"] != theirs.definition["prompt"]
+    assert len(theirs.prompts["prompt"]["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("profile", "wanted"),
+    [("standard", '{"reason": <one or two sentences>, "answer"'), ("official", 'end your reply with "Yes" or "No"')],
+)
+def test_each_profile_asks_for_the_reply_that_it_reads(profile: str, wanted: str) -> None:
+    done = judged("judge_presence", trial_of("", BLUE, object="a kite"), "yes", profile)
+
+    assert wanted in done.questions[0]

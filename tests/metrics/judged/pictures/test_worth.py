@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from mmeval.metrics.judged.pictures.worth import Worth, mean, product, unknown, worth
+
+OPEN = unknown("the judge slept", "lost")
+
+
+def test_what_is_known_is_scored() -> None:
+    assert product([worth(0.5), worth(0.5)]).scored({}).value == 0.25
+    assert mean([worth(1), worth(0), worth(1)]).scored({"a": 1}).value == pytest.approx(2 / 3)
+
+
+def test_a_product_with_a_known_0_is_0_whatever_is_unknown_besides() -> None:
+    assert product([worth(0), OPEN]).scored({}).value == 0
+
+
+def test_what_is_unknown_leaves_bounds_and_its_reason() -> None:
+    score = product([worth(0.5), mean([worth(1), OPEN])]).scored({"why": "so"})
+
+    assert (score.status, score.bounds, score.reason, score.cause) == (
+        "unscored",
+        (0.25, 0.5),
+        "the judge slept",
+        "lost",
+    )
+    assert score.evidence == {"why": "so"}
+
+
+def test_of_several_causes_the_one_for_which_most_can_be_done_holds() -> None:
+    assert product([unknown("a", "final"), OPEN, unknown("b", "unsure")]).cause == "lost"
+    assert mean([unknown("a", "final"), unknown("b", "unsure")]).cause == "unsure"
+
+
+def test_nothing_at_all_is_whole() -> None:
+    assert product([]) == mean([]) == Worth(1.0, 1.0)

@@ -1,0 +1,84 @@
+"""Questions about pictures by hand: a judge that answers each by what stands in it, and trials to ask about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mmeval.content import Interleaved
+from mmeval.media import Media
+from mmeval.metric import load_metric
+from mmeval.program import Call, Reply, Role
+from mmeval.records import Request, Response, Sample, Score, Trial, user
+from tests.support.pictures import even, medium
+from tests.support.toy import reply
+
+RED, BLUE = medium(even(16, 16, (255, 0, 0))), medium(even(16, 16, (0, 0, 255)))
+LOST = Response.failed("bad_reply", "the reply is empty")
+DOWN = Response.failed("server", "no")
+Says = Mapping[str, "str | Response | list[str]"]
+"""What the judge replies to questions that hold some words; the first that fits holds, ``""`` fits all. Of a list each
+question gets the next."""
+
+
+class Asked(NamedTuple):
+    """A score, and the questions that were asked for it, each with its role and request."""
+
+    score: Score
+    calls: list[Call]
+
+    @property
+    def questions(self) -> list[str]:
+        return [call.request.messages[-1].content.text for call in self.calls]
+
+    @property
+    def kinds(self) -> list[list[str]]:
+        """The kinds of part of each question, in their order."""
+        return [[part.kind for part in call.request.messages[-1].content.parts] for call in self.calls]
+
+    def pictures(self, at: int = 0) -> tuple[Media, ...]:
+        return self.calls[at].request.messages[-1].content.media("image")
+
+
+def answer(value: Any, why: str = "so") -> str:
+    """A reply in the form that a robust reading asks for."""
+    return json.dumps({"reason": why, "answer": value})
+
+
+def judged(
+    metric: str,
+    trial: Trial,
+    says: Says | str,
+    profile: str = "standard",
+    role_says: Mapping[str, Says] | None = None,
+    **switches: Any,
+) -> Asked:
+    """A trial judged by a metric of ours. ``says`` may be one reply to all; ``role_says`` is for other roles."""
+    program = load_metric(metric).bind(switches, profile).program(trial, Role)
+    usual: Says = {"": says} if isinstance(says, str) else says
+    calls: list[Call] = []
+    sent: Any = None
+    try:
+        while True:
+            step = program.send(sent)
+            assert not isinstance(step, Call)
+            calls += step
+            sent = [Reply(_said((role_says or {}).get(call.role, usual), call.request)) for call in step]
+    except StopIteration as done:
+        (score,) = done.value.values()
+        return Asked(score, calls)
+
+
+def _said(says: Says, request: Request) -> Response:
+    asked = request.messages[-1].content.text
+    found = next((said for words, said in says.items() if words in asked), None)
+    assert found is not None, f"nobody told the judge what to say to {asked!r}"
+    said = found.pop(0) if isinstance(found, list) else found
+    return said if isinstance(said, Response) else reply(said)
+
+
+def trial_of(said: str | None, /, *pictures: Media, given: Sequence[Media] = (), **labels: Any) -> Trial:
+    """A trial whose answer is a text with placeholders and pictures, about a row with these labels."""
+    output = None if said is None else Interleaved.from_reply(said, pictures)
+    return Trial(Sample("s", (user("draw", *given),), (), labels), output=output)
