@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from scripts.mmmg_bundled import mmmg
 from scripts.synthetic_media import (
     BLACK,
     BLUE,
@@ -279,83 +280,6 @@ def _general_area(files: Files) -> None:
         answer="The lamp is green, so the bread is done: <audio1>",
         expected={"audio1": wav((660, 250))},
     )
-
-
-def mmmg() -> Files:
-    """The MMMG samples of Audio-Text Order, each with a right answer."""
-    folder, name = "tasks/mmmg/bundled/seed_instruction", "a_structure"
-    rows: list[dict[str, Any]] = []
-    sounds: list[bytes] = []
-    for prompt, given, order, response, heard in ORDERS:
-        row: dict[str, Any] = {"instruction": prompt, "instruction_para": prompt}
-        if given:
-            row["audio_list"] = _numbered(sounds, given)
-        row["order"] = list(order)
-        row["reference"] = {"response": response, "audio_list": _numbered(sounds, heard)}
-        rows.append(row)
-    files = {f"{folder}/audio/{name}_{number}.wav": sound for number, sound in enumerate(sounds)}
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    return {f"{folder}/{name}.jsonl": lines.encode(), **files}
-
-
-def _numbered(sounds: list[bytes], added: Sequence[bytes]) -> list[int]:
-    """The numbers that the added sounds get in the row's file names."""
-    sounds.extend(added)
-    return list(range(len(sounds) - len(added), len(sounds)))
-
-
-FIRST, SECOND = "<audio_start><audio_0><audio_end>", "<audio_start><audio_1><audio_end>"
-LOW, HIGH, BELL = wav((196, 200)), wav((392, 200)), wav((784, 80), (0, 40), (784, 80))
-
-Row: TypeAlias = tuple[str, Sequence[bytes], Sequence[str], str, Sequence[bytes]]
-"""Prompt, sounds beside it, right orders, a right answer, the answer's sounds."""
-
-ORDERS: tuple[Row, ...] = (
-    (
-        "Begin with a low tone. Below it, write one sentence about what makes a tone low.",
-        (),
-        ("at",),
-        f"{FIRST} The slower something swings, the lower it sounds.",
-        (LOW,),
-    ),
-    (
-        "Write one sentence that announces a door bell, and let the bell follow. Nothing comes after it.",
-        (),
-        ("ta",),
-        f"Someone is standing at the door. {FIRST}",
-        (BELL,),
-    ),
-    (
-        "Greet the listener in writing, play a high tone, and take your leave in writing.",
-        (),
-        ("tat",),
-        f"Good evening. {FIRST} Good night.",
-        (HIGH,),
-    ),
-    (
-        "Play a low tone, write a line that compares it with the next one, and play a high tone.",
-        (),
-        ("ata",),
-        f"{FIRST} What follows is an octave higher. {SECOND}",
-        (LOW, HIGH),
-    ),
-    (
-        "You hear a tone. If it is low, answer first in writing and then with a high tone; if it is high, the other "
-        "way round.",
-        (LOW,),
-        ("ta",),
-        f"This was a low tone; here is a high one. {FIRST}",
-        (HIGH,),
-    ),
-    (
-        "Tell in two written lines and one sound how a shop is opened. The sound is that of a bell and stands between "
-        "the lines or after both of them.",
-        (),
-        ("tat", "ta"),
-        f"The key turns in the lock. {FIRST} The first guest comes in.",
-        (BELL,),
-    ),
-)
 
 
 def example() -> Files:

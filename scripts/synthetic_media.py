@@ -19,6 +19,8 @@ SIDE = 64
 """Pixels of a picture's and a clip's edge."""
 SOUND_RATE = 8000
 CLIP_FRAMES = 12
+_WAV_HEADER = 44
+"""Bytes before the samples of a sound."""
 
 Painter: TypeAlias = Callable[[int, int], int]
 """The palette index of the pixel at (x, y), counted from the top left."""
@@ -102,6 +104,15 @@ def _triangle_wave(frequency: int, milliseconds: int) -> list[int]:
         return [0] * count
     phases = (position * frequency * 4096 // SOUND_RATE % 4096 for position in range(count))
     return [8 * (phase - 1024 if phase < 2048 else 3072 - phase) for phase in phases]
+
+
+def faded(sound: bytes, *, out: bool = False) -> bytes:
+    """A sound whose loudness grows evenly from nothing, or falls to it."""
+    head, data = sound[:_WAV_HEADER], sound[_WAV_HEADER:]
+    samples = struct.unpack(f"<{len(data) // 2}h", data)
+    count = len(samples)
+    scaled = [value * (count - at if out else at) // count for at, value in enumerate(samples)]
+    return head + struct.pack(f"<{count}h", *scaled)
 
 
 # Clips

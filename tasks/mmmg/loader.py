@@ -1,16 +1,18 @@
-"""The reader of MMMG's instruction files.
+"""The reader of MMMG's instruction files, joined with their media.
 
     seed_instruction/<file>.jsonl                one instruction a line
-    seed_instruction/image/<file>_<k>.png        what the number k in ``image_list`` means
+    seed_instruction/image/<file>_<k>.png        what the number k in ``image_list`` and ``ref_image_list`` means
     seed_instruction/audio/<file>_<k>.wav        what the number k in ``audio_list`` means
 
-``dataset_kwargs: {file: a_structure}`` says which file. The prompt is ``instruction_para``, followed by the row's
-pictures and sounds. A row may also have a field of our own,
+``dataset_kwargs: {file: a_structure}`` says which file, or which files one after the other; ``having: tempo`` keeps the
+rows that have that field. The prompt is ``instruction_para``, followed by the pictures and sounds of the row. Those of
+``ref_image_list`` are the sample's reference, which no model is shown. Media whose files are not there are taken from
+the copy on the hub (:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have a field of our own,
 
     "reference": {"response": "<audio_start><audio_0><audio_end> words", "image_list": [], "audio_list": [3]}
 
 a right answer in the shape of a model's: the n-th number of a list is the file of the n-th placeholder, counted from
-0. Published rows have none, and then the sample has no reference.
+0. Published rows have none; their reference, if any, are the pictures that the answer is compared with.
 """
 
 from __future__ import annotations
@@ -21,136 +23,181 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.dataset import DataSource
 from mmeval.digest import DIGEST_CHARS
-from mmeval.errors import MissingDataError, UnknownNameError, UsageError
-from mmeval.loaders.row_files import read_jsonl
+from mmeval.errors import MissingDataError, MmevalError, UnknownNameError, UsageError
 from mmeval.media import Media, path_inside
 from mmeval.records import Message, Sample
+from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, Place, find_copy
+from mmeval.tasks.mmmg.rows import GIVEN, NUMBERED, PROMPT, REFERENCE, SHOULD_BE, Line, labels, lines, numbers, text
 
 FOLDER = "seed_instruction"
 
-_MEDIA_FILES = {"image": ("image", ".png"), "audio": ("audio", ".wav")}
-_NOT_LABELS = ("instruction", "instruction_para", "image_list", "audio_list", "reference")
+_SUFFIXES = {"image": ".png", "audio": ".wav"}
 _FETCH = (
     "fetch the folder seed_instruction of the repository yaojh18/MMMG, name the folder above it with --data_dir, "
     "or try --data bundled"
 )
-
-
-class _Line(NamedTuple):
-    number: int
-    row: dict[str, Any]
+_OPTIONS = ("file", "having")
 
 
 @dataclass(frozen=True)
 class MmmgDataset:
-    """The rows of one instruction file, in its order. ``media`` is the folder that holds ``image/`` and ``audio/``."""
+    """The rows of instruction files, in their order. ``media`` is the folder that holds ``image/`` and ``audio/``,
+    ``copy`` what has the media that this folder lacks."""
 
-    file: Path
+    files: tuple[Path, ...]
     media: Path
+    having: str = ""
+    copy: HubCopy | None = None
 
     @cached_property
     def fingerprint(self) -> str:
-        """Covers the bytes of the instruction file."""
-        with self.file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()[:DIGEST_CHARS]
+        """Covers the bytes of the instruction files, and which of their rows are taken."""
+        sha256 = hashlib.sha256()
+        for file in self.files:
+            sha256.update(file.read_bytes())
+        sha256.update(self.having.encode())
+        return sha256.hexdigest()[:DIGEST_CHARS]
 
     def __len__(self) -> int:
         return self._count
 
     @cached_property
     def _count(self) -> int:
-        return sum(1 for _ in _lines(self.file))
+        return sum(1 for file in self.files for _ in self._lines(file))
 
     def __iter__(self) -> Iterator[Sample]:
-        for position, (number, row) in enumerate(_lines(self.file)):
-            try:
-                yield self._sample(position, row)
-            except MissingDataError as error:
-                raise MissingDataError(f"{self.file}:{number}: {error}; {_FETCH}") from None
-            except UsageError as error:
-                raise UsageError(f"{self.file}:{number}: {error}") from None
+        for file in self.files:
+            reader = _Reader(file, self.media, self.copy)
+            for line in self._lines(file):
+                try:
+                    yield reader.sample(line)
+                except MissingDataError as error:
+                    raise MissingDataError(f"{file}:{line.number}: {error}; {_FETCH}") from None
+                except UsageError as error:
+                    raise UsageError(f"{file}:{line.number}: {error}") from None
 
-    def _sample(self, position: int, row: Mapping[str, Any]) -> Sample:
-        name = self.file.stem
-        given = self._media_of(row)
-        prompt = (text_part(_text(row, "instruction_para")), *_beside(given))
-        reference = row.get("reference")
-        labels = {key: value for key, value in row.items() if key not in _NOT_LABELS}
+    def _lines(self, file: Path) -> Iterator[Line]:
+        return (line for line in lines(file) if not self.having or self.having in line.row)
+
+    def check_media(self) -> None:
+        """Raises MissingDataError where media are neither in the folder nor in the copy, before anything is asked.
+
+        Rows that cannot be read are left for who reads them."""
+        missing = [name for file in self.files for name in self._missing(file)]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise MissingDataError(
+                f"{self.media}: {missing[0]}{more} missing, and no copy of the hub has them; {_FETCH}"
+            )
+
+    def _missing(self, file: Path) -> Iterator[str]:
+        for line in self._lines(file):
+            names = list(_lacking(file, self.media, line.row))
+            if names and (self.copy is None or not self.copy.holds(file.stem, _place(line))):
+                yield from names
+
+
+def _place(line: Line) -> Place:
+    return Place(str(line.row.get(PROMPT)), line.turn)
+
+
+def _lacking(file: Path, folder: Path, row: Mapping[str, Any]) -> Iterator[str]:
+    """The media files of a row that are not there, as paths below the folder."""
+    for key, kind in NUMBERED.items():
+        try:
+            names = [_name(file, kind, number) for number in numbers(row, key)]
+            yield from (name for name in names if not path_inside(folder, name).is_file())
+        except MmevalError:  # told with its line when the row is read
+            continue
+
+
+def _name(file: Path, kind: str, number: int) -> str:
+    return f"{kind}/{file.stem}_{number}{_SUFFIXES[kind]}"
+
+
+class _Reader:
+    """Makes samples of the rows of one file. What comes from the copy is read once, when the first row needs it."""
+
+    def __init__(self, file: Path, folder: Path, copy: HubCopy | None) -> None:
+        self._file, self._folder, self._copy = file, folder, copy
+
+    def sample(self, line: Line) -> Sample:
+        name, row = self._file.stem, line.row
+        words, place = text(row, PROMPT), _place(line)
+        given = {label: medium for key in GIVEN for label, medium in self._listed(row, key, place).items()}
         return Sample(
-            id=f"{name}/{position}",
-            input=(Message("user", Interleaved(prompt)),),
-            references=() if reference is None else (self._reference(reference),),
-            metadata={**labels, "file": name},
+            id=f"{name}/{line.position}",
+            input=(Message("user", Interleaved((text_part(words), *_beside(given)))),),
+            references=tuple(self._references(row, place)),
+            metadata={**labels(row), "file": name},
         )
 
-    def _reference(self, reference: object) -> Interleaved:
-        if not isinstance(reference, dict):
-            raise UsageError("'reference' must be an object with 'response' and lists of files")
-        return Interleaved.from_text(_text(reference, "response"), self._media_of(reference), spellings=("span",))
+    def _references(self, row: Mapping[str, Any], place: Place) -> Iterator[Interleaved]:
+        reference = row.get(REFERENCE)
+        if reference is not None:
+            if not isinstance(reference, dict):
+                raise UsageError("'reference' must be an object with 'response' and lists of files")
+            media = {label: m for key in GIVEN for label, m in self._listed(reference, key, None).items()}
+            yield Interleaved.from_text(text(reference, "response"), media, spellings=("span",))
+        elif pictures := self._listed(row, SHOULD_BE, place):
+            yield Interleaved(_beside(pictures))
 
-    def _media_of(self, row: Mapping[str, Any]) -> dict[str, Media]:
-        """The media of a row's lists by label, counted from 0 per kind as the placeholders are."""
+    def _listed(self, row: Mapping[str, Any], key: str, place: Place | None) -> dict[str, Media]:
+        """The media of a row's list by label, counted from 0 per kind as the placeholders are."""
+        kind = NUMBERED[key]
         return {
-            f"{kind}{position}": self._medium(kind, number)
-            for kind in _MEDIA_FILES
-            for position, number in enumerate(_numbers(row, f"{kind}_list"))
+            f"{kind}{position}": self._medium(kind, number, key, position, place)
+            for position, number in enumerate(numbers(row, key))
         }
 
-    def _medium(self, kind: str, number: int) -> Media:
-        folder, suffix = _MEDIA_FILES[kind]
-        return Media.from_path(path_inside(self.media, f"{folder}/{self.file.stem}_{number}{suffix}"))
+    def _medium(self, kind: str, number: int, key: str, position: int, place: Place | None) -> Media:
+        name = _name(self._file, kind, number)
+        file = path_inside(self._folder, name)
+        if file.is_file() or self._copy is None or place is None:
+            return Media.from_path(file)
+        return self._copied.medium(place, key, position, name)
+
+    @cached_property
+    def _copied(self) -> CategoryMedia:
+        assert self._copy is not None
+        return self._copy.media(self._file.stem)
 
 
 def load(source: DataSource) -> MmmgDataset:
-    """The rows of one instruction file of MMMG.
+    """The rows of instruction files of MMMG.
 
-    Raises UsageError for options that name none, MissingDataError when it is not there.
+    Raises UsageError for options that name none, MissingDataError for a file, or a medium of its rows, that is missing.
     """
-    name = _file_name(source.options)
+    names, having = _options(source.options)
     for folder in (source.folder / FOLDER, source.folder):
-        file = path_inside(source.folder, str((folder / f"{name}.jsonl").relative_to(source.folder)))
-        if file.is_file():
-            return MmmgDataset(file, folder)
-    raise MissingDataError(f"{source.folder}: no {FOLDER}/{name}.jsonl; {_FETCH}")
+        files = [path_inside(source.folder, str((folder / f"{n}.jsonl").relative_to(source.folder))) for n in names]
+        if all(file.is_file() for file in files):
+            dataset = MmmgDataset(tuple(files), folder, having, find_copy(source.folder))
+            dataset.check_media()
+            return dataset
+    missing = next((n for n in names if not (source.folder / FOLDER / f"{n}.jsonl").is_file()), names[0])
+    raise MissingDataError(f"{source.folder}: no {FOLDER}/{missing}.jsonl; {_FETCH}")
 
 
-def _file_name(options: Mapping[str, Any]) -> str:
+def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
+    """The instruction files, and the field that rows must have ("" for any)."""
     for option in options:
-        if option != "file":
-            raise UnknownNameError("option of the loader 'mmmg'", option, ["file"], "It takes: file.")
-    name = options.get("file")
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_]+", name):
+        if option not in _OPTIONS:
+            raise UnknownNameError("option of the loader 'mmmg'", option, _OPTIONS, "It takes: file, having.")
+    given, having = options.get("file"), options.get("having", "")
+    names: list[Any] = given if isinstance(given, list) else [given]
+    if not names or not all(isinstance(name, str) and re.fullmatch(r"[a-z0-9_]+", name) for name in names):
         raise UsageError(
-            f"the loader 'mmmg' needs an instruction file, not {name!r}: dataset_kwargs: {{file: a_structure}}"
+            f"the loader 'mmmg' needs an instruction file, not {given!r}: dataset_kwargs: {{file: a_structure}}"
         )
-    return name
-
-
-def _lines(file: Path) -> Iterator[_Line]:
-    """The rows of a file with their line numbers."""
-    for row in read_jsonl(file):
-        if not isinstance(row.values, dict):
-            raise UsageError(f"{file}:{row.number}: the row is a {type(row.values).__name__}, not an object")
-        yield _Line(row.number, row.values)
-
-
-def _text(row: Mapping[str, Any], key: str) -> str:
-    value = row.get(key)
-    if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{key!r} must be a text")
-    return value
-
-
-def _numbers(row: Mapping[str, Any], key: str) -> list[int]:
-    numbers = row.get(key) or []
-    if not isinstance(numbers, list) or not all(type(n) is int and n >= 0 for n in numbers):
-        raise UsageError(f"{key!r} must be a list of file numbers, counted from 0")
-    return numbers
+    if not isinstance(having, str):
+        raise UsageError(f"dataset_kwargs: having names a field of the rows, not {having!r}")
+    return names, having
 
 
 def _beside(media: Mapping[str, Media]) -> tuple[Part, ...]:

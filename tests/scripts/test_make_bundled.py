@@ -7,7 +7,7 @@ import pytest
 from scripts.make_bundled import ROOT, bundled, write
 
 FOLDERS = ("tasks/unim/bundled", "tasks/mmmg/bundled", "tasks/example/bundled")
-LIMIT = 400_000
+LIMIT = 1_500_000
 
 
 def files_under(root: Path) -> dict[str, bytes]:

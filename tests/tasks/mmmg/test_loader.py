@@ -31,6 +31,13 @@ def write_sound(folder: Path, number: int) -> Path:
     return path
 
 
+def write_picture(folder: Path, number: int) -> Path:
+    path = folder / "seed_instruction" / "image" / f"a_structure_{number}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n")
+    return path
+
+
 def sample_of(folder: Path, **fields: Any) -> Sample:
     write_lines(folder, json.dumps({"instruction": "seed", "instruction_para": "Say it.", "order": ["at"], **fields}))
     return next(iter(dataset(folder)))
@@ -56,9 +63,7 @@ def test_a_numbered_sound_follows_the_prompt(tmp_path: Path) -> None:
 
 def test_the_file_number_of_a_picture_and_of_a_sound_are_told_apart(tmp_path: Path) -> None:
     write_sound(tmp_path, 0)
-    picture = tmp_path / "seed_instruction" / "image" / "a_structure_0.png"
-    picture.parent.mkdir()
-    picture.write_bytes(b"\x89PNG\r\n\x1a\n")
+    write_picture(tmp_path, 0)
 
     parts = sample_of(tmp_path, audio_list=[0], image_list=[0]).input[0].content.parts
 
@@ -79,6 +84,54 @@ def test_the_folder_with_the_instruction_files_itself_is_read(tmp_path: Path) ->
     sample_of(tmp_path)
 
     assert len(dataset(tmp_path / "seed_instruction")) == 1
+
+
+def test_the_pictures_to_compare_with_are_the_reference_and_not_in_the_prompt(tmp_path: Path) -> None:
+    file = write_picture(tmp_path, 7)
+
+    sample = sample_of(tmp_path, ref_image_list=[7])
+
+    assert [part.kind for part in sample.input[0].content.parts] == ["text"]
+    assert [medium.path for medium in sample.references[0].media("image")] == [file]
+    assert "ref_image_list" not in sample.metadata
+
+
+def test_an_answer_of_ours_comes_before_the_pictures_to_compare_with(tmp_path: Path) -> None:
+    write_picture(tmp_path, 7)
+    answer = {"response": "<image_start><image_0><image_end> blue", "image_list": [7]}
+
+    references = sample_of(tmp_path, ref_image_list=[7], reference=answer).references
+
+    assert [reference.raw for reference in references] == [answer["response"]]
+
+
+def test_several_files_are_read_one_after_the_other(tmp_path: Path) -> None:
+    sample_of(tmp_path)
+    (tmp_path / "seed_instruction" / "b.jsonl").write_text(json.dumps({"instruction_para": "Draw it."}))
+
+    both = dataset(tmp_path, ["b", "a_structure"])
+
+    assert [(sample.id, sample.metadata["file"]) for sample in both] == [("b/0", "b"), ("a_structure/0", "a_structure")]
+    assert len(both) == 2
+
+
+def test_rows_with_a_field_keep_their_place_in_the_file(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"instrument": "flute"}, {"tempo": 90}, {"tempo": 0, "instrument": "drums"}]
+    write_lines(tmp_path, *(json.dumps({"instruction_para": "Play.", **row}) for row in rows))
+    source = DataSource("t", tmp_path, options={"file": "a_structure", "having": "tempo"})
+
+    found = load(source)
+
+    assert [sample.id for sample in found] == ["a_structure/1", "a_structure/2"]
+    assert len(found) == 2
+    assert found.fingerprint != dataset(tmp_path).fingerprint
+
+
+def test_a_medium_of_a_row_that_is_left_out_may_be_missing(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"audio_list": [3]}, {"tempo": 90}]
+    write_lines(tmp_path, *(json.dumps({"instruction_para": "Play.", **row}) for row in rows))
+
+    assert len(load(DataSource("t", tmp_path, options={"file": "a_structure", "having": "tempo"}))) == 1
 
 
 def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
@@ -118,9 +171,19 @@ def test_a_line_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.M
         len(dataset(tmp_path))
 
 
-def test_a_missing_sound_says_where_to_get_it(tmp_path: Path) -> None:
+def test_missing_media_are_told_when_the_data_are_opened_with_where_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match=r"audio/a_structure_4\.wav and 2 more missing, .*--data_dir"):
+        sample_of(tmp_path, audio_list=[4, 5], ref_image_list=[0])
+
+
+def test_a_medium_that_goes_while_its_rows_are_read_is_told_with_its_line(tmp_path: Path) -> None:
+    file = write_sound(tmp_path, 4)
+    write_lines(tmp_path, json.dumps({"instruction_para": "Say it.", "audio_list": [4]}))
+    opened = dataset(tmp_path)
+    file.unlink()
+
     with pytest.raises(MissingDataError, match=r"a_structure\.jsonl:1: .*a_structure_4\.wav.*--data_dir"):
-        sample_of(tmp_path, audio_list=[4])
+        list(opened)
 
 
 def test_a_missing_instruction_file_says_where_to_get_it(tmp_path: Path) -> None:
@@ -128,7 +191,7 @@ def test_a_missing_instruction_file_says_where_to_get_it(tmp_path: Path) -> None
         dataset(tmp_path)
 
 
-@pytest.mark.parametrize("file", [None, 3, "../a_structure", "a/b", ""])
+@pytest.mark.parametrize("file", [None, 3, "../a_structure", "a/b", "", [], ["a", "../b"]])
 def test_only_a_plain_file_name_is_taken(tmp_path: Path, file: object) -> None:
     with pytest.raises(UsageError, match="needs an instruction file"):
         dataset(tmp_path, file)

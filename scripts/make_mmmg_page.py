@@ -1,0 +1,198 @@
+"""Write the tables of ``docs/reproducing/mmmg.md`` from the task files: `python -m scripts.make_mmmg_page`.
+
+What stands outside of the two marks is written by hand and stays. What a task measures is the first sentence of its
+file, a comment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmeval.metric import load_metric
+from mmeval.report.markdown import table_lines
+from mmeval.taskfile import TaskFile
+from mmeval.taskindex import TaskIndex, choose
+from mmeval.tasks.mmmg.categories import CATEGORIES, Category
+from mmeval.taskschema import MetricKeys
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reproducing" / "mmmg.md"
+BEGIN = "<!-- Made by `python -m scripts.make_mmmg_page` from the task files; do not change it by hand. -->"
+END = "<!-- The end of what is made. -->"
+SIZES: Mapping[str, str] = {
+    "laion/clap-htsat-unfused": "0.15 billion weights, 0.6 GB",
+    "openai/whisper-large-v3": "1.5 billion weights, 3 GB",
+    "BELLE-2/Belle-whisper-large-v3-zh": "1.5 billion weights, 3 GB in 16 bits",
+    "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech": "0.3 billion weights, 1.3 GB",
+    "microsoft/wavlm-base-sv": "0.1 billion weights, 0.4 GB",
+    "ssundaram21/dreamsim": "three ViT-B, 0.3 billion weights",
+    "CPJKU/beat_this": "0.02 billion weights, 0.1 GB",
+    "karolpiczak/ESC-50": "2,000 clips of 5 s",
+    "cosmir/openmic-2018": "20,000 clips of 10 s, of which few are taken",
+}
+"""By the architectures; ``mmeval prepare mmmg --weights --dry_run`` asks the hub for the bytes."""
+PROCESSOR_ALONE = " (its processor alone)"
+"""A task whose model was tuned from another, and reads sound with that one's processor."""
+SEVERAL_NAMES = "a_music_attribute"
+"""The file of two tasks, a tag of both besides their own."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A task as the page tells of it."""
+
+    file: TaskFile
+
+    @property
+    def measures(self) -> str:
+        """The first sentence of the comment at the head of its file."""
+        lines = self.file.document.file.read_text("utf-8").splitlines()
+        head = lines[: next(at for at, line in enumerate(lines) if not line.startswith("#"))]
+        return " ".join(line.removeprefix("#").strip() for line in head).partition(". ")[0].rstrip(".")
+
+    @property
+    def authors_id(self) -> str:
+        return next(tag for tag in self.file.keys.tag if tag != SEVERAL_NAMES)
+
+    @property
+    def media(self) -> str:
+        found = self.file.keys.expected.media
+        return ", ".join(f"{count} {'pictures' if kind == 'image' else 'sounds'}" for kind, count in found.items())
+
+    @property
+    def pieces(self) -> list[MetricKeys]:
+        """What its score is made of."""
+        return [entry for entry in self.file.keys.metric_list if entry.metric != "overall"]
+
+    def roles(self, entry: MetricKeys) -> list[str]:
+        return [entry.asks.get(role, role) for role in load_metric(entry.metric).roles]
+
+    @property
+    def asked(self) -> str:
+        return ", ".join(dict.fromkeys(f"`{role}`" for entry in self.pieces for role in self.roles(entry)))
+
+    def models(self) -> dict[str, set[str]]:
+        """The names of the models that its metrics open, each with the switches that name it."""
+        found: dict[str, set[str]] = {}
+        for entry in self.pieces:
+            metric = load_metric(entry.metric)
+            for switch in metric.models:
+                found.setdefault(str(entry.switches.get(switch, metric.switches[switch])), set()).add(switch)
+        return found
+
+    @property
+    def extras(self) -> str:
+        """The extras of mmeval that its metrics take."""
+        needs = (need for entry in self.pieces for need in _needs(entry))
+        return _names(sorted({need.rpartition(":")[2] for need in needs}))
+
+
+def tables() -> str:
+    """What stands between the marks."""
+    tasks = {name: Described(file) for name, file in choose(["mmmg"], TaskIndex()).tasks.items()}
+    parts = [part for category in CATEGORIES for part in _category(category, tasks)]
+    return "\n".join([*parts, *_needed(tasks), *_models(tasks)])
+
+
+def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[str]:
+    own = [tasks[name] for name in category.tasks]
+    yield f"### {category.title}: `{category.name}`\n"
+    headers = ["Task", "Authors' id", "Measures", "Rows", "In", "Out"]
+    yield from table_lines(headers, [_task_row(one) for one in own], right_aligned=frozenset({"Rows"}))
+    yield "\nEach score is the product of these numbers:\n"
+    rows = [row for one in own for row in _metric_rows(one)]
+    yield from table_lines(["Task", "Metric", "Switches of the task", "Numbers", "`official`"], rows)
+    yield ""
+
+
+def _task_row(one: Described) -> list[str]:
+    keys = one.file.keys
+    kinds = (", ".join(keys.input_modalities), ", ".join(keys.output_modalities))
+    return [
+        f"`{one.file.name}`",
+        f"`{one.authors_id}`",
+        one.measures,
+        str(keys.expected.rows),
+        *kinds,
+    ]
+
+
+def _metric_rows(one: Described) -> Iterator[list[str]]:
+    for entry in one.pieces:
+        metric = load_metric(entry.metric)
+        given = {**entry.switches, **({"aggregation": entry.aggregation.name} if _aggregated(entry) else {})}
+        official = metric.profiles.get("official", {})
+        yield [
+            f"`{one.file.name}`" if entry is one.pieces[0] else "",
+            f"`{entry.metric}`",
+            _written({switch: value for switch, value in given.items() if not _is_number(value)}),
+            _written({switch: value for switch, value in given.items() if _is_number(value)}),
+            _written(official),
+        ]
+
+
+def _aggregated(entry: MetricKeys) -> bool:
+    return entry.aggregation.name != "mean"
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a switch is a threshold: a number, or a list of them."""
+    if isinstance(value, list):
+        return all(map(_is_number, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _written(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{switch}: {_value(value)}`" for switch, value in values.items())
+
+
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _models(tasks: Mapping[str, Described]) -> Iterator[str]:
+    needed: dict[str, list[str]] = {}
+    for name, task in tasks.items():
+        for model, switches in task.models().items():
+            needed.setdefault(model, []).append(f"`{name}`{PROCESSOR_ALONE if switches == {'processor'} else ''}")
+    yield "### Models and reference sounds\n"
+    rows = [[f"`{model}`", SIZES[model], ", ".join(names)] for model, names in needed.items()]
+    yield from table_lines(["Name", "Size, about", "Tasks"], rows)
+
+
+def _needed(tasks: Mapping[str, Described]) -> Iterator[str]:
+    yield "### What each task needs\n"
+    headers = ["Task", "Media of its rows", "Extras", "Models and reference sounds", "Asks"]
+    yield from table_lines(
+        headers, [[f"`{name}`", one.media, one.extras, _names(one.models()), one.asked] for name, one in tasks.items()]
+    )
+    yield ""
+
+
+def _needs(entry: MetricKeys) -> Iterable[str]:
+    """The packages of a metric with the switches of an entry, each as ``module:extra``."""
+    metric = load_metric(entry.metric)
+    return metric.needs({**metric.switches, **entry.switches}) if callable(metric.needs) else metric.needs
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def updated(page: str) -> str:
+    """A page with the tables of today between its marks. Raises ValueError for a page without them."""
+    head, begin, rest = page.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{PAGE}: the marks of what is made are gone")
+    return f"{head}{BEGIN}\n\n{tables()}\n\n{END}{tail}"
+
+
+def main() -> None:
+    PAGE.write_text(updated(PAGE.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

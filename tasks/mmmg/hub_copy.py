@@ -1,0 +1,137 @@
+"""The copy of MMMG on the hub: parquet files that hold the instructions with their media, and no scoring field.
+
+    category       the name of the instruction file
+    instruction    the prompt (what the instruction files call ``instruction_para``)
+    image_0, image_1, ref_image_0 .. ref_image_3, audio_0    the media of a row; null where there is none
+
+Only media are taken from it, for rows whose own files are not there. A row is found by its category and its prompt.
+Rows that share both (five groups do, twelve rows in all) are taken in the order of the copy, as it was made from the
+instruction files one after the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.extras import need
+from mmeval.media import Media
+
+REPOSITORY = "UW-FMRL2/MMMG"
+
+_COLUMN = {"image_list": "image", "audio_list": "audio", "ref_image_list": "ref_image"}
+_KEYS = ("category", "instruction")
+_BATCH_ROWS = 8
+"""Rows in memory at a time: a row with pictures weighs megabytes."""
+
+
+class Place(NamedTuple):
+    """A row by its prompt; ``turn`` counts the rows of its category with the same prompt, from 0."""
+
+    prompt: str
+    turn: int
+
+
+@dataclass(frozen=True)
+class HubCopy:
+    """The parquet files of the copy, in their order."""
+
+    files: tuple[Path, ...]
+
+    def holds(self, category: str, place: Place) -> bool:
+        """Whether the copy has that row. The media are not read for this.
+
+        Raises UsageError for a file that is no parquet or lacks the columns.
+        """
+        return place.turn < self._prompts[category, place.prompt]
+
+    @cached_property
+    def _prompts(self) -> Counter[tuple[str, str]]:
+        """How often each prompt of each category stands there."""
+        return Counter((row["category"], row["instruction"]) for row in self._rows(_KEYS))
+
+    def media(self, category: str) -> CategoryMedia:
+        return CategoryMedia(dict(self._held(category)))
+
+    def _held(self, category: str) -> Iterator[tuple[Place, dict[str, bytes]]]:
+        turns: Counter[str] = Counter()
+        for row in self._rows((*_KEYS, *self._media_columns)):
+            if row["category"] == category:
+                prompt = row["instruction"]
+                yield Place(prompt, turns[prompt]), {name: row[name] for name in self._media_columns if row[name]}
+                turns[prompt] += 1
+
+    @cached_property
+    def _media_columns(self) -> tuple[str, ...]:
+        names = self._schema(self.files[0]).names
+        return tuple(name for name in names if name.rstrip("0123456789")[:-1] in _COLUMN.values())
+
+    def _rows(self, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+        parquet, arrow = need("pyarrow.parquet", "hub"), need("pyarrow", "hub")
+        for file in self.files:
+            try:
+                with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
+                    self._check(file, table.schema_arrow.names)
+                    for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns), use_threads=False):
+                        yield from map(_plain, batch.to_pylist())
+            except (arrow.ArrowException, OSError) as error:
+                raise UsageError(
+                    f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again"
+                ) from None
+
+    def _schema(self, file: Path) -> Any:  # pyarrow is absent where types are checked
+        with need("pyarrow.parquet", "hub").ParquetFile(file) as table:
+            return table.schema_arrow
+
+    @staticmethod
+    def _check(file: Path, names: list[str]) -> None:
+        lacking = [name for name in _KEYS if name not in names]
+        if lacking:
+            raise UsageError(f"{file}: it is no copy of MMMG: the column {lacking[0]!r} is missing")
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose media are bytes, also where the column is a struct of bytes and path."""
+    return {name: value.get("bytes") if isinstance(value, dict) else value for name, value in row.items()}
+
+
+@dataclass(frozen=True)
+class CategoryMedia:
+    """The media of one category, held in memory as long as its rows are read."""
+
+    held: Mapping[Place, Mapping[str, bytes]]
+
+    def medium(self, place: Place, field: str, position: int, name: str) -> Media:
+        """The medium at a position of a row's list ``field``, which stands for the file ``name``. Raises
+        MissingDataError where the copy has none."""
+        column = f"{_COLUMN[field]}_{position}"
+        data = self.held.get(place, {}).get(column)
+        if data is None:
+            raise MissingDataError(f"the copy of {REPOSITORY} has no {column} of this row")
+        return Media.from_bytes(data, name)
+
+
+def find_copy(folder: Path) -> HubCopy | None:
+    """The copy in a folder of the user's (``FOLDER/UW-FMRL2/MMMG``, as a download of the hub's tool is laid out, or in
+    the folder itself), else in the cache of the hub; None where it is in neither."""
+    places = [folder / REPOSITORY, folder, _cached()]
+    for place in places:
+        files = tuple(sorted({*place.glob("*.parquet"), *place.glob("data/*.parquet")})) if place is not None else ()
+        if files:
+            return HubCopy(files)
+    return None
+
+
+def _cached() -> Path | None:
+    from mmeval.errors import MissingExtraError
+    from mmeval.hubcache import cached_snapshot
+
+    try:
+        return cached_snapshot(REPOSITORY, "main", "dataset")
+    except MissingExtraError:  # nobody without the hub's library has anything in its cache
+        return None

@@ -1,0 +1,169 @@
+"""The tables of MMMG's paper: the tasks of each category with the authors' intervals, and the averages of categories
+and of the leaderboard's groups."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from mmeval.layout import Cell, Table, result_of, scores_of
+from mmeval.macromean import macro_mean
+from mmeval.repeats import repeat_means, spread
+from mmeval.tasks.mmmg.averages import Passes, average, interval
+from mmeval.tasks.mmmg.categories import CATEGORIES, Category
+
+if TYPE_CHECKING:
+    from mmeval.aggregate import Scores
+    from mmeval.report.page.stored import StoredRun, StoredTask
+
+NUMBER = "overall"
+"""The score of a trial, which every task of MMMG has."""
+FILE = "file"
+"""The label of the instruction file, on scores of a task that is made of several."""
+INTERVAL = "±: half of the authors' 95 % interval, 1.96 standard errors over the times that all of it was answered."
+PAPER = "Paper: the mean of the tasks that the model can do. Leaderboard: what it cannot do counts 0."
+UNKNOWN = (
+    "N/A: one of its tasks has no value here (lost, unavailable or not asked), which is no 0; the mean of the others "
+    "would be that of other tasks."
+)
+NAMED: Mapping[str, str] = {"lost": "Lost", "unavailable": "Unavailable, nothing here can score them"}
+"""What is said of the tasks of an average that are named below its table, by state."""
+
+State = Literal["known", "lost", "absent", "unavailable", "not asked"]
+"""Of a task: it has a value; all that was asked was lost; the model cannot do it; nothing here can score it; it was not
+asked."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is known of one task: its value, that of each pass, how many trials stand behind it, and what they lack."""
+
+    alias: str
+    state: State
+    value: float | None = None
+    passes: Passes = ()
+    trials: str = ""
+    lacks: str = ""
+
+    @property
+    def half_width(self) -> float | None:
+        return spread(self.passes).half_width if self.passes else None
+
+
+def layout(run: StoredRun) -> Iterator[Table]:
+    """A table for each category of which the run has a task, and one with the averages."""
+    asked = {task.name: _line(run, task) for task in run.tasks}
+    left_out = {str(name): Line(str(name), "not asked", lacks="left out") for name in run.ours.get("left_out", {})}
+    shown = [category for category in CATEGORIES if not asked.keys().isdisjoint(category.tasks)]
+    for category in shown:
+        yield _tasks_table(category, {**left_out, **asked}, run)
+    if shown:
+        yield _averages_table(shown, asked)
+
+
+def _line(run: StoredRun, task: StoredTask) -> Line:
+    scores = scores_of(run, task, NUMBER)
+    trials = f"{scores.count('scored')}/{len(scores)}"
+    result = result_of(run, task, NUMBER)
+    if result is not None and result.suspended:
+        return Line(task.alias, "lost", trials=trials, lacks="scoring suspended")
+    value = macro_mean(scores, by=FILE).value
+    if value is None:
+        return Line(task.alias, _state(scores), trials=trials, lacks=_lacks(scores))
+    return Line(task.alias, "known", value, _passes(scores), trials, _lacks(scores))
+
+
+def _passes(scores: Scores) -> Passes:
+    """The mean of each pass, in which the instruction files of a task count the same, as in its value; none where a
+    pass has nothing of one of them."""
+    files = [repeat_means(part) for part in scores.by_level(FILE).values() if part.values] or [repeat_means(scores)]
+    if len({len(means) for means in files}) > 1:
+        return ()
+    return [math.fsum(means) / len(means) for means in zip(*files, strict=True)]
+
+
+def _state(scores: Scores) -> State:
+    """Of a task without a value."""
+    if scores.count("failed") or scores.count("unscored"):
+        return "lost"
+    if scores.count("unavailable"):
+        return "unavailable"
+    return "absent" if len(scores) else "not asked"
+
+
+def _lacks(scores: Scores) -> str:
+    """How many trials have no value, by why; that nothing was scored, where it was not."""
+    if not len(scores):
+        return "not scored"
+    counts = ((scores.count(status), status) for status in ("failed", "unscored", "unavailable", "unsupported"))
+    lacking = [(count, status) for count, status in counts if count]
+    if len(lacking) == 1 and lacking[0][0] == len(scores):
+        return lacking[0][1]
+    return ", ".join(f"{count} {status}" for count, status in lacking)
+
+
+def _tasks_table(category: Category, lines: Mapping[str, Line], run: StoredRun) -> Table:
+    known = [task for task in category.tasks if task in lines]
+    notes = [INTERVAL]
+    if len(known) < len(category.tasks):
+        notes.append(f"{len(category.tasks) - len(known)} of its {len(category.tasks)} tasks are not in this run.")
+    if not set(known).isdisjoint(run.ours.get("not_comparable", ())):
+        notes.append("Made on bundled samples: these numbers do not compare with the paper's.")
+    return Table(
+        f"MMMG, {category.title}: tasks",
+        ("Task", "Value", "±", "Scored", "Lacks"),
+        tuple(_task_row(lines[task]) for task in known),
+        tuple(notes),
+    )
+
+
+def _task_row(line: Line) -> tuple[Cell, ...]:
+    return (line.alias, line.value, line.half_width, line.trials, line.lacks)
+
+
+def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for category in shown:
+        rows.append(_average_row(category.title, category.tasks, lines))
+        rows += [_average_row(f"{category.title}: {name}", tasks, lines) for name, tasks in category.groups.items()]
+    unknown = [UNKNOWN] if any(row[1] is None for row in rows) else []
+    tasks = [task for category in shown for task in category.tasks]
+    return Table(
+        "MMMG: averages (there is none across categories)",
+        ("Category", "Paper", "±", "Leaderboard", "Tasks", "Lacks"),
+        tuple(rows),
+        (PAPER, *unknown, *_named(tasks, lines)),
+    )
+
+
+def _average_row(title: str, tasks: Sequence[str], lines: Mapping[str, Line]) -> tuple[Cell, ...]:
+    """One average. It stands where each of its tasks has a value or is one that the model cannot do."""
+    states = Counter(_state_of(task, lines) for task in tasks)
+    values = {task: line.value for task in tasks if (line := lines.get(task)) and line.value is not None}
+    counted, lacks = f"{len(values)}/{len(tasks)}", _lacking_tasks(states)
+    if states.keys() - {"known", "absent"}:
+        return (title, None, None, None, counted, lacks)
+    sure = interval({task: lines[task].passes for task in values}, tasks)
+    half = None if sure is None else sure.half_width
+    return (title, average(values, tasks), half, average(values, tasks, absent="zero"), counted, lacks)
+
+
+def _state_of(task: str, lines: Mapping[str, Line]) -> State:
+    return lines[task].state if task in lines else "not asked"
+
+
+def _lacking_tasks(states: Mapping[State, int]) -> str:
+    """How many tasks of an average have no value, by why."""
+    words: Mapping[State, str] = {"absent": "unsupported"}
+    order: Sequence[State] = ("lost", "unavailable", "not asked", "absent")
+    return ", ".join(f"{states[state]} {words.get(state, state)}" for state in order if states.get(state))
+
+
+def _named(tasks: Sequence[str], lines: Mapping[str, Line]) -> Iterator[str]:
+    """The tasks that keep an average from standing though they were asked, by why."""
+    for state, said in NAMED.items():
+        if names := [lines[task].alias for task in tasks if _state_of(task, lines) == state]:
+            yield f"{said}: {', '.join(names)}."

@@ -1,0 +1,69 @@
+"""The rows of MMMG's instruction files, as they are written, and what their fields may hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import UsageError
+from mmeval.loaders.row_files import read_jsonl
+
+PROMPT, SEED = "instruction_para", "instruction"
+"""What is asked, and the sentence that it was made from, which no model is shown."""
+
+NUMBERED = {"image_list": "image", "audio_list": "audio", "ref_image_list": "image"}
+"""The fields that hold numbers of media files, each with the kind of these files."""
+
+GIVEN = ("image_list", "audio_list")
+"""The media that belong to the prompt."""
+SHOULD_BE = "ref_image_list"
+"""The pictures that the answer is compared with. No model is shown them."""
+
+REFERENCE = "reference"
+"""A right answer, in rows of ours alone."""
+
+_NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
+
+
+class Line(NamedTuple):
+    """One row. ``number`` is its line in the file, from 1, ``position`` its place among the rows, from 0, and ``turn``
+    counts the rows before it that have the same prompt."""
+
+    number: int
+    position: int
+    turn: int
+    row: dict[str, Any]
+
+
+def lines(file: Path) -> Iterator[Line]:
+    """The rows of a file in their order; blank lines are none. Raises UsageError for a line that is no JSON object."""
+    prompts: Counter[str] = Counter()
+    for position, row in enumerate(read_jsonl(file)):
+        if not isinstance(row.values, dict):
+            raise UsageError(f"{file}:{row.number}: the row is a {type(row.values).__name__}, not an object")
+        prompt = str(row.values.get(PROMPT))
+        yield Line(row.number, position, prompts[prompt], row.values)
+        prompts[prompt] += 1
+
+
+def labels(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the metrics of a task read: every field that is neither asked nor a list of media."""
+    return {name: value for name, value in row.items() if name not in _NOT_LABELS}
+
+
+def text(row: Mapping[str, Any], key: str) -> str:
+    """Raises UsageError where the field holds no words."""
+    value = row.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"{key!r} must be a text")
+    return value
+
+
+def numbers(row: Mapping[str, Any], key: str) -> list[int]:
+    """The numbers of media files in a field; none where the field is absent. Raises UsageError for anything else."""
+    found = row.get(key) or []
+    if not isinstance(found, list) or not all(type(n) is int and n >= 0 for n in found):
+        raise UsageError(f"{key!r} must be a list of file numbers, counted from 0")
+    return found

@@ -1,0 +1,120 @@
+"""All of MMMG: the authors' instruction files, with stand-ins for media that are not beside them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmeval.errors import MissingDataError
+from mmeval.task import Selection, TaskOverrides
+from mmeval.taskindex import select
+from mmeval.tasks.mmmg.rows import NUMBERED, lines, numbers
+from scripts.synthetic_media import BLUE, RED, disc, png, wav
+from tests.support.cli import mmeval
+from tests.support.mmmg_tasks import SHARED_ROWS, TASKS
+
+DATA = Path(os.environ["MMEVAL_MMMG_DATA"])
+NAMES = [counted.task for counted in TASKS]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The instruction files, and a small picture or sound for each number that they name."""
+    root = tmp_path_factory.mktemp("mmmg")
+    (root / "seed_instruction").mkdir()
+    for file in sorted({*DATA.glob("*.jsonl"), *DATA.glob("seed_instruction/*.jsonl")}):
+        shutil.copy(file, root / "seed_instruction")
+        for name, number in named_media(file):
+            path = root / "seed_instruction" / name
+            path.parent.mkdir(exist_ok=True)
+            at = number % 40 + 10
+            path.write_bytes(
+                png(disc(at, 64 - at, 9, RED if number % 2 else BLUE)) if "image" in name else wav((at, 50))
+            )
+    return root
+
+
+def named_media(file: Path) -> Iterator[tuple[str, int]]:
+    for line in lines(file):
+        for key, kind in NUMBERED.items():
+            for number in numbers(line.row, key):
+                yield f"{kind}/{file.stem}_{number}.{'png' if kind == 'image' else 'wav'}", number
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> Selection:
+    return select(["mmmg"], overrides=TaskOverrides(data_dir=folder), roles=frozenset(("judge", "gemini")))
+
+
+@pytest.mark.parametrize("profile", ["", "official"])
+def test_every_row_loads_renders_and_can_be_scored_by_every_metric(folder: Path, profile: str) -> None:
+    overrides = TaskOverrides(data_dir=folder, profile=profile)
+    faults: list[tuple[str, str, str]] = []
+    for task in select(["mmmg"], overrides=overrides, roles=frozenset(("judge", "gemini"))):
+        for sample in task.dataset():
+            assert task.prompt(sample) == sample.input
+            checks = [metric.bound for metric in task.metrics if metric.bound.metric.check]
+            faults += [(sample.id, one.name, fault) for one in checks if (fault := one.sample_fault(sample))]
+
+    assert faults == []
+
+
+def test_the_rows_and_media_are_those_that_the_paper_counts(whole: Selection) -> None:
+    samples = {task.name: list(task.dataset()) for task in whole}
+    distinct = {sample.id for found in samples.values() for sample in found}
+    media = {
+        (part.kind, str(part.media.path))
+        for found in samples.values()
+        for sample in found
+        for content in (*(message.content for message in sample.input), *sample.references)
+        for part in content.parts
+        if part.media is not None
+    }
+
+    assert {name: len(found) for name, found in samples.items()} == {c.task: c.rows for c in TASKS}
+    assert len(distinct) == 937 == sum(map(len, samples.values())) - SHARED_ROWS
+    assert sorted(kind for kind, _ in media) == ["audio"] * 42 + ["image"] * 487
+
+
+def test_no_picture_to_compare_with_is_in_a_prompt(whole: Selection) -> None:
+    for task in whole:
+        for sample in task.dataset():
+            sent = {medium.path for message in task.prompt(sample) for medium in message.content.media()}
+            assert sent.isdisjoint({medium.path for reference in sample.references for medium in reference.media()})
+
+
+def test_the_kinds_of_each_task_are_those_of_its_rows(whole: Selection) -> None:
+    for task in whole:
+        given = {part.kind for s in task.dataset() for m in s.input for part in m.content.parts}
+        assert given == set(task.input_modalities), task.name
+
+
+@pytest.mark.slow
+def test_prepare_finds_all_of_it_and_a_dry_run_counts_it(folder: Path) -> None:
+    prepared = mmeval("prepare", "mmmg", "--data_dir", folder)
+    ahead = mmeval("--tasks", "mmmg", "--model", "empty", "--judge", "empty", "--role", "gemini=empty", "--data_dir",
+                   folder, "--dry_run", "--verbosity", "ERROR")  # fmt: skip
+
+    assert prepared.code == 0, prepared.out
+    assert prepared.out.splitlines()[-2:] == [
+        "ready  mmmg as a whole: 937 different rows; media: 42 audio, 487 image",
+        "49 of 49 tasks ready",
+    ]
+    assert ahead.code == 0, ahead.err
+    assert ahead.out.count("\n|mmmg_") == 49
+
+
+def test_without_media_just_the_tasks_that_name_some_are_missing(tmp_path: Path) -> None:
+    shutil.copytree(DATA, tmp_path / "seed_instruction", ignore=shutil.ignore_patterns("image", "audio"))
+    missing = []
+    for task in select(["mmmg"], overrides=TaskOverrides(data_dir=tmp_path)):
+        try:
+            task.dataset()
+        except MissingDataError:
+            missing.append(task.name)
+
+    assert missing == [counted.task for counted in TASKS if counted.pictures or counted.sounds]
