@@ -1,4 +1,4 @@
-# make demo    a tiny model of ours on two tasks, beside the right answers, in an environment of its own (.venv)
+# make demo    a tiny model of ours on nine tasks, beside the right answers, in an environment of its own (.venv)
 # make test    every test
 # make check   what must hold before a commit: format, lint, strict types, fast tests
 # make docs    the pages of docs/ as a site, in build/docs
@@ -24,7 +24,7 @@ demo: $(VENV)/demo.stamp
 		>$(VENV)/reference.log 2>&1 || { cat $(VENV)/reference.log >&2; exit 1; }
 	$(BIN)/python -m mmeval --tasks unim_hard,mmmg_audio --model hf --model_args pretrained=tiny --data bundled --log_samples --baseline runs/reference/default
 	@echo
-	@echo "The model tiny gives text and pictures. It cannot answer tasks with sound: those of MMMG (audio) are unsupported,"
+	@echo "The model tiny gives text and pictures. It cannot answer tasks with sound: those of MMMG are unsupported,"
 	@echo "and so are the samples of UniM that hold sounds, videos, documents or 3D. Its scores mean nothing; the column"
 	@echo "'reference' has those of the right answers. What it answered, as parts in their order, is in"
 	@echo runs/tiny/default/samples_unim_hard_*.jsonl

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mmeval.cli.flags import FLAGS
+from mmeval.metricdevice import asked_device
 from tests.support.bench import Bench, Noting, NotingLocal, set_up
 from tests.support.log_level import restored_log
 
@@ -142,6 +143,13 @@ def score_workers(bench: Bench) -> None:
     inside = Noting.processes
     bench.run("--score_workers", "2", "--run_id", "b")
     assert (inside, Noting.processes) == (0, 2)
+
+
+def metric_device(bench: Bench) -> None:
+    for run_id, flags, device in (("a", (), "auto"), ("b", ("--metric_device", "cpu"), "cpu")):
+        record = bench.run("--run_id", run_id, *flags).record("noting", run_id)
+        assert (record["sessions"][-1]["provenance"]["metric_device"], asked_device()) == (device, device)
+        assert device not in str(record["identity"])
 
 
 def reasoning_tags(bench: Bench) -> None:
@@ -355,7 +363,7 @@ CASES: tuple[Callable[[Bench], None], ...] = (
     *(model, model_args, tasks, include_path, config),
     *(limit, offset, samples, sample_shuffle, stratify, repeats, seed, gen_kwargs, system_instruction, protocol, data),
     data_dir,
-    *(profile, metric_args, skip_metric, trust_remote_code, predict_only, score_workers, reasoning_tags),
+    *(profile, metric_args, skip_metric, trust_remote_code, predict_only, score_workers, metric_device, reasoning_tags),
     *(
         max_unscored,
         bootstrap_iters,

@@ -191,15 +191,15 @@ def by_hand_note(bench: Bench) -> None:
     assert "take a page (after signing a form)" in unready(bench)
 
 
-def unready(bench: Bench) -> str:
-    """What ``mmeval prepare`` says of the task, which is not ready."""
-    left = prepared(bench)
+def unready(bench: Bench, name: str = "tiny") -> str:
+    """What ``mmeval prepare`` says of a task or group, which is not ready."""
+    left = prepared(bench, name)
     assert left.code == 4
     return left.out
 
 
-def prepared(bench: Bench) -> Left:
-    return bench.mmeval("prepare", "tiny", "--include_path", str(bench.tasks))
+def prepared(bench: Bench, name: str = "tiny") -> Left:
+    return bench.mmeval("prepare", name, "--include_path", str(bench.tasks))
 
 
 @of("task", "loader")
@@ -333,6 +333,15 @@ def metric_list(bench: Bench) -> None:
     assert set(bench.run().values) == {"tiny.toy_first", "tiny.toy_second"}
 
 
+OVERALL = [{"metric": "exact_match"}, {"metric": "overall", "of": ["exact_match"]}]
+
+
+@of("task", "layout")
+def task_layout(bench: Bench) -> None:
+    bench.task("mmmg_object_count", metric_list=OVERALL, layout="mmmg")
+    assert "MMMG, image: tasks" in bench.run(tasks="mmmg_object_count").out
+
+
 @of("task", "metadata")
 def metadata(bench: Bench) -> None:
     bench.task(metadata={"version": "7.5"})
@@ -400,6 +409,14 @@ def higher_is_better(bench: Bench) -> None:
     assert bench.run().results["higher_is_better"] == {"tiny": {"exact_match": False}}
 
 
+@of("metric_list", "asks")
+def metric_asks(bench: Bench) -> None:
+    bench.task(metric_list=[{"metric": "toy_verdict", "asks": {"judge": "gemini"}}])
+    left = bench.run("--role", "gemini=noting,model=g")
+    assert left.value == 1.0
+    assert [served["role"] for served in left.results["mmeval"]["judges"]["tiny"]] == ["gemini"]
+
+
 # --- a group ----------------------------------------------------------------------------------------------------------
 
 
@@ -439,6 +456,23 @@ def group_tag(bench: Bench) -> None:
 def aggregate_metric_list(bench: Bench) -> None:
     grouped(bench, aggregate_metric_list=[])
     assert set(bench.run(tasks="both").values) == {"tiny.exact_match", "wrong.exact_match"}
+
+
+@of("group", "layout")
+def group_layout(bench: Bench) -> None:
+    grouped(bench, layout="mmgm")
+    assert "both.yaml:4: layout: unknown layout 'mmgm'; did you mean \"mmmg\"?" in bench.run(tasks="both").err
+    bench.task("mmmg_object_count", dataset_path="data", metric_list=OVERALL)
+    grouped(bench, task=["mmmg_object_count"], aggregate_metric_list=[{"metric": "overall"}], layout="mmmg")
+    assert "MMMG, image: tasks" in bench.run(tasks="both").out
+
+
+@of("group", "expected")
+def group_expected(bench: Bench) -> None:
+    grouped(bench, expected={"rows": 4})
+    assert "\nready  both as a whole: 4 different rows" in prepared(bench, "both").out
+    grouped(bench, expected={"rows": 5})
+    assert "4 rows are there, the task file expects 5" in unready(bench, "both")
 
 
 @of("group", "requires_mmeval")

@@ -162,7 +162,7 @@ def test_no_module_of_the_current_folder_interferes(
     assert version.startswith("mmeval ")
     assert "unim_hard" in tasks
     assert "UniM (hard)" in tables
-    assert "MMMG (audio)" in tables
+    assert "MMMG (sound and music)" in tables
     assert list((hostile / "runs").rglob("results_*.json"))
 
 

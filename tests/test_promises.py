@@ -25,7 +25,7 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_questions
 from tests.support.scripted_server import Scripted, ScriptedServer
 
-SHIPPED = ("--tasks", "unim_hard,mmmg_audio", "--data", "bundled")
+SHIPPED = ("--tasks", "unim_hard,mmmg_audio_text_order", "--data", "bundled")
 EVERY_KIND = "text+image+audio"
 
 
@@ -58,7 +58,7 @@ def test_shipped_tasks_end_with_zero_and_say_what_the_model_cannot_be_asked(serv
 
 
 def test_a_model_that_can_be_asked_nothing_gets_no_value_and_no_success(server: MockServer, tmp_path: Path) -> None:
-    done = mmeval("--tasks", "mmmg_audio", "--data", "bundled", *openai(server), "--output_path", tmp_path)
+    done = mmeval("--tasks", "mmmg_audio_text_order", "--data", "bundled", *openai(server), "--output_path", tmp_path)
     assert done.code == 3, done.err
     assert asked(server) == 0
     [row] = results(tmp_path)["mmeval"]["results"][:1]
@@ -153,10 +153,11 @@ def test_two_runs_of_the_same_command_have_the_same_results(server: MockServer, 
 
 @pytest.mark.parametrize(("model", "value"), [("reference", 1.0), ("empty", 0.0)])
 def test_bounds_are_exact_on_every_shipped_task(model: str, value: float, tmp_path: Path) -> None:
-    done = mmeval("--tasks", "unim,mmmg_audio", "--data", "bundled", "--model", model, "--output_path", tmp_path)
+    tasks = ("--tasks", "unim,mmmg_audio_text_order", "--data", "bundled")
+    done = mmeval(*tasks, "--model", model, "--output_path", tmp_path)
     assert done.code == 0, done.err
     numbers = read_numbers(results(tmp_path))
-    assert {number.metric for number in numbers} == {"strict_structure", "lenient_structure", "part_order"}
+    assert {number.metric for number in numbers} == {"strict_structure", "lenient_structure", "part_order", "overall"}
     assert {number.value for number in numbers} == {value}
 
 
@@ -278,8 +279,9 @@ def test_results_and_samples_are_what_readers_of_the_layout_expect(server: MockS
     done = mmeval(*SHIPPED, *openai(server, outputs=EVERY_KIND), "--output_path", tmp_path, "--log_samples")
     assert done.code == 0, done.err
     document, samples = latest(tmp_path)
-    assert {number.task for number in read_numbers(document)} == {"unim_hard", "mmmg_a_structure", "mmmg_audio"}
-    assert {name: len(read_samples(file)) for name, file in samples.items()} == {"unim_hard": 8, "mmmg_a_structure": 6}
+    assert {number.task for number in read_numbers(document)} == {"unim_hard", "mmmg_audio_text_order"}
+    rows = {name: len(read_samples(file)) for name, file in samples.items()}
+    assert rows == {"unim_hard": 8, "mmmg_audio_text_order": 6}
 
 
 def test_samples_of_unsupported_and_failed_trials_say_why(tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import MissingDataError, MmevalError, UsageError
 from mmeval.extras import need
 from mmeval.model_backends.diffusers.kinds import call_parameters
+from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.settings import Settings
 from mmeval.model_backends.hf.failures import in_a_line, out_of_memory
 from mmeval.model_backends.hf.literals import Literals, listed
@@ -166,9 +167,12 @@ def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
             dtype=getattr(torch, dtype),
             local_files_only=True,
             trust_remote_code=settings.trust_remote_code,
+            **networks(folder, getattr(torch, dtype), settings.pretrained),
         )
         pipe.set_progress_bar_config(disable=True)
         return pipe
+    except MmevalError:
+        raise
     except Exception as error:  # whatever the library says of files becomes one message
         said = f"pretrained={settings.pretrained}: the pipeline cannot be loaded ({in_a_line(error)})"
         if out_of_memory(error):

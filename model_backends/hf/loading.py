@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError
@@ -14,6 +14,7 @@ from mmeval.model_backends.hf.failures import in_a_line, out_of_memory
 from mmeval.model_backends.hf.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 from mmeval.model_backends.hf.videoless import processor_without_video
+from mmeval.modelfault import damaged_files, gaps
 
 TORCHVISION = "torchvision"
 _PARTS: Mapping[str, tuple[str, ...]] = {
@@ -63,7 +64,7 @@ def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None)
         ask_for_same_digits()
     with loading(files, "its weights", settings), quietly():
         chosen = model_class or general_class(files, settings)
-        model, told = chosen.from_pretrained(files.folder, **_placed(settings), output_loading_info=True)
+        model, told = chosen.from_pretrained(files.folder, **_placed(settings), **_TOLD)
     _refuse_gaps(files, told)
     return model.eval()
 
@@ -167,19 +168,26 @@ def _placed(settings: Settings) -> dict[str, Any]:
     return given
 
 
+_TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+"""What does not fit is told by name, and refused here: the library's own message names nothing."""
+
+
 def _refuse_gaps(files: ModelFiles, told: Mapping[str, Any]) -> None:
     """The library fills what the files lack with random numbers, and goes on."""
-    missing: Sequence[str] = sorted(told.get("missing_keys", ()))
-    if missing:
+    if found := gaps(told):
         raise MissingDataError(
-            f"{files.name}: {len(missing)} of its weights are not in its files ({', '.join(missing[:3])} ...); fetch "
-            "the model again, or look whether its config.json belongs to these weights"
+            f"{files.name}: {found}; fetch the model again, or look whether its config.json belongs to these weights"
         )
 
 
 def _explained(files: ModelFiles, what: str, settings: Settings, error: Exception) -> MmevalError:
     kind, way_out = _way_out(files, settings, error, f"{type(error).__name__}: {error}".lower())
     return kind(f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {way_out}")
+
+
+def _fetch_again(files: ModelFiles) -> str:
+    damaged = ", ".join(str(path) for path in damaged_files(files.folder))
+    return f"fetch the model again{f': {damaged} is damaged or cut short' if damaged else ''}"
 
 
 def _way_out(files: ModelFiles, settings: Settings, error: Exception, said: str) -> tuple[type[MmevalError], str]:
@@ -205,7 +213,7 @@ def _way_out(files: ModelFiles, settings: Settings, error: Exception, said: str)
         (
             "safetensor" in said or "no file named" in said or isinstance(error, EOFError | OSError),
             MissingDataError,
-            "fetch the model again",
+            _fetch_again(files),
         ),
         (
             bool(device) and device in said,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.placeholders import SPELLINGS
-from mmeval.records import ERROR_KINDS
+from mmeval.records import ERROR_KINDS, Sample, user
 from tests.support.doc_examples import Block, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,6 +129,7 @@ def test_every_refused_key_is_in_the_page_of_task_files() -> None:
         ("mmeval.loaders", "task-files.md"),
         ("mmeval.hf_adapters", "local-models.md"),
         ("mmeval.tools", "local-models.md"),
+        ("mmeval.formats", "interchange.md"),
     ],
 )
 def test_every_plugin_of_ours_is_in_its_page(group: plugins.Group, name: str) -> None:
@@ -247,3 +249,25 @@ def test_a_project_that_is_shown_can_be_installed_beside_other_folders(block: Bl
     assert project["build-system"]["build-backend"] == "setuptools.build_meta"
     assert project["tool"]["setuptools"]["packages"]["find"]["include"] == [f"{project['project']['name']}*"]
     assert any(shown.text.startswith("$ pip install -e .\n") for shown in blocks(block.page) if shown.line > block.line)
+
+
+def _label_examples() -> list[tuple[str, str]]:
+    """The rows of the table that shows labels, a metric each."""
+    section = page("metrics.md").partition("### How labels look")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*`) \| `(\{.*\})` \|$", section, re.MULTILINE)
+    return [(name, labels) for names, labels in rows for name in re.findall(r"`(\w+)`", names)]
+
+
+def test_every_metric_that_reads_labels_shows_them() -> None:
+    reads = {name for name in ours("mmeval.metrics") if any(key.endswith("_key") for key in load_metric(name).switches)}
+    others = {"judge_yes_no", "judge_choice", "self_description", "speaker_similarity"}  # at most by their switches
+
+    assert reads - others <= {name for name, _ in _label_examples()}
+
+
+@pytest.mark.parametrize(("name", "labels"), _label_examples())
+def test_labels_that_are_shown_are_taken(name: str, labels: str) -> None:
+    metric = load_metric(name)
+    sample = Sample("s", (user("look"),), metadata=json.loads(labels))
+
+    assert metric.check is None or not metric.check(sample, metric.switches)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 def page_of(folder: Path, *model: str) -> Path:
     """The page that a run of two bundled tasks has written at its end."""
-    tasks = ("--tasks", "unim_hard,mmmg_audio", "--data", "bundled", "--output_path", folder)
+    tasks = ("--tasks", "unim_hard,mmmg_audio_text_order", "--data", "bundled", "--output_path", folder)
     mmeval(*tasks, *model)
     return next(folder.glob("*/default/report/index.html"))
 
@@ -41,7 +41,7 @@ def test_the_page_of_a_run_says_what_was_asked_and_how_sure_its_numbers_are(seen
 
 
 def test_a_sound_of_a_data_set_plays(seen: Watched, demo_run: Path) -> None:
-    page = seen.open(demo_run, "#task=mmmg_a_structure")
+    page = seen.open(demo_run, "#task=mmmg_audio_text_order")
     page.keyboard.press("j")
     sound = page.locator(".block-output audio").first
     sound.evaluate("sound => sound.play()")

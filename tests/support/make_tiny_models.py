@@ -706,6 +706,183 @@ def build_vits(out: Path, args) -> None:
 # --------------------------------------------------------------------------------------
 
 
+# --------------------------------------------------------------------------------------
+# Models of metrics: what they say is noise
+# --------------------------------------------------------------------------------------
+
+
+@model("clap", "audio", "embedding", "CLAP without feature fusion, its audio side as small as its pooling allows")
+def build_clap(out: Path, args) -> None:
+    audio = dict(
+        depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2], patch_embeds_hidden_size=8, hidden_size=64,
+        projection_dim=16, enable_fusion=False,
+    )
+    text = dict(vocab_size=300, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
+    m = tf.ClapModel(tf.ClapConfig(audio_config=audio, text_config=text, projection_dim=16))
+    amplify(m.audio_model, 6.0)
+    save(out, m, tf.ClapFeatureExtractor(truncation="rand_trunc", padding="repeatpad"))
+
+
+@model("whisper", "audio", "text", "Whisper with the languages and marks of the large one, a byte-level tokenizer")
+def build_whisper(out: Path, args) -> None:
+    langs = [f"<|{code}|>" for code in ("en", "zh", "de")]
+    marks = ["<|endoftext|>", "<|startoftranscript|>", *langs, "<|translate|>", "<|transcribe|>", "<|startoflm|>",
+             "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>"]
+    marks += [f"<|{k * 0.02:.2f}|>" for k in range(1501)]
+    vocab = byte_vocab()
+    vocab.update({mark: len(vocab) + at for at, mark in enumerate(marks)})
+    tok = tf.WhisperTokenizer(vocab=vocab, merges=[], language="english", task="transcribe")
+    tok.add_tokens(marks, special_tokens=True)
+    tid = tok.convert_tokens_to_ids
+    cfg = tf.WhisperConfig(
+        vocab_size=len(tok), num_mel_bins=16, d_model=16, encoder_layers=1, decoder_layers=1,
+        encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32,
+        max_target_positions=24, decoder_start_token_id=tid("<|startoftranscript|>"), bos_token_id=tok.eos_token_id,
+        eos_token_id=tok.eos_token_id, pad_token_id=tok.eos_token_id, suppress_tokens=None,
+        begin_suppress_tokens=None,
+    )
+    m = tf.WhisperForConditionalGeneration(cfg)
+    spread(m)
+    amplify(m.model.encoder, 3.0)  # what it writes shall depend on what it hears
+    m.generation_config = tf.GenerationConfig(
+        decoder_start_token_id=cfg.decoder_start_token_id, eos_token_id=tok.eos_token_id,
+        pad_token_id=tok.eos_token_id, bos_token_id=tok.eos_token_id, max_length=24, is_multilingual=True,
+        lang_to_id={name: tid(name) for name in langs}, no_timestamps_token_id=tid("<|notimestamps|>"),
+        task_to_id={"transcribe": tid("<|transcribe|>"), "translate": tid("<|translate|>")},
+        prev_sot_token_id=tid("<|startofprev|>"), max_initial_timestamp_index=50, return_timestamps=False,
+        suppress_tokens=[], begin_suppress_tokens=[],
+    )
+    ears = tf.WhisperFeatureExtractor(feature_size=16)
+    save(out, m, tf.WhisperProcessor(feature_extractor=ears, tokenizer=tok), ears)
+
+
+def tiny_speech(**kwargs) -> dict[str, Any]:
+    return dict(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, conv_dim=[16] * 7,
+        num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=2, vocab_size=32, do_stable_layer_norm=False,
+        **kwargs,
+    )
+
+
+@model("wavlm_sv", "audio", "embedding", "WavLM with an x-vector head, for speaker verification")
+def build_wavlm_sv(out: Path, args) -> None:
+    cfg = tf.WavLMConfig(**tiny_speech(tdnn_dim=[16, 16, 16, 16, 24], xvector_output_dim=16, num_buckets=32))
+    m = tf.WavLMForXVector(cfg)
+    amplify(m, 4.0)
+    save(out, m, tf.Wav2Vec2FeatureExtractor(do_normalize=False, return_attention_mask=True))
+
+
+@model("wav2vec2_gender", "audio", "class", "wav2vec 2 with a classifier of two classes")
+def build_wav2vec2_gender(out: Path, args) -> None:
+    m = tf.Wav2Vec2ForSequenceClassification(tf.Wav2Vec2Config(**tiny_speech(num_labels=2, classifier_proj_size=16)))
+    amplify(m, 4.0)
+    save(out, m, tf.Wav2Vec2FeatureExtractor(do_normalize=True, return_attention_mask=True))
+
+
+FROZEN = np.random.RandomState(0)
+
+
+def noise(*shape: int, scale: float = 0.2) -> torch.Tensor:
+    """Noise that is the same with every version of every library: tests know what comes of it."""
+    return torch.from_numpy(FROZEN.standard_normal(shape) * scale).float()
+
+
+def beat_attention(dim: int, name: str, head_dim: int, heads: int) -> dict[str, torch.Tensor]:
+    inner = head_dim * heads
+    return {
+        f"{name}.norm.gamma": torch.ones(dim), f"{name}.to_qkv.weight": noise(3 * inner, dim),
+        f"{name}.to_gates.weight": noise(heads, dim), f"{name}.to_gates.bias": noise(heads),
+        f"{name}.to_out.0.weight": noise(dim, inner),
+        f"{name}.rotary_embed.freqs": 10000.0 ** (-torch.arange(0, head_dim, 2).float() / head_dim),
+    }
+
+
+def beat_feed_forward(dim: int, name: str) -> dict[str, torch.Tensor]:
+    return {
+        f"{name}.net.0.gamma": torch.ones(dim), f"{name}.net.1.weight": noise(4 * dim, dim),
+        f"{name}.net.1.bias": noise(4 * dim), f"{name}.net.4.weight": noise(dim, 4 * dim),
+        f"{name}.net.4.bias": noise(dim),
+    }
+
+
+def beat_norm(dim: int, name: str) -> dict[str, torch.Tensor]:
+    return {
+        f"{name}.weight": torch.ones(dim), f"{name}.bias": noise(dim), f"{name}.running_mean": noise(dim),
+        f"{name}.running_var": 1 + noise(dim).abs(), f"{name}.num_batches_tracked": torch.tensor(1),
+    }
+
+
+def beat_weights(stem: int = 4, head_dim: int = 4, width: int = 8) -> dict[str, torch.Tensor]:
+    """By the names of the released checkpoint."""
+    w = {**beat_norm(128, "frontend.stem.bn1d"), "frontend.stem.conv2d.weight": noise(stem, 1, 4, 3)}
+    w.update(beat_norm(stem, "frontend.stem.bn2d"))
+    dim = stem
+    for number in range(3):
+        name = f"frontend.blocks.{number}"
+        for along in "FT":
+            w.update(beat_attention(dim, f"{name}.partial.attn{along}", head_dim, dim // head_dim))
+            w.update(beat_feed_forward(dim, f"{name}.partial.ff{along}"))
+        w.update({f"{name}.conv2d.weight": noise(2 * dim, dim, 2, 3), **beat_norm(2 * dim, f"{name}.norm")})
+        dim *= 2
+    w.update({"frontend.linear.weight": noise(width, dim * 4), "frontend.linear.bias": noise(width)})
+    for number in range(2):
+        w.update(beat_attention(width, f"transformer_blocks.layers.{number}.0", head_dim, width // head_dim))
+        w.update(beat_feed_forward(width, f"transformer_blocks.layers.{number}.1"))
+    w["transformer_blocks.norm.gamma"] = torch.ones(width)
+    w.update({"task_heads.beat_downbeat_lin.weight": noise(2, width), "task_heads.beat_downbeat_lin.bias": noise(2)})
+    return w
+
+
+@model("beat_this", "audio", "beats", "a checkpoint with the names of Beat This, of another width")
+def build_beat_this(out: Path, args) -> None:
+    FROZEN.seed(0)
+    state = {f"model.{name}": tensor for name, tensor in beat_weights().items()}
+    torch.save({"state_dict": state, "hyper_parameters": {"sum_head": True, "lr": 0.1}}, out / "final0.ckpt")
+
+
+def vision_weights(width: int = 64, depth: int = 2) -> dict[str, torch.Tensor]:
+    """By the names that DINO gives to the parts of a vision transformer."""
+    w = {
+        "cls_token": noise(1, 1, width), "pos_embed": noise(1, 197, width), "norm.weight": torch.ones(width),
+        "norm.bias": noise(width), "patch_embed.proj.weight": noise(width, 3, 16, 16),
+        "patch_embed.proj.bias": noise(width),
+    }
+    for number in range(depth):
+        name = f"blocks.{number}"
+        for norm in ("norm1", "norm2"):
+            w.update({f"{name}.{norm}.weight": torch.ones(width), f"{name}.{norm}.bias": noise(width)})
+        sizes = {"attn.qkv": (3, 1), "attn.proj": (1, 1), "mlp.fc1": (4, 1), "mlp.fc2": (1, 4)}
+        for part, (to, of) in sizes.items():
+            w[f"{name}.{part}.weight"] = noise(to * width, of * width)
+            w[f"{name}.{part}.bias"] = noise(to * width)
+    return w
+
+
+@model("dreamsim", "image", "embedding", "the files of DreamSim's ensemble, with narrow transformers")
+def build_dreamsim(out: Path, args) -> None:
+    FROZEN.seed(0)
+    width, rank = 64, 4
+    (out / "checkpoints").mkdir()
+    torch.save(vision_weights(), out / "checkpoints" / "dino_vitbase16_pretrain.pth")
+    for name in ("clip_vitb16", "open_clip_vitb16"):
+        weights = {**vision_weights(), "proj": noise(width, 32)}
+        weights.update({"pos_drop.weight": torch.ones(width), "pos_drop.bias": noise(width)})
+        del weights["patch_embed.proj.bias"]
+        torch.save({"state_dict": weights}, out / f"{name}_pretrain.pth.tar")
+    lora: dict[str, torch.Tensor] = {}
+    for tower in range(3):
+        for block in range(2):
+            name = f"base_model.model.extractor_list.{tower}.model.blocks.{block}.attn.qkv"
+            lora[f"{name}.lora_A.weight"] = noise(rank, width)
+            lora[f"{name}.lora_B.weight"] = noise(3 * width, rank)
+    (out / "ensemble_lora").mkdir()
+    from safetensors.torch import save_file
+
+    save_file(lora, out / "ensemble_lora" / "adapter_model.safetensors")
+    settings = {"r": rank, "lora_alpha": 2.0, "lora_dropout": 0.3, "bias": "none", "target_modules": ["qkv"]}
+    (out / "ensemble_lora" / "adapter_config.json").write_text(json.dumps(settings))
+
+
 @model("sd", "text", "image", "Stable Diffusion pipeline (diffusers), for agents that call an image tool")
 def build_sd(out: Path, args) -> None:
     import diffusers

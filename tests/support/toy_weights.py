@@ -1,27 +1,90 @@
-"""A metric that opens weights, as an installed distribution that other processes see: its number is their length."""
+"""Metrics that open models, as an installed distribution that other processes see. The models are small files.
+
+``weighed`` scores the length of the weights, ``batched`` many answers at once; both note what they do in the file that
+``TOY_NOTES`` names: ``load PID DEVICE``, ``batch PID COUNT``. What ``batched`` does with an answer, the answer says.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 from mmeval.metric import metric
-from mmeval.records import Trial
-from mmeval.weights import Weights
+from mmeval.metricmodel import HubModel, loaded, model_folder
+from mmeval.records import Score, Trial
 from tests.support.cli import ROOT
 from tests.support.task_folder import write_files
 
 COMMIT = "c" * 40
-WEIGHTS = Weights("me/scorer", COMMIT, ("config.json", "model.safetensors"))
+FILES = ("config.json", "model.safetensors|pytorch_model.bin")
+Model = str | Mapping[str, Any]
+BATCH = 4
+MODEL = {"config.json": "{}", "model.safetensors": "weights"}
 
 
-@metric(range=(0, 100), version="1", source="test", weights=(WEIGHTS,))
-def weighed(trial: Trial) -> float:
-    return float((WEIGHTS.folder / "model.safetensors").stat().st_size)
+@metric(range=(0, 100), version="1", source="test")
+def weighed(trial: Trial, *, model: Annotated[Model, HubModel(FILES)] = f"me/scorer@{COMMIT}") -> float:
+    """The length of the weights."""
+    return float((model_folder(model) / "model.safetensors").stat().st_size)
+
+
+@metric(range=(0, 1), version="1", source="test", batch=BATCH)
+def batched(trials: Sequence[Trial], *, model: Annotated[Model, HubModel(FILES)] = "me/scorer", most: int = 99) -> Any:
+    """1 where the answer has the word yes. More than ``most`` answers do not fit into memory."""
+    note("batch", len(trials))
+    words = loaded(model, _load)
+    if len(trials) > most:
+        raise RuntimeError("CUDA out of memory. Tried to allocate more")
+    return [_score(trial.output.words if trial.output else "", words) for trial in trials]
+
+
+def _load(folder: Path, device: str) -> str:
+    note("load", device)
+    time.sleep(float(os.environ.get("TOY_LOADING", "0")))
+    return (folder / "config.json").read_text()
+
+
+def _score(text: str, loaded_words: str) -> Score:
+    if "raise" in text:
+        raise ValueError("no such luck")
+    if "die" in text:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "slow" in text:
+        time.sleep(float(text.rsplit(maxsplit=1)[-1]))
+    if "hang" in text:
+        time.sleep(60)
+    return Score(float("yes" in text), evidence={"config": loaded_words})
+
+
+def note(*words: object) -> None:
+    if name := os.environ.get("TOY_NOTES"):
+        with open(name, "a") as file:  # noqa: PTH123  one write, however many processes there are
+            file.write(" ".join(map(str, (words[0], os.getpid(), *words[1:]))) + "\n")
+
+
+class Note(NamedTuple):
+    what: str
+    process: int
+    more: str
+
+
+def notes(file: Path, what: str) -> list[Note]:
+    """What the metrics have noted of one kind."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    split = (line.split(" ", 2) for line in lines)
+    return [Note(kind, int(process), more) for kind, process, more in split if kind == what]
 
 
 def registered(folder: Path) -> str:
-    """Register the metric by a distribution in a folder; the value of PYTHONPATH under which it is found."""
-    lines = "[mmeval.metrics]\nweighed = tests.support.toy_weights:weighed\n"
+    """Register the metrics by a distribution in a folder; the value of PYTHONPATH under which they are found."""
+    lines = "[mmeval.metrics]\n" + "".join(f"{name} = tests.support.toy_weights:{name}\n" for name in _NAMES)
     meta = "Metadata-Version: 2.1\nName: dist-weighed\nVersion: 1\n"
     write_files(folder / "dist_weighed-1.dist-info", {"METADATA": meta, "entry_points.txt": lines})
     return f"{folder}:{ROOT}"
+
+
+_NAMES = ("weighed", "batched")

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.pipeline import Pipeline, Prompt, saved_dtype
 from mmeval.model_backends.diffusers.settings import Settings
 from tests.support.tiny_models import tiny_model
@@ -19,6 +21,20 @@ CLASS = "StableDiffusionPipeline"
 
 def loaded(folder: Path, **settings: Any) -> Pipeline:
     return Pipeline(folder, Settings(str(folder), **settings), CLASS, own_code=False)
+
+
+def changed_weights(folder: Path, part: str, change: Callable[[str, Any], Any]) -> Path:
+    """A copy of the tiny pipeline, in which each tensor of a part is what ``change`` makes of it: left out for None, as
+    it is for an ellipsis."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(tiny_model("sd"), folder, dirs_exist_ok=True)
+    (file,) = (folder / part).glob("*.safetensors")
+    made = {name: (tensor, change(name, tensor)) for name, tensor in load_file(file).items()}
+    kept = {name: was if now is ... else now for name, (was, now) in made.items() if now is not None}
+    assert any(now is not ... for _, now in made.values())
+    save_file(kept, file, {"format": "pt"})
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +131,52 @@ def test_weights_that_are_none_are_one_message(written: bytes, tmp_path: Path) -
 
     with pytest.raises(MissingDataError, match=r"the pipeline cannot be loaded \(.*\); fetch it again"):
         loaded(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("part", "lacking"),
+    [("unet", r"conv_in\.bias"), ("vae", r"decoder\.conv_in\.bias"), ("text_encoder", r"[\w.]*final_layer_norm\.bias")],
+)
+def test_a_network_that_is_not_all_there_is_refused_by_name(part: str, lacking: str, tmp_path: Path) -> None:
+    folder = changed_weights(tmp_path, part, lambda name, _: None if re.fullmatch(lacking, name) else ...)
+
+    with pytest.raises(MissingDataError, match=rf": {part}: 1 of its weights are not in its files \({lacking}\); f"):
+        loaded(folder)
+
+
+@pytest.mark.parametrize(("part", "other"), [("unet", "conv_in.bias"), ("text_encoder", "final_layer_norm.bias")])
+def test_a_network_with_weights_of_another_size_is_refused_by_name(part: str, other: str, tmp_path: Path) -> None:
+    folder = changed_weights(tmp_path, part, lambda name, tensor: tensor[:-1] if name.endswith(other) else ...)
+
+    with pytest.raises(MissingDataError, match=rf": {part}: \d of its weights have another shape .*{other}: \[\d+\]"):
+        loaded(folder)
+
+
+@pytest.mark.parametrize(
+    ("part", "now", "once"),
+    [("text_encoder", "^", "text_model."), ("vae", r"\.to_q\.", ".query."), ("vae", r"\.to_out\.0\.", ".proj_attn.")],
+)
+def test_weights_under_the_names_of_older_libraries_are_all_there(
+    part: str, now: str, once: str, tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(tiny_model("sd"), tmp_path, dirs_exist_ok=True)
+    (file,) = (tmp_path / part).glob("*.safetensors")
+    named = {re.sub(now, once, name): tensor for name, tensor in load_file(file).items()}
+    save_file(named, file, {"format": "pt"})
+
+    assert any(once in name for name in named)
+    assert set(networks(tmp_path, None, "here")) == {"text_encoder", "unet", "vae"}
+
+
+def test_a_part_that_is_no_network_or_not_there_is_left_to_the_library(tmp_path: Path) -> None:
+    index = {"scheduler": ["diffusers", "DDIMScheduler"], "unet": ["mine", "Net"], "image_encoder": [None, None]}
+    (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": CLASS, "vae": ["diffusers", "VQ"], **index}))
+    for name in index:
+        (tmp_path / name).mkdir()
+
+    assert networks(tmp_path, None, "here") == {}
 
 
 def test_weights_are_loaded_in_the_dtype_in_which_they_were_saved(tmp_path: Path) -> None:
