@@ -12,16 +12,14 @@ import io
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmeval.errors import StorageError
 from mmeval.lines import write_atomic
 from mmeval.owncache import own_cache
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    Vectors = np.ndarray[Any, np.dtype[np.float32]]
+    from mmeval.metrics.models import Vectors
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.errors import MmevalError, UsageError
+from mmeval.errors import MmevalError, UsageError, is_out_of_memory
 from mmeval.extras import need
 from mmeval.modelfault import WeightsError, damaged_files, gaps
 
@@ -53,10 +53,10 @@ def opening(folder: Path) -> Iterator[None]:
     What memory or packages have to do with stays what it is."""
     try:
         yield
-    except (MmevalError, ImportError, MemoryError):
+    except (MmevalError, ImportError):
         raise
     except Exception as error:
-        if "out of memory" in str(error).lower() or "allocate memory" in str(error).lower():
+        if is_out_of_memory(error):
             raise
         damaged = ", ".join(path.name for path in damaged_files(folder))
         words = " ".join(str(error).split())[:_MOST_WORDS]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from mmeval.backend import BatchBackend, Startable
 from mmeval.batching import Asked, Deliver
+from mmeval.errors import is_out_of_memory
 from mmeval.ownthread import OwnThread
 from mmeval.raisedat import raised_at
 from mmeval.records import ErrorKind, Request, Response
@@ -124,8 +125,3 @@ def _yielded(
 def _at(positions: Sequence[int], deliver: Deliver) -> Deliver:
     """Deliver the rows of a smaller batch under their positions in the whole."""
     return lambda row, response: deliver(positions[row], response)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory did not suffice, on the host or on a device."""
-    return isinstance(error, MemoryError) or "out of memory" in str(error).lower()

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mmeval.errors import PluginError
+from mmeval.errors import PluginError, is_out_of_memory
 from mmeval.records import Trial
 from mmeval.timelimit import TimeLimit
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from mmeval.boundmetric import BoundMetric
     from mmeval.metricresult import MetricScores
 
-_NO_LIMIT = TimeLimit(math.inf)
+NO_LIMIT = TimeLimit(math.inf)
 _FITTED: dict[str, int] = {}
 """The largest batch by the key of a metric, where memory ran out for a larger one."""
 
 
-def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = _NO_LIMIT) -> list[MetricScores]:
+def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT) -> list[MetricScores]:
     """The scores of each trial by a batched metric, in order."""
     found: list[MetricScores] = []
     while len(found) < len(trials):
@@ -43,7 +43,7 @@ def _after(
     """What follows when a batch has raised: nothing yet where a smaller one is tried, else the scores."""
     if isinstance(error, PluginError):
         return [bound.failed(error) for _ in piece]
-    if _out_of_memory(error):
+    if is_out_of_memory(error):
         _release_memory()
         if len(piece) > 1:
             _FITTED[bound.key] = len(piece) // 2
@@ -84,12 +84,6 @@ def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
         return bound.normalise(result)
     except Exception as error:  # of one answer: the others have theirs
         return bound.failed(error)
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out, as Python, torch and its devices say it."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
 
 
 def _release_memory() -> None:

@@ -25,7 +25,7 @@ from typing import Any
 from mmeval.boundmetric import BoundMetric
 from mmeval.errors import MmevalError
 from mmeval.metric import Range, load_metric
-from mmeval.metricresult import MetricScores
+from mmeval.metricresult import MetricScores, writable
 from mmeval.records import Score
 
 log = logging.getLogger(__name__)
@@ -104,18 +104,7 @@ def with_derived(row: Row, derived: Sequence[Derivation]) -> Row:
         for name in one.bound.metric.outputs:
             known.pop(name, None)
             scores.pop(name, None)
-        found = {name: _writable(score) for name, score in one.scores(known).items()}
+        found = {name: writable(score) for name, score in one.scores(known).items()}
         known.update(found)
         scores.update((name, score.to_json()) for name, score in found.items())
     return {**row, "scores": dict(sorted(scores.items()))}
-
-
-def _writable(score: Score) -> Score:
-    """A score whose evidence JSON can hold."""
-    from mmeval.lines import to_line
-
-    try:
-        to_line(score.to_json())
-    except TypeError as error:
-        return Score.unscored(f"the metric's evidence cannot be written: {error}")
-    return score

@@ -175,3 +175,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if not near:
         return ""
     return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out, of the machine or of a device, as Python, torch and its devices say it."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said

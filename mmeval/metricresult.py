@@ -53,3 +53,14 @@ def _bounded(score: Score, spread: tuple[float, float]) -> Score:
         return score
     reason = f"{score.reason} (its bounds {low:g}..{high:g} are left out: its range is {lowest:g}..{highest:g})"
     return replace(score, bounds=None, reason=reason)
+
+
+def writable(score: Score) -> Score:
+    """A score whose evidence JSON can hold; a metric that gives something else leaves the trial unscored."""
+    from mmeval.lines import to_line  # with fast JSON, which a task file needs not
+
+    try:
+        to_line(score.to_json())
+    except TypeError as error:
+        return Score.unscored(f"the metric's evidence cannot be written: {error}")
+    return score

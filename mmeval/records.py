@@ -418,6 +418,8 @@ Cause = Literal["final", "lost", "unsure"]
 """What trying again does for an unscored trial. ``lost`` may be scored then: a verdict was lost, the scoring died or
 took too long. ``final`` stays as it is: undefined, or a metric that fails on this answer. ``unsure`` stays too: the
 judge has said that it is not sure."""
+CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
+"""Of several causes the first of these counts: most can be done for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,19 @@ the same objects. Who does it, and where, is :mod:`mmeval.scorer`'s.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.batchscore import score_all
+from mmeval.batchscore import NO_LIMIT, score_all
 from mmeval.boundmetric import BoundMetric
 from mmeval.content import Interleaved
+from mmeval.derived import BY_MISSING_OUTPUT
 from mmeval.lines import to_line
-from mmeval.metricresult import MetricScores
+from mmeval.metricresult import MetricScores, writable
 from mmeval.records import ErrorInfo, Exchange, Response, Sample, Score, Trial
 from mmeval.timelimit import TimeLimit
-
-_NO_LIMIT = TimeLimit(math.inf)
 
 
 @dataclass(frozen=True)
@@ -103,31 +101,15 @@ def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: M
     try:
         return to_line(record) + b"\n"
     except TypeError:
-        record["scores"] = {name: _writable(scores[name]).to_json() for name in sorted(scores)}
+        record["scores"] = {name: writable(scores[name]).to_json() for name in sorted(scores)}
         return to_line(record) + b"\n"
 
 
-def _writable(score: Score) -> Score:
-    """A score whose evidence JSON can hold; a metric that gives something else leaves the trial unscored."""
-    try:
-        to_line(score.to_json())
-    except TypeError as error:
-        return Score.unscored(f"the metric's evidence cannot be written: {error}")
-    return score
-
-
-def score_trial(
-    trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric], limit: TimeLimit = _NO_LIMIT
-) -> dict[str, Score]:
-    """All scores of one trial that need no judge. A trial without an answer has none; an empty answer has the score
-    that the benchmark defines for it, where it does."""
-    return score_trials([trial], plan, metrics, limit)[0]
-
-
 def score_trials(
-    trials: Sequence[Trial], plan: ScoringPlan, metrics: Sequence[BoundMetric], limit: TimeLimit = _NO_LIMIT
+    trials: Sequence[Trial], plan: ScoringPlan, metrics: Sequence[BoundMetric], limit: TimeLimit = NO_LIMIT
 ) -> list[dict[str, Score]]:
-    """As ``score_trial`` for each of some trials of a task; batched metrics have them all at once."""
+    """All scores of some trials of a task that need no judge; batched metrics have them all at once. A trial without an
+    answer has none; an empty answer has the score that the benchmark defines for it, where it does."""
     found = [_without_looking(trial, plan, metrics) for trial in trials]
     open_ = [
         (trial, scores)
@@ -150,7 +132,7 @@ def _without_looking(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMet
         return {}
     scores = {name: Score.unavailable(reason) for name, reason in plan.unavailable.items()}
     if plan.missing_output is not None and _is_missing(trial, plan):
-        empty = Score(plan.missing_output, evidence={"missing_output": True})
+        empty = Score(plan.missing_output, evidence=BY_MISSING_OUTPUT)
         scores.update(dict.fromkeys(plan.judged_outputs, empty))
         scores.update({name: empty for bound in metrics for name in bound.metric.outputs})
     return scores

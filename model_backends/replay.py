@@ -80,6 +80,7 @@ class ReplayBackend:
                 if isinstance(found, Absent):
                     looked["missing"] += 1
                     missing = missing or found.reason
+                    places.update(() if found.place is None else (found.place,))
                     continue
                 looked["there" if found.response.error is None else "failed"] += 1
                 places.add(found.place)

@@ -11,20 +11,17 @@ from mmeval.errors import MmevalError, UsageError
 from mmeval.extras import need
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel, loaded
-from mmeval.metrics.audio.clips import NEEDS, RATE, Count, clip, resampled, the_only_clip
+from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Count, clip, resampled, the_only_clip
 from mmeval.metrics.models import bound, network_of, of_length_one, opening
 from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from mmeval.metrics.audio.clips import Samples
+    from mmeval.metrics.models import Vectors
 
-    Vectors = np.ndarray[Any, np.dtype[np.float32]]
 
 CLAP = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin"))
 CLAP_NAME = "laion/clap-htsat-unfused"
-CLAP_NEEDS = (*NEEDS, "torch:hf", "transformers:hf")
 NEAREST = 10
 _AT_ONCE = 16
 """Clips that go through the encoder together."""
@@ -65,7 +62,7 @@ def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> 
     range=(-1, 1),
     version="1",
     source="MMMG, the similarity behind its sound and music tasks; official: audio evaluators 54527db8",
-    needs=CLAP_NEEDS,
+    needs=MODEL_NEEDS,
     batch=16,
 )
 def clap_similarity(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from mmeval.content import Interleaved
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio
 from mmeval.decode.memo import Decoder, decoded_once
-from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.extras import need
 from mmeval.media import Media
+from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
 from mmeval.records import Score, Trial
 from mmeval.switches import Checked
 
@@ -24,6 +24,8 @@ RATE = 22050
 """Hz."""
 NEEDS = ("soundfile:audio", "soxr:audio")
 """What a metric that hears a clip imports, for ``@metric(needs=...)``."""
+MODEL_NEEDS = (*NEEDS, "torch:hf", "transformers:hf")
+"""The same, of a metric whose model hears it."""
 
 
 def _count_fault(value: int) -> str:
@@ -64,23 +66,12 @@ def the_only_clip(trial: Trial, rate: int = RATE) -> Samples | Score:
 
 def the_only_sound(trial: Trial) -> Media | Score:
     """As ``the_only_clip``, not decoded."""
-    if trial.output is None:
-        return Score.unscored("there is no answer to score")
-    sounds = sounds_of(trial.output)
-    if len(sounds) != 1:
-        return wrong(f"the answer has {len(sounds)} sounds, not exactly one")
-    return sounds[0]
+    return the_only_medium(trial, "audio", "sounds")
 
 
 def produced(sound: Media, rate: int = RATE) -> Samples | Score:
     """The clip of a sound that the answer has: 0 where it cannot be decoded, unscored where it exceeds the limits."""
-    try:
-        return clip(sound, rate)
-    except CorruptMediaError as error:
-        sound.read()  # raises, where it is another file than the one that was produced
-        return wrong(str(error))
-    except MediaLimitError as error:
-        return Score.unscored(str(error))
+    return decoded(sound, lambda media: clip(media, rate))
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
@@ -102,17 +93,7 @@ def the_only_decodable(trial: Trial) -> Media | Score:
 
 def sounds_of(content: Interleaved) -> tuple[Media, ...]:
     """The sounds in order. One that a text names twice by the same number is one sound."""
-    found: dict[tuple[str, object], Media] = {}
-    for at, part in enumerate(content.parts):
-        if part.kind == "audio" and part.media is not None:
-            numbered = part.label[-1:].isdigit()
-            found.setdefault((part.label, part.media.sha256) if numbered else ("", at), part.media)
-    return tuple(found.values())
-
-
-def wrong(reason: str) -> Score:
-    """The score 0 of an answer that cannot be measured, which is its own fault."""
-    return Score(0.0, evidence={"reason": reason})
+    return media_of(content, "audio")
 
 
 def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
@@ -134,7 +115,7 @@ def _size(samples: Samples) -> int:
 @functools.cache
 def _at(rate: int) -> Decoder[Samples]:
     @decoded_once(size=_size)
-    def decoded(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
+    def mono_of(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
         sound = audio(media, limits=limits)
         channels = sound.samples.shape[1]
         mono = sound.samples[:, 0] if channels == 1 else sound.samples.mean(axis=1)
@@ -142,4 +123,4 @@ def _at(rate: int) -> Decoder[Samples]:
         samples.flags.writeable = False
         return samples
 
-    return decoded
+    return mono_of

@@ -9,10 +9,11 @@ from mmeval.metric import metric
 from mmeval.metrics.audio.clips import NEEDS, RATE, Count, Positive, the_only_clip
 from mmeval.metrics.audio.silence import FRAME, HOP, TRIM_DB, rms, trimmed
 from mmeval.metrics.audio.windows import LONGEST, Edge, ShortEnd, window
+from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
-    from mmeval.metrics.audio.clips import Positive, Samples
+    from mmeval.metrics.audio.clips import Samples
 
 Trend = Literal["fade in", "fade out", "<none>"]
 EDGES: tuple[Edge, ...] = ("start", "end")
@@ -32,7 +33,7 @@ class Asked(NamedTuple):
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return "" if _asked(sample, switches["key"]) else _fault(switches["key"])
+    return "" if _asked(sample, switches["intensity_key"]) else _fault(switches["intensity_key"])
 
 
 @metric(
@@ -46,7 +47,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 def intensity(
     trial: Trial,
     *,
-    key: str = "intensity",
+    intensity_key: str = "intensity",
     steepness: float = 0.18,
     error: float = 0.04,
     seconds: Count = LONGEST,
@@ -59,8 +60,8 @@ def intensity(
 ) -> Score:
     """1 when the sound fades in or out at its beginning or end as the row asks, else 0.
 
-    Range 0 to 1, higher is better. The label under ``key`` is a pair: ``start`` or ``end``, and ``fade in`` or
-    ``fade out``. Silence at both ends is cut off; the first or last seconds are looked at. A straight line is laid
+    Range 0 to 1, higher is better. The label under ``intensity_key`` is a pair: ``start`` or ``end``, and ``fade in``
+    or ``fade out``. Silence at both ends is cut off; the first or last seconds are looked at. A straight line is laid
     through the peaks of their loudness (root mean square, scaled to 0..1) over time in seconds: it fades in when the
     slope is above ``steepness`` and its standard error below ``error``, and fades out when it falls as clearly. What
     has no such line (no peak, one point, the same loudness throughout, less than two seconds) does neither. An answer
@@ -71,18 +72,19 @@ def intensity(
     apart; the first and the last frame count as peaks where the nearest one is ``margin`` frames away or more;
     ``top_db`` below the loudest frame is silence; ``frame`` and ``hop`` are in samples at 22050 Hz; ``short_end`` is
     what is looked at of the end of a sound shorter than two seconds: ``nothing``, or the ``whole`` (profile
-    ``official``). Evidence: slope, standard error and the trend that was found.
+    ``official``). Evidence: slope, standard error and the trend that was found, and the reason where there is no line.
     """
     clip = the_only_clip(trial)
     if isinstance(clip, Score):
         return clip
-    asked = _asked(trial.sample, key)
+    asked = _asked(trial.sample, intensity_key)
     if asked is None:
-        return Score.unscored(_fault(key))
+        return Score.unscored(_fault(intensity_key))
     heard = window(trimmed(clip, top_db), asked.edge, longest=seconds, short_end=short_end)
-    line = line_of_peaks(rms(heard, frame=frame, hop=hop), distance=distance, margin=margin, hop=hop)
+    levels = rms(heard, frame=frame, hop=hop)
+    line = line_of_peaks(levels, distance=distance, margin=margin, hop=hop)
     if line is None:
-        return Score(0.0, evidence={"slope": None, "stderr": None, "trend": "<none>"})
+        return wrong(_why_no_line(heard, levels), slope=None, stderr=None, trend="<none>")
     trend = _trend(line, steepness=steepness, error=error)
     return Score(float(trend == asked.trend), evidence={**line._asdict(), "trend": trend})
 
@@ -106,6 +108,14 @@ def line_of_peaks(levels: Samples, *, distance: int = 4, margin: int = 5, hop: i
         return None
     fit = linregress(numpy.asarray(points) * hop / RATE, scaled[points])
     return Line(float(fit.slope), float(fit.stderr))
+
+
+def _why_no_line(heard: Samples, levels: Samples) -> str:
+    if not len(heard):
+        return "less than two seconds are left without the silence at both ends: there is nothing to look at"
+    if levels.min() == levels.max():
+        return "it is equally loud throughout: its loudness has no peaks"
+    return "its loudness has fewer than two peaks, through which no line can be laid"
 
 
 def _trend(line: Line, *, steepness: float, error: float) -> Trend:

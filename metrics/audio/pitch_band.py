@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel
-from mmeval.metrics.audio.clips import NEEDS, Count, Positive, clip, the_only_decodable, wrong
+from mmeval.metrics.audio.clips import MODEL_NEEDS, NEEDS, Count, Positive, clip, the_only_decodable
 from mmeval.metrics.audio.pitch import CEILING, EDGES, FLOOR, STEP, pitch_of
-from mmeval.metrics.audio.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, VOICE_NEEDS, Gender, genders_of
+from mmeval.metrics.audio.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
 from mmeval.metrics.audio.wanting import Wanted, band_fault, share_of, wanted, wanting_fault
 from mmeval.metrics.models import bound
+from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
 from mmeval.switches import Checked
 
@@ -27,11 +28,11 @@ Edges = Annotated[int, Checked(_edges_fault)]
 
 
 def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
-    return (*(NEEDS if switches["gender"] else VOICE_NEEDS), "parselmouth:pitch")
+    return (*(NEEDS if switches["gender"] else MODEL_NEEDS), "parselmouth:pitch")
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return wanting_fault(sample, switches["key"]) or band_fault(switches, "male", "female")
+    return wanting_fault(sample, switches["pitch_key"]) or band_fault(switches, "male", "female")
 
 
 @metric(
@@ -45,7 +46,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 def pitch_band(
     trials: Sequence[Trial],
     *,
-    key: str = "pitch",
+    pitch_key: str = "pitch",
     gender: Literal["", "male", "female"] = "",
     model: Annotated[str | Mapping[str, Any], GENDER_MODEL] = GENDER_NAME,
     seconds: Positive = SECONDS,
@@ -62,13 +63,13 @@ def pitch_band(
 ) -> list[Score]:
     """How high, or how low, the voice of the answer's sound speaks, within the band of pitch that men or women have.
 
-    Range 0 to 1, higher is better. The label under ``key`` is ``high`` or ``low``; a row without it asks for no pitch,
-    and any sound is 1. Asked for a high voice, the value is 0 at the lower end of the band and below it, 1 at the upper
-    end and above, and grows evenly between; asked for a low one, it is the other way round. The pitch is Praat's: the
-    voiced moments of the whole sound are sorted into narrow bands, and in the one that holds most loudness the mean is
-    taken, weighted by loudness. A sound without a voiced moment is 0, also one that is too short to tell (below 0.08
-    seconds). An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason as
-    evidence. Unscored without an answer, and with another label.
+    Range 0 to 1, higher is better. The label under ``pitch_key`` is ``high`` or ``low``; a row without it asks for no
+    pitch, and any sound is 1. Asked for a high voice, the value is 0 at the lower end of the band and below it, 1 at
+    the upper end and above, and grows evenly between; asked for a low one, it is the other way round. The pitch is
+    Praat's: the voiced moments of the whole sound are sorted into narrow bands, and in the one that holds most loudness
+    the mean is taken, weighted by loudness. A sound without a voiced moment is 0, also one that is too short to tell
+    (below 0.08 seconds). An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason
+    as evidence. Unscored without an answer, and with another label.
 
     Switches: ``gender`` says whose band it is; empty, a ``model`` tells it by the first ``seconds`` of the sound, where
     ``male_class`` stands for a man. ``male_low`` to ``female_high`` are the ends of the bands in mel. ``floor`` and
@@ -81,7 +82,7 @@ def pitch_band(
         "male": (male_low, male_high),
         "female": (female_low, female_high),
     }
-    found = [_heard(trial, key, praat) for trial in trials]
+    found = [_heard(trial, pitch_key, praat) for trial in trials]
     sounds = [one.sound for one in found if isinstance(one, _Spoken)]
     if gender:
         genders: list[Gender] = [gender] * len(sounds)

@@ -24,7 +24,7 @@ from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.embedding_cache import cached_vectors
 
 if TYPE_CHECKING:
-    from mmeval.metrics.audio.clap import Vectors
+    from mmeval.metrics.models import Vectors
 
 TABLES = ("meta/esc50.csv", "esc50.csv", "dataset.csv")
 MOST = 100

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from mmeval.errors import MmevalError
 from mmeval.metric import metric
 from mmeval.metrics.audio import silence, windows
-from mmeval.metrics.audio.clap import CLAP, CLAP_NAME, CLAP_NEEDS, NEAREST, embeddings, nearest_mean
-from mmeval.metrics.audio.clips import Count, Positive, the_only_clip, wrong
+from mmeval.metrics.audio.clap import CLAP, CLAP_NAME, NEAREST, embeddings, nearest_mean
+from mmeval.metrics.audio.clips import MODEL_NEEDS, Count, Positive, the_only_clip
 from mmeval.metrics.audio.reference_sounds import REFERENCE_SOUNDS, class_embeddings
 from mmeval.metrics.models import bound
+from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _fractions(value: Any) -> tuple[float, float] | None:
     range=(0, 1),
     version="1",
     source="MMMG, the sound tasks and instrument inclusion and exclusion; official: audio evaluators 54527db8",
-    needs=CLAP_NEEDS,
+    needs=MODEL_NEEDS,
     profiles={"official": {"short": "empty_begin"}},
     check=_fault,
     batch=16,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from mmeval.errors import ContentError
 from mmeval.media import Media
 from mmeval.metric import metric
-from mmeval.metrics.audio.clips import clip, decodable, sounds_of, the_only_decodable, wrong
+from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, decodable, sounds_of, the_only_decodable
 from mmeval.metrics.audio.voices import (
     GENDER_NAME,
     LONGEST_SECONDS,
@@ -16,17 +16,17 @@ from mmeval.metrics.audio.voices import (
     SECONDS,
     SPEAKER_NAME,
     VOICE,
-    VOICE_NEEDS,
     Heard,
     genders_of,
     same_speaker_pairs,
     voices_of,
 )
 from mmeval.metrics.models import bound
+from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
-    from mmeval.metrics.audio.voices import Vectors
+    from mmeval.metrics.models import Vectors
 
 Against = Literal["input", "reference", "turns"]
 
@@ -41,7 +41,7 @@ def _gender_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
-    needs=VOICE_NEEDS,
+    needs=MODEL_NEEDS,
     check=_gender_fault,
     batch=8,
 )
@@ -91,7 +91,7 @@ def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, tasks Voice Replication and Conversation; official: audio evaluators 54527db8",
-    needs=VOICE_NEEDS,
+    needs=MODEL_NEEDS,
     check=_voice_fault,
     batch=8,
 )

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel
-from mmeval.metrics.audio.clips import RATE, Positive, clip, the_only_decodable
+from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
-from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER, WHISPER_NAME, WHISPER_NEEDS, transcripts_of
+from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
 from mmeval.metrics.audio.wanting import band_fault, share_of, wanted, wanting_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.text.normalisers import speech
@@ -24,21 +24,21 @@ COUNTED_BY_CHARACTER = ("chinese",)
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return wanting_fault(sample, switches["key"]) or band_fault(switches, "words", "characters")
+    return wanting_fault(sample, switches["speed_key"]) or band_fault(switches, "words", "characters")
 
 
 @metric(
     range=(0, 1),
     version="1",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
-    needs=WHISPER_NEEDS,
+    needs=MODEL_NEEDS,
     check=_sample_fault,
     batch=8,
 )
 def speech_rate(
     trials: Sequence[Trial],
     *,
-    key: str = "speed",
+    speed_key: str = "speed",
     source: Literal["transcript", "text"] = "transcript",
     model: Annotated[str | Mapping[str, Any], HEARING] = WHISPER_NAME,
     processor: Annotated[str | Mapping[str, Any], SPELLING] = WHISPER_NAME,
@@ -51,20 +51,20 @@ def speech_rate(
 ) -> list[Score]:
     """How fast, or how slowly, the voice of the answer's sound speaks: words a minute, within a band.
 
-    Range 0 to 1, higher is better. The label under ``key`` is ``high`` or ``low``; a row without it asks for no rate,
-    and any sound is 1. Asked for fast speech, the value is 0 at the lower end of the band and below it, 1 at the upper
-    end and above, and grows evenly between; asked for slow speech, it is the other way round. The words are those of
-    what Whisper writes down, normalised as it normalises English and parted at single blanks, so that no words count as
-    one; of Chinese the characters are counted, blanks included. The minutes are those of the sound without the silence
-    at both ends. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason as
-    evidence. Unscored without an answer, and with another label.
+    Range 0 to 1, higher is better. The label under ``speed_key`` is ``high`` or ``low``; a row without it asks for no
+    rate, and any sound is 1. Asked for fast speech, the value is 0 at the lower end of the band and below it, 1 at the
+    upper end and above, and grows evenly between; asked for slow speech, it is the other way round. The words are those
+    of what Whisper writes down, normalised as it normalises English and parted at single blanks, so that no words count
+    as one; of Chinese the characters are counted, blanks included. The minutes are those of the sound without the
+    silence at both ends. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason
+    as evidence. Unscored without an answer, and with another label.
 
     Switches: with ``source`` as ``text``, the words are those of the answer's text and no model is asked; ``model``,
     ``processor`` and ``language`` are those of the metric ``transcript``; the four next ones are the ends of the bands;
     what lies ``top_db`` decibels or more below the loudest frame is silent. Evidence: the rate, how much was counted,
     and the seconds.
     """
-    sounds = [_sound(trial, key) for trial in trials]
+    sounds = [_sound(trial, speed_key) for trial in trials]
     kept = [(trial, sound) for trial, sound in zip(trials, sounds, strict=True) if isinstance(sound, Media)]
     texts = (
         [speech(_words(trial)) for trial, _ in kept]
@@ -75,7 +75,9 @@ def speech_rate(
     band = (characters_low, characters_high) if by_character else (words_low, words_high)
     counts = iter([len(text) if by_character else len(text.split(" ")) for text in texts])
     return [
-        sound if isinstance(sound, Score) else _score(trial.sample, key, next(counts), _seconds(sound, top_db), band)
+        sound
+        if isinstance(sound, Score)
+        else _score(trial.sample, speed_key, next(counts), _seconds(sound, top_db), band)
         for trial, sound in zip(trials, sounds, strict=True)
     ]
 

@@ -8,15 +8,15 @@ from typing import Annotated, Any, NamedTuple
 from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.metric import metric
-from mmeval.metrics.audio.clips import decodable, sounds_of, the_only_sound, wrong
+from mmeval.metrics.audio.clips import MODEL_NEEDS, decodable, sounds_of, the_only_sound
 from mmeval.metrics.audio.transcription import (
     PROCESSOR,
     WHISPER,
     WHISPER_NAME,
-    WHISPER_NEEDS,
     transcripts_of,
 )
 from mmeval.metrics.models import bound
+from mmeval.metrics.produced import wrong
 from mmeval.metrics.text.constraints import Constraint, Missing, all_met, constraints_of
 from mmeval.records import Sample, Score, Trial
 
@@ -61,7 +61,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, Transcript Editing, Transcript Generation, Conversation; official: audio evaluators 54527db8",
-    needs=WHISPER_NEEDS,
+    needs=MODEL_NEEDS,
     profiles={"official": {"lower_keywords": False, "missing": "empty_text"}},
     check=_fault,
     batch=8,

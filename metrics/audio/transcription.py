@@ -10,7 +10,7 @@ from mmeval.extras import need
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel, loaded, remembered_all
-from mmeval.metrics.audio.clips import NEEDS, RATE, clip, resampled, the_only_decodable
+from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, resampled, the_only_decodable
 from mmeval.metrics.models import bound, network_of, opening, quietly
 from mmeval.metrics.text.normalisers import speech
 from mmeval.metrics.text.word_accuracy import NEEDS as WORD_NEEDS
@@ -37,7 +37,6 @@ PROCESSOR = HubModel(
 """How a model hears and spells. Models that were made from one share it, as BELLE's for Chinese has Whisper's."""
 
 WHISPER_NAME = "openai/whisper-large-v3"
-WHISPER_NEEDS = (*NEEDS, "torch:hf", "transformers:hf")
 HEARD_RATE = 16000
 AT_ONCE = 30
 """Seconds that the model hears together; a longer sound is transcribed piece by piece."""
@@ -95,7 +94,7 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, the speech tasks; official: audio evaluators 54527db8",
-    needs=(*WHISPER_NEEDS, *WORD_NEEDS),
+    needs=(*MODEL_NEEDS, *WORD_NEEDS),
     profiles={"official": {"blanks": "drop_wanted"}},
     check=_check,
     batch=_BATCH,

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from mmeval.extras import need
 from mmeval.media import Media
 from mmeval.metricmodel import HubModel, loaded, remembered_all
-from mmeval.metrics.audio.clips import NEEDS, RATE, clip, resampled
+from mmeval.metrics.audio.clips import RATE, clip, resampled
 from mmeval.metrics.models import network_of, of_length_one, opening
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from mmeval.metrics.audio.clips import Samples
+    from mmeval.metrics.models import Vectors
 
-    Vectors = np.ndarray[Any, np.dtype[np.float32]]
 
 VOICE = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin"))
 GENDER_NAME = "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech"
 SPEAKER_NAME = "microsoft/wavlm-base-sv"
-VOICE_NEEDS = (*NEEDS, "torch:hf", "transformers:hf")
 HEARD_RATE = 16000
 SECONDS = 5.0
 """Of a clip that are heard for a gender."""

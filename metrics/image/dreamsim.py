@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel, loaded
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
-from mmeval.metrics.image.editing import Against, Margin, box_fault, cropped, edit_of
+from mmeval.metrics.image.editing import Against, Margin, Region, box_fault, cropped, edit_of
 from mmeval.metrics.image.pictures import (
     NEEDS,
     given,
@@ -18,9 +18,9 @@ from mmeval.metrics.image.pictures import (
     produced,
     reference_picture,
     the_only_picture,
-    wrong,
 )
 from mmeval.metrics.models import bound
+from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ DREAMSIM = HubModel(
 )
 DREAMSIM_NEEDS = (*NEEDS, "torch:hf", "safetensors:hf")
 Which = Literal["only", "last"]
-Region = Literal["whole", "bbox"]
 _AT_ONCE = 16
 
 
@@ -69,7 +68,7 @@ def dreamsim(
     trials: Sequence[Trial],
     *,
     model: Annotated[str | Mapping[str, Any], DREAMSIM] = "ssundaram21/dreamsim",
-    which: Which = "only",
+    pictures: Which = "only",
     against: Against = "reference",
     region: Region = "whole",
     bbox_key: str = "bbox",
@@ -82,13 +81,13 @@ def dreamsim(
     one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer, and where the other
     picture or the box is missing or unusable.
 
-    Switches: ``model`` is a folder with the released files. ``which``: ``only``, the answer must have exactly one
+    Switches: ``model`` is a folder with the released files. ``pictures``: ``only``, the answer must have exactly one
     picture; ``last``, its last one is taken. ``against``: the first picture of the first ``reference``, or of the
     ``input``. ``region``: the ``whole`` pictures, or what the padded ``bbox`` holds of both (see
     ``edit_outside_ssim``, which has ``bbox_key`` and ``margin`` too), where the answer must have exactly one picture,
-    whatever ``which`` says, and it is first brought to the size of the other. Evidence: the distance.
+    whatever ``pictures`` says, and it is first brought to the size of the other. Evidence: the distance.
     """
-    asked = _Asked(which, against, region, bbox_key, margin)
+    asked = _Asked(pictures, against, region, bbox_key, margin)
     pairs = [asked.pair(trial) for trial in trials]
     seen = iter(_seen([one for pair in pairs if isinstance(pair, _Pair) for one in pair], bound(model)))
     return [pair if isinstance(pair, Score) else _score(next(seen), next(seen)) for pair in pairs]

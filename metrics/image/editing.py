@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Against = Literal["input", "reference"]
 """With what the edited picture is compared: the one that was to be edited, or the wanted result."""
 
+Region = Literal["whole", "bbox"]
+"""What is looked at: the whole picture, or the padded box of an edited one."""
+
 FILTER = "BICUBIC"
 """How an edited picture is brought to the size of the one it is compared with."""
 

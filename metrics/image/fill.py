@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mmeval.metric import metric
 from mmeval.metrics.image.colors import COLORS, Color, Gate, color_fault
-from mmeval.metrics.image.pictures import NEEDS, the_only, wrong
+from mmeval.metrics.image.pictures import NEEDS, the_only
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
+from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
 from mmeval.switches import Checked
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mmeval.content import Interleaved
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, image
 from mmeval.decode.memo import decoded_once
-from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
+from mmeval.errors import ContentError
 from mmeval.media import Media
+from mmeval.metrics.produced import decoded, media_of, the_only_medium
 from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
@@ -42,12 +43,7 @@ def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
 
 def pictures_of(content: Interleaved) -> tuple[Media, ...]:
     """The pictures in order. One that a text names twice by the same number is one picture."""
-    found: dict[tuple[str, object], Media] = {}
-    for at, part in enumerate(content.parts):
-        if part.kind == "image" and part.media is not None:
-            numbered = part.label[-1:].isdigit()
-            found.setdefault((part.label, part.media.sha256) if numbered else ("", at), part.media)
-    return tuple(found.values())
+    return media_of(content, "image")
 
 
 def the_only_picture(trial: Trial) -> Media | Score:
@@ -55,12 +51,7 @@ def the_only_picture(trial: Trial) -> Media | Score:
 
     Without an answer the trial is unscored.
     """
-    if trial.output is None:
-        return Score.unscored("there is no answer to score")
-    found = pictures_of(trial.output)
-    if len(found) != 1:
-        return wrong(f"the answer has {len(found)} pictures, not exactly one")
-    return found[0]
+    return the_only_medium(trial, "image", "pictures")
 
 
 def the_only(trial: Trial) -> Pixels | Score:
@@ -75,13 +66,7 @@ def produced(media: Media) -> Pixels | Score:
     One that is damaged, or none at all, is a wrong answer: 0. One above the limits is unscored: nobody has looked at
     it.
     """
-    try:
-        return rgb(media)
-    except CorruptMediaError as error:
-        media.read()  # raises, where it is another file than the one that was produced
-        return wrong(str(error))
-    except MediaLimitError as error:
-        return Score.unscored(str(error))
+    return decoded(media, rgb)
 
 
 def given(media: Media) -> Pixels | Score:
@@ -122,8 +107,3 @@ def picture(pixels: Pixels) -> Image:
     from PIL import Image
 
     return Image.fromarray(pixels)
-
-
-def wrong(reason: str) -> Score:
-    """The score 0 of an answer that cannot be measured, which is its own fault."""
-    return Score(0.0, evidence={"reason": reason})

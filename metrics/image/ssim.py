@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.metric import metric
-from mmeval.metrics.image.pictures import NEEDS, given, pictures_of, produced, resized, wrong
+from mmeval.metrics.image.pictures import NEEDS, given, pictures_of, produced, resized
+from mmeval.metrics.produced import wrong
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
 

@@ -13,13 +13,11 @@ from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, Material, material
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Cause, Sample, Score, Trial
+from mmeval.records import CAUSES, Sample, Score, Trial
 
 Side = Literal["all", "text", "media"]
 FORM = ReplyForm((Text("reason"), YesNo("met", unsure=True)))
 _KEYS = {"id", "criterion", "weight", "side", "kinds"}
-_CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
-"""Of several criteria without a verdict, the cause for which most can be done is the trial's."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
         highest = met + sum(one.weight for one, _ in unknown)
         said = f"{len(unknown)} of {len(criteria)} criteria have no verdict; {first.id}: {reason}"
         causes = {verdict.cause for _, verdict in pairs if verdict.unknown("met")}
-        cause = next(cause for cause in _CAUSES if cause in causes)
+        cause = next(cause for cause in CAUSES if cause in causes)
         bounds = (met / whole, highest / whole)
         return Score(status="unscored", reason=said, evidence={"criteria": evidence}, bounds=bounds, cause=cause)
     return Score(met / whole, evidence={"criteria": evidence})

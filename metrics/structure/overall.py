@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from mmeval.metric import Range, metric
-from mmeval.records import Cause, Score
+from mmeval.records import CAUSES, Cause, Score
 
 Combine = Literal["product", "mean", "minimum"]
 
@@ -80,5 +80,4 @@ def _span(score: Score) -> Range:
 def _cause(unknown: Mapping[str, Score]) -> Cause:
     """Trying again helps where it helps one of the pieces."""
     causes: set[Cause] = {score.cause for score in unknown.values()}
-    order: tuple[Cause, ...] = ("lost", "unsure", "final")
-    return next(cause for cause in order if cause in causes)
+    return next(cause for cause in CAUSES if cause in causes)

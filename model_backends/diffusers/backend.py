@@ -8,12 +8,12 @@ from typing import Any
 
 from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, media_part
-from mmeval.errors import UsageError
+from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.diffusers.kinds import own_code, pipeline_class
 from mmeval.model_backends.diffusers.pipeline import Drawn, Pipeline, Prompt
 from mmeval.model_backends.diffusers.settings import OPTIONS, Settings, drawing
 from mmeval.model_backends.hf.devices import check_device, release_memory
-from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.files import PIPELINE_INDEX, find_files
 from mmeval.model_backends.hf.pixels import to_picture
 from mmeval.model_backends.hf.settings import accelerated, checked_device, checked_dtype, versions
@@ -139,7 +139,7 @@ class DiffusersBackend:
         try:
             return self._pipeline.draw(prompts, seeds, how)
         except Exception as error:
-            if out_of_memory(error):
+            if is_out_of_memory(error):
                 release_memory(error)
             elif isinstance(error, ValueError) and len(prompts) == 1:
                 raise RowError("bad_request", f"the pipeline refuses the request ({in_a_line(error)})") from error

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import MissingDataError, MmevalError, UsageError
+from mmeval.errors import MissingDataError, MmevalError, UsageError, is_out_of_memory
 from mmeval.extras import need
 from mmeval.model_backends.diffusers.kinds import call_parameters
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.settings import Settings
-from mmeval.model_backends.hf.failures import in_a_line, out_of_memory
+from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.literals import Literals, listed
 from mmeval.model_backends.hf.loading import quietly
 
@@ -175,7 +175,7 @@ def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
         raise
     except Exception as error:  # whatever the library says of files becomes one message
         said = f"pretrained={settings.pretrained}: the pipeline cannot be loaded ({in_a_line(error)})"
-        if out_of_memory(error):
+        if is_out_of_memory(error):
             raise UsageError(f"{said}; {_SMALLER}") from error
         raise MissingDataError(f"{said}; fetch it again, or check the arguments") from error
 
@@ -185,7 +185,7 @@ def _placed(pipe: Any, settings: Settings) -> Any:
     try:
         return pipe.to(device)
     except Exception as error:  # and so does what it says of devices
-        advice = _SMALLER if out_of_memory(error) else "name another device, such as cpu"
+        advice = _SMALLER if is_out_of_memory(error) else "name another device, such as cpu"
         raise UsageError(
             f"pretrained={settings.pretrained}: the pipeline cannot be put on device={device} ({in_a_line(error)}); "
             f"{advice}"

@@ -13,11 +13,11 @@ from mmeval import plugins
 from mmeval.backend import Capabilities
 from mmeval.converters import checked_routes, convert, widened
 from mmeval.digest import DIGEST_CHARS, digest
-from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError
+from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import overruled
 from mmeval.model_backends.hf.devices import check_device, placed_copies, release_memory
-from mmeval.model_backends.hf.failures import in_a_line, out_of_memory
+from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.files import ModelFiles, find_model
 from mmeval.model_backends.hf.settings import (
     DEFAULT_MODEL,
@@ -163,7 +163,7 @@ class HFBackend:
         except MmevalError:
             raise
         except Exception as error:
-            if self.settings.adapter in ("auto", self.files.model_type) or out_of_memory(error):
+            if self.settings.adapter in ("auto", self.files.model_type) or is_out_of_memory(error):
                 raise
             raise UsageError(
                 f"adapter={self.adapter_name} does not fit {self.files.name}, a model of type "
@@ -189,7 +189,7 @@ class HFBackend:
         try:
             yield from self.adapter.answer(requests)
         except Exception as error:
-            if out_of_memory(error):
+            if is_out_of_memory(error):
                 release_memory(error)
             raise
 

@@ -21,11 +21,6 @@ class RowError(MmevalError):
         return Response.failed(self.kind, self.text)
 
 
-def out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out, as Python, torch and its devices say it."""
-    return isinstance(error, MemoryError) or "out of memory" in str(error).lower()
-
-
 def in_a_line(error: BaseException, most: int = 300) -> str:
     """What a library says, as one line of a message: its kind and its first words."""
     words = " ".join(str(error).split())

@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError
+from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError, is_out_of_memory
 from mmeval.extras import need
-from mmeval.model_backends.hf.failures import in_a_line, out_of_memory
+from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 from mmeval.model_backends.hf.videoless import processor_without_video
@@ -195,7 +195,7 @@ def _way_out(files: ModelFiles, settings: Settings, error: Exception, said: str)
     device = settings.device.partition(":")[0]
     ways: tuple[tuple[bool, type[MmevalError], str], ...] = (
         (
-            out_of_memory(error),
+            is_out_of_memory(error),
             UsageError,
             "memory does not suffice: give dtype=bfloat16, device_map=auto, or a smaller model",
         ),

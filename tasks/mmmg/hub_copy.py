@@ -30,7 +30,7 @@ _BATCH_ROWS = 8
 """Rows in memory at a time: a row with pictures weighs megabytes."""
 
 
-class Place(NamedTuple):
+class PromptPlace(NamedTuple):
     """A row by its prompt; ``turn`` counts the rows of its category with the same prompt, from 0."""
 
     prompt: str
@@ -43,7 +43,7 @@ class HubCopy:
 
     files: tuple[Path, ...]
 
-    def holds(self, category: str, place: Place) -> bool:
+    def holds(self, category: str, place: PromptPlace) -> bool:
         """Whether the copy has that row. The media are not read for this.
 
         Raises UsageError for a file that is no parquet or lacks the columns.
@@ -58,12 +58,12 @@ class HubCopy:
     def media(self, category: str) -> CategoryMedia:
         return CategoryMedia(dict(self._held(category)))
 
-    def _held(self, category: str) -> Iterator[tuple[Place, dict[str, bytes]]]:
+    def _held(self, category: str) -> Iterator[tuple[PromptPlace, dict[str, bytes]]]:
         turns: Counter[str] = Counter()
         for row in self._rows((*_KEYS, *self._media_columns)):
             if row["category"] == category:
                 prompt = row["instruction"]
-                yield Place(prompt, turns[prompt]), {name: row[name] for name in self._media_columns if row[name]}
+                yield PromptPlace(prompt, turns[prompt]), {name: row[name] for name in self._media_columns if row[name]}
                 turns[prompt] += 1
 
     @cached_property
@@ -104,9 +104,9 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 class CategoryMedia:
     """The media of one category, held in memory as long as its rows are read."""
 
-    held: Mapping[Place, Mapping[str, bytes]]
+    held: Mapping[PromptPlace, Mapping[str, bytes]]
 
-    def medium(self, place: Place, field: str, position: int, name: str) -> Media:
+    def medium(self, place: PromptPlace, field: str, position: int, name: str) -> Media:
         """The medium at a position of a row's list ``field``, which stands for the file ``name``. Raises
         MissingDataError where the copy has none."""
         column = f"{_COLUMN[field]}_{position}"

@@ -30,13 +30,25 @@ from mmeval.dataset import DataSource
 from mmeval.digest import DIGEST_CHARS
 from mmeval.errors import MissingDataError, MmevalError, UnknownNameError, UsageError
 from mmeval.media import Media, path_inside
+from mmeval.placeholders import TagKind
 from mmeval.records import Message, Sample
-from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, Place, find_copy
-from mmeval.tasks.mmmg.rows import GIVEN, NUMBERED, PROMPT, REFERENCE, SHOULD_BE, Line, labels, lines, numbers, text
+from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, PromptPlace, find_copy
+from mmeval.tasks.mmmg.rows import (
+    GIVEN,
+    NUMBERED,
+    PROMPT,
+    REFERENCE,
+    SHOULD_BE,
+    Line,
+    labels,
+    lines,
+    medium_file,
+    numbers,
+    text,
+)
 
 FOLDER = "seed_instruction"
 
-_SUFFIXES = {"image": ".png", "audio": ".wav"}
 _FETCH = (
     "fetch the folder seed_instruction of the repository yaojh18/MMMG, name the folder above it with --data_dir, "
     "or try --data bundled"
@@ -102,22 +114,18 @@ class MmmgDataset:
                 yield from names
 
 
-def _place(line: Line) -> Place:
-    return Place(str(line.row.get(PROMPT)), line.turn)
+def _place(line: Line) -> PromptPlace:
+    return PromptPlace(str(line.row.get(PROMPT)), line.turn)
 
 
 def _lacking(file: Path, folder: Path, row: Mapping[str, Any]) -> Iterator[str]:
     """The media files of a row that are not there, as paths below the folder."""
     for key, kind in NUMBERED.items():
         try:
-            names = [_name(file, kind, number) for number in numbers(row, key)]
+            names = [medium_file(kind, file.stem, number) for number in numbers(row, key)]
             yield from (name for name in names if not path_inside(folder, name).is_file())
         except MmevalError:  # told with its line when the row is read
             continue
-
-
-def _name(file: Path, kind: str, number: int) -> str:
-    return f"{kind}/{file.stem}_{number}{_SUFFIXES[kind]}"
 
 
 class _Reader:
@@ -137,7 +145,7 @@ class _Reader:
             metadata={**labels(row), "file": name},
         )
 
-    def _references(self, row: Mapping[str, Any], place: Place) -> Iterator[Interleaved]:
+    def _references(self, row: Mapping[str, Any], place: PromptPlace) -> Iterator[Interleaved]:
         reference = row.get(REFERENCE)
         if reference is not None:
             if not isinstance(reference, dict):
@@ -147,7 +155,7 @@ class _Reader:
         elif pictures := self._listed(row, SHOULD_BE, place):
             yield Interleaved(_beside(pictures))
 
-    def _listed(self, row: Mapping[str, Any], key: str, place: Place | None) -> dict[str, Media]:
+    def _listed(self, row: Mapping[str, Any], key: str, place: PromptPlace | None) -> dict[str, Media]:
         """The media of a row's list by label, counted from 0 per kind as the placeholders are."""
         kind = NUMBERED[key]
         return {
@@ -155,8 +163,8 @@ class _Reader:
             for position, number in enumerate(numbers(row, key))
         }
 
-    def _medium(self, kind: str, number: int, key: str, position: int, place: Place | None) -> Media:
-        name = _name(self._file, kind, number)
+    def _medium(self, kind: TagKind, number: int, key: str, position: int, place: PromptPlace | None) -> Media:
+        name = medium_file(kind, self._file.stem, number)
         file = path_inside(self._folder, name)
         if file.is_file() or self._copy is None or place is None:
             return Media.from_path(file)

@@ -28,13 +28,12 @@ from mmeval.digest import digest
 from mmeval.media import Media
 from mmeval.placeholders import TagKind, find, render
 from mmeval.records import Sample
+from mmeval.tasks.mmmg.rows import SUFFIXES
 
 GENERATIONS = 4
 """Answers to each instruction, where nothing else is said."""
 OWN = "mmeval"
 OTHER: Literal["other"] = "other"
-SUFFIXES: Mapping[TagKind, str] = {"image": ".png", "audio": ".wav"}
-"""The kinds that have lists, each with the suffix of its files; the folder is named like the kind."""
 
 _SPELLINGS = ("span",)
 _ID = re.compile(r"(?P<file>[a-z0-9_]+)/(?P<row>[0-9]{1,9})")

@@ -17,22 +17,20 @@ from mmeval.formats.lines import line_at, lines_of
 from mmeval.formats.recorded import error_of
 from mmeval.interchange import MANIFEST, Absent, Place, StoredAnswer
 from mmeval.media import Media, path_inside
-from mmeval.placeholders import TagKind
 from mmeval.records import Response, Sample
 from mmeval.tasks.mmmg.output_layout import (
     GENERATIONS,
     OTHER,
     OWN,
-    SUFFIXES,
     Flat,
     instruction_of,
     place_of,
     read_flat,
     seal,
 )
+from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file, numbers
 
 MAX_MEDIUM_BYTES = 2**30
-_MAX_NUMBER = 10**9
 _DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 
 
@@ -112,10 +110,13 @@ class OutputAnswers:
         if number >= len(offsets):
             return Absent(f"{name} ends after {len(offsets)} answers, before {sample.id!r}, repeat {repeat}")
         row = line_at(self._folder / name, offsets[number])
+        answers = False
         try:
-            response = self._response(place.file, row, sample)
+            self._check(row, sample)
+            answers = True
+            response = self._response(place.file, row)
         except MissingDataError as error:
-            return Absent(f"{sample.id!r}, repeat {repeat}: {error}")
+            return Absent(f"{sample.id!r}, repeat {repeat}: {error}", Place(place.file, number) if answers else None)
         except UsageError as error:
             raise UsageError(f"{self._folder / name}, answer {number}: {error}") from None
         return StoredAnswer(Place(place.file, number), response)
@@ -123,22 +124,23 @@ class OutputAnswers:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _response(self, file: str, row: Mapping[str, Any], sample: Sample) -> Response:
-        """Raises MissingDataError where the line holds no answer to the sample, UsageError for one that must not be
-        taken."""
-        own = _own(row)
-        if own.get("absent"):
+    def _check(self, row: Mapping[str, Any], sample: Sample) -> None:
+        """Raises MissingDataError where the line holds no answer to the sample."""
+        if _own(row).get("absent"):
             raise MissingDataError("the run that was exported had none")
         self._check_instruction(row, sample)
+
+    def _response(self, file: str, row: Mapping[str, Any]) -> Response:
+        """Raises MissingDataError for an answer whose media are not there, UsageError for one not to be taken."""
+        own = _own(row)
         if "error" in own:
             return error_of(own["error"])
-        numbers = {kind: _numbers(row, kind) for kind in SUFFIXES}
+        listed = {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
         parts = own.get("parts")
-        if parts is not None and own.get("of") == seal(row["response"], numbers):
+        if parts is not None and own.get("of") == seal(row["response"], listed):
             return Response(output=Interleaved(tuple(self._part(part) for part in parts)))
         media = {
-            kind: [self._medium(f"{kind}/{file}_{number}{SUFFIXES[kind]}") for number in listed]
-            for kind, listed in numbers.items()
+            kind: [self._medium(medium_file(kind, file, number)) for number in given] for kind, given in listed.items()
         }
         return Response(output=read_flat(Flat(row["response"], media)))
 
@@ -179,7 +181,7 @@ class OutputAnswers:
                 if not isinstance(line.row.get("response"), str):
                     raise UsageError("'response' must be a text")
                 for kind in SUFFIXES:
-                    _numbers(line.row, kind)
+                    numbers(line.row, f"{kind}_list")
                 count += not _own(line.row).get("absent")
             except UsageError as error:
                 raise UsageError(f"{line.place}: {error}") from None
@@ -206,13 +208,6 @@ def _own(row: Mapping[str, Any]) -> Mapping[str, Any]:
     found = row.get(OWN, {})
     if not isinstance(found, dict) or not isinstance(found.get("parts", []), list):
         raise UsageError(f"{OWN!r} must be an object; remove the key, or export the answers again")
-    return found
-
-
-def _numbers(row: Mapping[str, Any], kind: TagKind) -> list[int]:
-    found = row.get(f"{kind}_list") or []
-    if not isinstance(found, list) or not all(type(n) is int and 0 <= n < _MAX_NUMBER for n in found):
-        raise UsageError(f"'{kind}_list' must be a list of file numbers, counted from 0")
     return found
 
 

@@ -19,7 +19,6 @@ from mmeval.sniff import suffix_for
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
     OWN,
-    SUFFIXES,
     Flat,
     exact_parts,
     flattened,
@@ -28,6 +27,7 @@ from mmeval.tasks.mmmg.output_layout import (
     read_flat,
     seal,
 )
+from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
 
 SAMPLE_RATE = 22050
 """Hertz, of one channel: what those scripts take every sound for."""
@@ -177,8 +177,7 @@ class _FileWriter:
         number = self._numbers[kind]
         self._numbers[kind] += 1
         data = medium.read()
-        suffix = suffix_for(medium.mime) if kind == OTHER else SUFFIXES[kind]
-        name = f"{kind}/{self._file}_{number}{suffix}"
+        name = self._name(kind, number, medium)
         files.setdefault(medium.sha256, name)
         (self._folder / kind).mkdir(exist_ok=True)
         (self._folder / name).write_bytes(data)
@@ -188,6 +187,11 @@ class _FileWriter:
         counts["not png"] += kind == "image" and medium.mime != "image/png"
         counts["not 22050"] += kind == "audio" and _wav_form(data) != (1, SAMPLE_RATE)
         return number
+
+    def _name(self, kind: TagKind | Literal["other"], number: int, medium: Media) -> str:
+        if kind == OTHER:
+            return f"{OTHER}/{self._file}_{number}{suffix_for(medium.mime)}"
+        return medium_file(kind, self._file, number)
 
 
 _EMPTY = {"response": "", "image_list": [], "audio_list": []}

@@ -9,17 +9,22 @@ from typing import Any, NamedTuple
 
 from mmeval.errors import UsageError
 from mmeval.loaders.row_files import read_jsonl
+from mmeval.placeholders import TagKind
 
 PROMPT, SEED = "instruction_para", "instruction"
 """What is asked, and the sentence that it was made from, which no model is shown."""
 
-NUMBERED = {"image_list": "image", "audio_list": "audio", "ref_image_list": "image"}
+NUMBERED: Mapping[str, TagKind] = {"image_list": "image", "audio_list": "audio", "ref_image_list": "image"}
 """The fields that hold numbers of media files, each with the kind of these files."""
 
 GIVEN = ("image_list", "audio_list")
 """The media that belong to the prompt."""
 SHOULD_BE = "ref_image_list"
 """The pictures that the answer is compared with. No model is shown them."""
+
+SUFFIXES: Mapping[TagKind, str] = {"image": ".png", "audio": ".wav"}
+"""The kinds of numbered media files, each with the end of their names."""
+_MAX_NUMBER = 10**9
 
 REFERENCE = "reference"
 """A right answer, in rows of ours alone."""
@@ -64,6 +69,15 @@ def text(row: Mapping[str, Any], key: str) -> str:
 def numbers(row: Mapping[str, Any], key: str) -> list[int]:
     """The numbers of media files in a field; none where the field is absent. Raises UsageError for anything else."""
     found = row.get(key) or []
-    if not isinstance(found, list) or not all(type(n) is int and n >= 0 for n in found):
+    if not isinstance(found, list) or not all(type(n) is int and 0 <= n < _MAX_NUMBER for n in found):
         raise UsageError(f"{key!r} must be a list of file numbers, counted from 0")
     return found
+
+
+def medium_file(kind: TagKind, file: str, number: int) -> str:
+    """What a number of an instruction file means, and of the file of its answers: a path below the folder of each.
+
+    >>> medium_file("image", "i_edit_text", 3)
+    'image/i_edit_text_3.png'
+    """
+    return f"{kind}/{file}_{number}{SUFFIXES[kind]}"

@@ -67,7 +67,7 @@ def _decode(decoder: json.JSONDecoder, text: str, start: int, where: str) -> tup
     try:
         row, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        _refuse(where, start, f"{error.msg} at line {error.lineno}, character {error.pos}")
+        _refuse(where, start, f"{error.msg.removesuffix(' at')} at line {error.lineno}, character {error.pos}")
     except RecursionError:
         _refuse(where, start, "it is nested too deeply")
     except ValueError as error:

@@ -55,7 +55,7 @@ def _of_intensity() -> Iterator[Effect]:
     faint = [np.concatenate([tone(1.0) * np.float32(loud), pulses(10, RISING)]) for loud in (3e-4, 9e-4, 1.2e-3)]
     within = [heard(one, metadata=labels) for one in faint]
     spaced = [heard(_strokes(*at), metadata=labels) for at in ((3, 40), (4, 60), (5, 50), (6, 40), (7, 50))]
-    yield Effect("intensity", "key", "other", steep)
+    yield Effect("intensity", "intensity_key", "other", steep)
     yield from (Effect("intensity", "steepness", value, steep) for value in (0.207, 0.25))
     yield from (Effect("intensity", "error", value, steep) for value in (0.036, 0.03))
     yield from (Effect("intensity", "seconds", value, steep) for value in (3, 5))
@@ -86,7 +86,7 @@ def _of_tempo() -> Iterator[Effect]:
         for clip, bpm in zip(clips, heard_of, strict=True)
         for off in (4.9, 5.1)
     ]
-    yield Effect("tempo", "key", "other", music, beats)
+    yield Effect("tempo", "tempo_key", "other", music, beats)
     yield from (Effect("tempo", "tolerance", value, music, beats) for value in (4.8, 5.2))
     yield from (Effect("tempo", "top_db", value, music, beats) for value in (57.0, 63.0))
 
@@ -103,7 +103,7 @@ def _of_voices() -> Iterator[Effect]:
         yield from (Effect("pitch_band", switch, value, low, men) for value in values)
     for switch, values in {"female_low": (235.0, 237.0), "female_high": (277.0, 279.0)}.items():
         yield from (Effect("pitch_band", switch, value, high, {"gender": "female"}) for value in values)
-    yield Effect("pitch_band", "key", "other", low, men)
+    yield Effect("pitch_band", "pitch_key", "other", low, men)
     for switch, numbers in {
         "floor": (75.0, 90.0),
         "ceiling": (500.0, 700.0),
@@ -130,7 +130,9 @@ def _of_rates() -> Iterator[Effect]:
     signs = [heard(tone(5), text="湖" * 21, metadata=labels)]
     faint = [np.concatenate([tone(4), tone(1.0) * np.float32(loud)]) for loud in (0.0009, 0.0011)]
     soft = [heard(one, text="lake", metadata=labels) for one in faint]
-    yield Effect("speech_rate", "key", "other", [heard(tone(5), text=" ".join(["lake"] * 13), metadata=labels)], text)
+    yield Effect(
+        "speech_rate", "speed_key", "other", [heard(tone(5), text=" ".join(["lake"] * 13), metadata=labels)], text
+    )
     yield Effect("speech_rate", "language", "chinese", fast, text)
     for switch, numbers in {"words_low": (155.0, 157.0), "words_high": (179.0, 181.0)}.items():
         yield from (Effect("speech_rate", switch, value, fast, text) for value in numbers)

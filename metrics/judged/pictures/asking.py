@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Interleaved, media_part
-from mmeval.judge import Question, Repeats, ReplyForm, Verdict, ask_verdicts
+from mmeval.judge import UNREAD, Question, Repeats, ReplyForm, Verdict, ask_verdicts
 from mmeval.media import Media
 from mmeval.metrics.judged.pictures.replies import (
     ANSWER,
+    UNREADABLE,
     Reading,
     characters_form,
     letter_form,
@@ -91,8 +92,18 @@ class Finding:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """For people: what was asked, the answer with the judge's own words, or why there is none."""
-        return {**self.about, **self.verdict.evidence, **({"lost": self.missing} if self.missing else {})}
+        """For people: what was asked, the answer with the judge's own words, or why there is none; and of how many
+        votes the reply could not be read, where that counts as wrong, for :mod:`mmeval.unread`."""
+        lost = {"lost": self.missing} if self.missing else {}
+        return {**self.about, **self.verdict.evidence, **lost, **({UNREAD: self.unread} if self.unread else {})}
+
+    @property
+    def unread(self) -> int:
+        """How many replies could not be read and count as wrong; a verdict without any usable reply is one."""
+        if self.lost != "wrong":
+            return 0
+        votes = sum(1 for vote in self.verdict.votes if vote.get(UNREADABLE))
+        return votes + (self.verdict.replied and bool(self.verdict.lost))
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 from mmeval.content import Interleaved, text_part
 from mmeval.media import Media
 from mmeval.metric import Supposed
-from mmeval.metrics.image.pictures import wrong
 from mmeval.metrics.judged.pictures.looked_at import only_picture
+from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, words_beside
 from mmeval.records import Score, Trial
 

@@ -8,7 +8,7 @@ from typing import Any
 from mmeval.judge import Repeats
 from mmeval.media import Media
 from mmeval.metric import metric
-from mmeval.metrics.image.editing import Margin, box_fault
+from mmeval.metrics.image.editing import Margin, Region, box_fault
 from mmeval.metrics.image.pictures import NEEDS as PICTURE_NEEDS
 from mmeval.metrics.judged.pictures.asking import (
     PLAIN_REPLIES,
@@ -23,7 +23,7 @@ from mmeval.metrics.judged.pictures.asking import (
     ask_presence,
     ask_words,
 )
-from mmeval.metrics.judged.pictures.looked_at import Region, region_of
+from mmeval.metrics.judged.pictures.looked_at import region_of
 from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
 from mmeval.metrics.text.word_accuracy import NEEDS as TEXT_NEEDS

@@ -7,7 +7,7 @@ from typing import Any
 
 from mmeval.judge import Repeats
 from mmeval.metric import metric
-from mmeval.metrics.image.pictures import NEEDS, wrong
+from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import (
     PLAIN_REPLIES,
     About,
@@ -22,6 +22,7 @@ from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, supposing
 from mmeval.metrics.judged.pictures.looked_at import last_picture
 from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import product
+from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, pattern_in, said_by
 from mmeval.program import Program, Role
 from mmeval.records import Sample, Score, Trial

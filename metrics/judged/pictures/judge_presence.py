@@ -9,7 +9,7 @@ from mmeval.content import Interleaved, media_part
 from mmeval.judge import Repeats
 from mmeval.media import Media
 from mmeval.metric import metric
-from mmeval.metrics.image.editing import Margin, box_fault
+from mmeval.metrics.image.editing import Margin, Region, box_fault
 from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import (
     PLAIN_REPLIES,
@@ -24,7 +24,7 @@ from mmeval.metrics.judged.pictures.asking import (
     presence,
 )
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS
-from mmeval.metrics.judged.pictures.looked_at import Region, each_picture, last_picture, region_of
+from mmeval.metrics.judged.pictures.looked_at import each_picture, last_picture, region_of
 from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import Worth, mean, product
 from mmeval.metrics.structure.self_description import Statements, texts_of

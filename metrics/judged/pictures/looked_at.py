@@ -6,17 +6,13 @@ many pictures, one that cannot be decoded), with the reason as evidence; unscore
 
 from __future__ import annotations
 
-from typing import Literal
-
 from mmeval.encode import png
 from mmeval.media import Media
-from mmeval.metrics.image.editing import cropped, edit_of
-from mmeval.metrics.image.pictures import pictures_of, produced, the_only_picture, wrong
+from mmeval.metrics.image.editing import Region, cropped, edit_of
+from mmeval.metrics.image.pictures import pictures_of, produced, the_only_picture
+from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, said_by
 from mmeval.records import Score, Trial
-
-Region = Literal["whole", "bbox"]
-"""The whole picture, or the padded box of an edited one."""
 
 
 def only_picture(trial: Trial) -> Media | Score:

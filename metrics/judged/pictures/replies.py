@@ -26,7 +26,10 @@ ANSWER = "answer"
 TAIL_CHARS = 20
 """So many characters at the end of an official reply are looked at for yes or no."""
 UNREAD = ""
-"""The answer of an official reply that says nothing which the release could read: it is wrong, whatever was asked."""
+"""The answer of an official reply that says nothing which the release could read: it is wrong, whatever was asked,
+unless nothing is what was wanted."""
+UNREADABLE = "unreadable"
+"""The key of a vote, beside its answer, whose official reply says none of what was asked for."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,12 @@ class RobustForm(ReplyForm):
 
 @dataclass(frozen=True)
 class OfficialForm(ReplyForm):
-    """The plain reply of the release: ``wording`` asks for it, ``parse`` reads it whatever it says."""
+    """The plain reply of the release: ``wording`` asks for it, ``parse`` reads it whatever it says. ``readable`` says
+    whether a reply is of the kind that was asked for; it changes no answer."""
 
     wording: str
     parse: Callable[[str], str]
+    readable: Callable[[str], bool]
 
     @property
     def asked(self) -> str:
@@ -59,7 +64,8 @@ class OfficialForm(ReplyForm):
     def read(self, text: str) -> Vote:
         if not text.strip():
             raise ReplyError("the reply is empty")
-        return {"reason": text[:MAX_TEXT_CHARS], ANSWER: self.parse(text)}
+        vote = {"reason": text[:MAX_TEXT_CHARS], ANSWER: self.parse(text)}
+        return vote if self.readable(text) else {**vote, UNREADABLE: True}
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,11 @@ def yes_no_form(reading: Reading, word: Literal["yes", "no"], *, reasons: bool =
         'Reason step by step, then end your reply with "Yes" or "No".' if reasons else 'Reply with "Yes" or "No" only.'
     )
     return OfficialForm(
-        _fields(_YesNo()), wording, lambda text: word if word in reply_tail(text) else UNREAD, example="Yes"
+        _fields(_YesNo()),
+        wording,
+        parse=lambda text: word if word in reply_tail(text) else UNREAD,
+        readable=lambda text: any(either in reply_tail(text) for either in ("yes", "no")),
+        example="Yes",
     )
 
 
@@ -116,22 +126,39 @@ def letter_form(reading: Reading, letters: Sequence[str], *, stated: bool = True
         return RobustForm(_fields(Choice(ANSWER, tuple(letters))), lambda text: plain_letter(text, letters))
     if stated:
         wording = "Reason step by step, then end your reply with `Answer: X`, where X is the letter."
-        return OfficialForm(_fields(_Words(False)), wording, lambda text: stated_letter(text, letters))
-    return OfficialForm(_fields(_Words(False)), "Reply with the letter only.", first_letter)
+        return OfficialForm(
+            _fields(_Words(False)),
+            wording,
+            parse=lambda text: stated_letter(text, letters),
+            readable=lambda text: stated_letter(text, letters) != UNREAD,
+        )
+    return OfficialForm(
+        _fields(_Words(False)),
+        "Reply with the letter only.",
+        parse=first_letter,
+        readable=lambda text: first_letter(text) in letters,
+    )
 
 
 def words_form(reading: Reading) -> ReplyForm:
     """The texts of a picture, as one text."""
     if reading == "robust":
         return RobustForm(_fields(_Words(True)), plain_texts)
-    return OfficialForm(_fields(_Words(True)), "Reply with a JSON list of strings only.", listed_texts)
+    return OfficialForm(
+        _fields(_Words(True)),
+        "Reply with a JSON list of strings only.",
+        parse=listed_texts,
+        readable=lambda text: _list_in(text) is not None,
+    )
 
 
 def characters_form(reading: Reading) -> ReplyForm:
     """The Chinese characters of a picture. Everything else is left out by whoever compares them."""
     if reading == "robust":
         return RobustForm(_fields(_Words(False)), plain_characters)
-    return OfficialForm(_fields(_Words(False)), "Reply with the characters only.", han)
+    return OfficialForm(
+        _fields(_Words(False)), "Reply with the characters only.", parse=han, readable=lambda text: bool(han(text))
+    )
 
 
 def _fields(answer: Field) -> tuple[Field, Field]:
@@ -161,11 +188,14 @@ def first_letter(text: str) -> str:
 def listed_texts(text: str) -> str:
     """The items of the first list that stands on one line, in small letters. Official oddity: only strict JSON is a
     list; single quotes make it empty."""
+    items = _list_in(text)
+    return UNREAD if items is None else " ".join(items).lower().strip()
+
+
+def _list_in(text: str) -> list[str] | None:
     found = first_enclosed(text, "[", "]")
     items = None if found is None else strict_json(found)
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        return UNREAD
-    return " ".join(items).lower().strip()
+    return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else None
 
 
 # --- plain replies, read robustly ----------------------------------------------------------------------------------

@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.records import Cause, Score
-
-_CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
-"""Of several, the cause for which most can be done."""
+from mmeval.records import CAUSES, Cause, Score
 
 
 @dataclass(frozen=True)
@@ -63,4 +60,4 @@ def _of_both(low: float, high: float, of: Sequence[Worth]) -> Worth:
     if low == high or not lacking:
         return Worth(low, high)
     causes = {one.cause for one in lacking}
-    return Worth(low, high, lacking[0].reason, next(cause for cause in _CAUSES if cause in causes))
+    return Worth(low, high, lacking[0].reason, next(cause for cause in CAUSES if cause in causes))

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from mmeval.backend import Capabilities
 from mmeval.content import Interleaved
-from mmeval.errors import UsageError
+from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import doubt, overruled, read_kinds
 from mmeval.model_backends.hf.encoding import encode_rows, placed, prompt_lengths
-from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generating import StopWords, cut, settle, words_that_end
 from mmeval.model_backends.hf.literals import Literals, literals_of
 from mmeval.model_backends.hf.loading import load_processor, load_weights, tokenizer_of, without_torchvision
@@ -204,7 +204,7 @@ class ChatAdapter(Adapter):
         try:
             encoded = self.encode(rows)
         except Exception as error:
-            if out_of_memory(error):
+            if is_out_of_memory(error):
                 raise
             if len(rows) == 1:
                 yield rows[0].position, _refused(error)

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, media_part
-from mmeval.errors import MissingDataError, did_you_mean
+from mmeval.errors import MissingDataError, did_you_mean, is_out_of_memory
 from mmeval.media import Media
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.draws import seeded
 from mmeval.model_backends.hf.encoding import placed
-from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generating import cut
 from mmeval.model_backends.hf.loading import load_weights, loading
 from mmeval.model_backends.hf.options import count_option, number_option
@@ -121,7 +121,7 @@ class QwenOmniAdapter(ChatAdapter):
         except RowError as error:
             return error
         except Exception as error:
-            if out_of_memory(error):
+            if is_out_of_memory(error):
                 raise
             [written] = super().generate([row], encoded, max_new_tokens)
             if isinstance(written, Stream) and not written.ids:  # the library cannot speak an empty text

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, Part, media_part
-from mmeval.errors import MissingExtraError, UsageError
+from mmeval.errors import MissingExtraError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.draws import seeded
-from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.loading import load_processor, load_weights, tokenizer_of
 from mmeval.model_backends.hf.options import count_option
 from mmeval.model_backends.hf.sound import to_sound
@@ -93,7 +93,7 @@ class VitsAdapter(Adapter):
             with torch.inference_mode(), seeded(seed, self.model.device):
                 output = self.model(input_ids=script.ids.to(self.model.device), **given)
         except Exception as error:
-            if out_of_memory(error):
+            if is_out_of_memory(error):
                 raise
             raise RowError("internal", f"the text could not be spoken ({in_a_line(error)})") from None
         waveform = getattr(output, "waveform", None)

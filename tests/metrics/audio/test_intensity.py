@@ -75,6 +75,20 @@ def test_what_has_no_peaks_fades_neither_way(samples: Samples, edge: str, profil
     score = score_of(intensity, heard(samples, metadata={"intensity": [edge, "fade out"]}), profile)
 
     assert (score.value, score.evidence["trend"]) == (0, "<none>")
+    assert ("reason" in score.evidence) is (score.evidence["slope"] is None)
+
+
+@pytest.mark.parametrize(
+    ("samples", "hop", "reason"),
+    [
+        (tone(1.5), 512, "less than two seconds"),
+        (silence(10), 512, "equally loud"),
+        (tone(10), 44100, "fewer than two"),
+    ],
+    ids=["short", "silent", "too few peaks"],
+)
+def test_a_sound_without_a_line_says_why(samples: Samples, hop: int, reason: str) -> None:
+    assert reason in score_of(intensity, heard(samples, metadata=LABEL), hop=hop).evidence["reason"]
 
 
 def test_the_end_of_a_sound_below_two_seconds_is_nothing_or_in_the_released_evaluator_all_of_it() -> None:

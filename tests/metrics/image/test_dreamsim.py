@@ -72,7 +72,7 @@ def test_the_only_picture_or_the_last_one_is_compared(ensemble: dict[str, str]) 
     two = picture_trial(RED, EDITED, reference=(EDITED,))
 
     assert score_of(dreamsim, two, model=ensemble).evidence["reason"] == "the answer has 2 pictures, not exactly one"
-    assert score_of(dreamsim, two, model=ensemble, which="last").value == pytest.approx(1)
+    assert score_of(dreamsim, two, model=ensemble, pictures="last").value == pytest.approx(1)
 
 
 def test_of_an_edit_the_padded_boxes_are_compared(ensemble: dict[str, str]) -> None:
@@ -91,17 +91,17 @@ def test_every_switch_matters(ensemble: dict[str, str], monkeypatch: pytest.Monk
     trials = [picture_trial(RED, EDITED, given=(RED,), reference=(noise(120, 160),), **labels)]
     trials += [picture_trial(EDITED, given=(RED,), reference=(noise(120, 160),), **labels)]
 
-    whole = {"which": ["last"], "against": ["input"], "region": ["bbox"]}
+    whole = {"pictures": ["last"], "against": ["input"], "region": ["bbox"]}
     assert set(unnoticed(dreamsim, whole, trials)) == {"model", "bbox_key", "margin"}
     monkeypatch.setitem(dreamsim.switches, "region", "bbox")
     boxed: dict[str, list[Any]] = {"bbox_key": ["other"], "margin": [40], "against": ["input"], "region": ["whole"]}
-    assert set(unnoticed(dreamsim, boxed, trials)) == {"model", "which"}
+    assert set(unnoticed(dreamsim, boxed, trials)) == {"model", "pictures"}
 
 
 def test_the_documented_values_of_the_switches() -> None:
     assert dreamsim.switches == {
         "model": "ssundaram21/dreamsim",
-        "which": "only",
+        "pictures": "only",
         "against": "reference",
         "region": "whole",
         "bbox_key": "bbox",
@@ -109,12 +109,12 @@ def test_the_documented_values_of_the_switches() -> None:
     }
 
 
-@pytest.mark.parametrize("which", ["only", "last"])
+@pytest.mark.parametrize("pictures", ["only", "last"])
 @pytest.mark.parametrize("answer", [[], [DAMAGED]], ids=["none", "damaged"])
 def test_an_answer_without_the_picture_is_zero_with_the_reason(
-    ensemble: dict[str, str], answer: list[Any], which: str
+    ensemble: dict[str, str], answer: list[Any], pictures: str
 ) -> None:
-    score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, which=which)
+    score = score_of(dreamsim, picture_trial(*answer, reference=(RED,)), model=ensemble, pictures=pictures)
 
     assert (score.value, "reason" in score.evidence) == (0, True)
 
@@ -125,7 +125,7 @@ def test_what_the_data_lack_is_unscored(ensemble: dict[str, str]) -> None:
     assert score_of(dreamsim, picture_trial(RED), model=ensemble).status == "unscored"
     assert score_of(dreamsim, picture_trial(RED, reference=(DAMAGED,)), model=ensemble).status == "unscored"
     assert score_of(dreamsim, trial(None), model=ensemble).status == "unscored"
-    assert score_of(dreamsim, trial(None), model=ensemble, which="last").status == "unscored"
+    assert score_of(dreamsim, trial(None), model=ensemble, pictures="last").status == "unscored"
     reason = score_of(dreamsim, no_box, model=ensemble, region="bbox").reason
     assert reason == dreamsim.bind({"region": "bbox"}).sample_fault(no_box.sample) != ""
 

@@ -178,11 +178,11 @@ def test_without_an_answer_the_trial_is_unscored() -> None:
 def test_a_hostile_answer_costs_time_that_grows_with_its_length_alone(piece: str, profile: str) -> None:
     text = piece * (1_000_000 // len(piece))
     kinds = ("count", "text", "colors", "sizes", "letters", "pattern", "words")
-    began = time.perf_counter()
+    began = time.process_time()
     for kind in kinds:
         said(kind, text, profile, COLORS)
 
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("profile", PROFILES)

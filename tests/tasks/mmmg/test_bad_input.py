@@ -25,7 +25,7 @@ from mmeval.encode import png
 from mmeval.media import Media
 from mmeval.program import Call, Reply, Role
 from mmeval.records import Score, Trial
-from mmeval.scoring import score_trial
+from mmeval.scoring import score_trials
 from mmeval.task import Task, TaskOverrides
 from mmeval.taskindex import select
 from mmeval.taskrun import scoring_plan
@@ -100,7 +100,7 @@ def scores(trial: Trial, task: Task, says: str = "yes") -> dict[str, Score]:
     assert [metric.unavailable for metric in task.metrics if metric.unavailable] == []
     plan = scoring_plan(task, Path())
     plain = [m.bound for m in task.metrics if not (m.bound.metric.judged or m.bound.metric.derived)]
-    found = score_trial(trial, plan, plain)
+    found = score_trials([trial], plan, plain)[0]
     for metric in task.metrics:
         if metric.bound.metric.judged and metric.bound.name not in found:
             found.update(verdict(trial, metric.bound, says))

@@ -146,6 +146,7 @@ def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
     ("line", "message"),
     [
         pytest.param("{", ":2: row 2 is no JSON", id="bad JSON"),
+        pytest.param('{"a": "b', ":2: row 2 is no JSON: Unterminated string starting at column 7", id="torn"),
         pytest.param("[]", ":2: the row is a list", id="list"),
         pytest.param('{"a": NaN}', ":2: .*NaN is no JSON number", id="not a number"),
         pytest.param("[" * 100_000, ":2: row 2 is no JSON: it is nested too deeply", id="deep"),

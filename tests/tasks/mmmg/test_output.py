@@ -11,7 +11,7 @@ import pytest
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.formats import lines
-from mmeval.interchange import MANIFEST, Absent, AnsweredRun, Exported, StoredAnswer
+from mmeval.interchange import MANIFEST, Absent, AnsweredRun, Exported, Place, StoredAnswer
 from mmeval.media import Media
 from mmeval.records import ErrorInfo, Response, Sample, user
 from mmeval.tasks.mmmg import output_reading
@@ -52,6 +52,15 @@ def answer(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> 
     found = answers.answer("tiny", row_sample(row, **sample), repeat)
     assert isinstance(found, StoredAnswer), found
     return found.response
+
+
+def test_an_answer_whose_picture_is_missing_has_a_place_and_one_to_another_question_none(tmp_path: Path) -> None:
+    other = line("a", query={"instruction": "another"})
+    answers = read_output(authors(tmp_path / "m", line(FIRST, (0,)), other), generations=1)
+
+    places = [answers.answer("tiny", row_sample(row), 0).place for row in (0, 1)]
+
+    assert places == [Place("i_tiny", 0), None]
 
 
 def absent(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> str:

@@ -101,7 +101,7 @@ def test_prepare_finds_all_of_it_and_a_dry_run_counts_it(folder: Path) -> None:
 
     assert prepared.code == 0, prepared.out
     assert prepared.out.splitlines()[-2:] == [
-        "ready  mmmg as a whole: 937 different rows; media: 42 audio, 487 image",
+        "ready  mmmg as a whole: 937 different rows; media: 42 audio files, 487 image files",
         "49 of 49 tasks ready",
     ]
     assert ahead.code == 0, ahead.err

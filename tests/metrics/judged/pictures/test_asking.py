@@ -94,3 +94,12 @@ def test_each_profile_asks_for_the_reply_that_it_reads(profile: str, wanted: str
     done = judged("judge_presence", trial_of("", BLUE, object="a kite"), "yes", profile)
 
     assert wanted in done.questions[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "unread"), [("Perhaps", 1), ("", 1), ("No", None), ("Yes", None)], ids=["other", "empty", "no", "yes"]
+)
+def test_replies_that_count_as_wrong_since_they_cannot_be_read_are_counted(said: str, unread: int | None) -> None:
+    (question,) = judged("judge_presence", KITE, {"": said}, "official").score.evidence["questions"]
+
+    assert question.get("unread") == unread

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mmeval.jsonreply import ReplyError
+from mmeval.judge import ReplyForm
 from mmeval.metrics.judged.pictures.replies import (
     characters_form,
     first_letter,
@@ -208,11 +209,11 @@ def test_prose_about_characters_is_no_reading_of_them(said: str) -> None:
 @pytest.mark.parametrize("piece", ["answer is ", "answer: ", "[", "{", '["', "[]", "Answer: A\n", " ", "*", "no. "])
 def test_a_hostile_reply_costs_time_that_grows_with_its_length_alone(read: Callable[[str], str], piece: str) -> None:
     said = piece * (190_000 // len(piece))
-    began = time.perf_counter()
+    began = time.process_time()
     with contextlib.suppress(ReplyError):
         read(said)
 
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_every_form_says_what_it_wants() -> None:
@@ -223,3 +224,20 @@ def test_every_form_says_what_it_wants() -> None:
     assert "`Answer: X`" in letter_form("official", ABC).asked
     assert letter_form("official", ABC, stated=False).asked == "Reply with the letter only."
     assert "JSON list of strings" in words_form("official").asked
+
+
+@pytest.mark.parametrize(
+    ("form", "read", "unread"),
+    [
+        (yes_no_form("official", "yes"), "No", "Perhaps"),
+        (letter_form("official", "ABC"), "Answer: A", "A"),
+        (letter_form("official", "ABC", stated=False), "b", "D"),
+        (words_form("official"), "[]", "nothing"),
+        (characters_form("official"), "\u5e73", "none"),
+    ],
+    ids=["yes or no", "stated letter", "letter", "texts", "characters"],
+)
+def test_an_official_reply_that_says_none_of_what_was_asked_for_is_marked(
+    form: ReplyForm, read: str, unread: str
+) -> None:
+    assert ["unreadable" in form.read(said) for said in (read, unread)] == [False, True]
