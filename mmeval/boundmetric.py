@@ -13,6 +13,7 @@ from mmeval.errors import MissingExtraError, MmevalError
 from mmeval.metricmodel import lacking, lacking_message
 from mmeval.metricresult import MetricScores, scores_of
 from mmeval.metricsignature import PIECES
+from mmeval.modelfault import WeightsError
 from mmeval.program import Program, Role
 from mmeval.raisedat import raised_at
 from mmeval.records import Sample, Score, Trial
@@ -178,7 +179,7 @@ class BoundMetric:
     def failed(self, error: BaseException) -> MetricScores:
         """The scores of a trial on which the metric raised."""
         reason = f"{type(error).__name__}: {error}"
-        if isinstance(error, PASSING):
+        if isinstance(error, (*PASSING, WeightsError)):  # they may be put right
             return self.lost(reason)
         return self.unscored(reason if isinstance(error, MmevalError) else reason + raised_at(error, *_CALLERS))
 

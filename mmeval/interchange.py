@@ -36,9 +36,10 @@ class StoredAnswer(NamedTuple):
 
 
 class Absent(NamedTuple):
-    """There is no answer, for a reason in words for people."""
+    """There is no answer, for a reason in words for people. ``place`` is where one lies that cannot be read."""
 
     reason: str
+    place: Place | None = None
 
 
 class Answers(Protocol):

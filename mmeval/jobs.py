@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -18,6 +19,7 @@ from mmeval.options import RunOptions, Unfinished
 from mmeval.records import Sample, line_digest
 from mmeval.sampling import Subset
 from mmeval.task import Task
+from mmeval.taskdata import TaskData
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +135,7 @@ class Plan:
         a label or a rubric, say."""
         for task, choice in zip(self.tasks, self._choices, strict=True):
             if amiss := choice.another_size:
-                yield f"{task.name}: {amiss} (mmeval prepare {task.name} looks at all of them)"
+                yield f"{task.name}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
             yield from _doubts(task, choice, scoring=scoring)
 
     def dataset(self, position: int) -> Dataset:
@@ -166,6 +168,12 @@ class Plan:
         left out."""
         found = {task.name: choice.subset for task, choice in zip(self.tasks, self._choices, strict=True)}
         return {name: subset for name, subset in found.items() if subset is not None}
+
+
+def _where(task: Task) -> str:
+    """The flag that names the folder of a task's data, where one was given."""
+    folder = task.dataset.data_dir if isinstance(task.dataset, TaskData) else None
+    return "" if folder is None else f" --data_dir {shlex.quote(str(folder))}"
 
 
 def _doubts(task: Task, choice: Choice, *, scoring: bool) -> Iterator[str]:

@@ -231,6 +231,10 @@ class Question:
         return replace(call, example=self.form.example)
 
 
+UNREAD = "unread"
+"""The key in a metric's evidence, at any depth, for how many replies could not be read and count as wrong."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a judge says, over one or several votes.

@@ -5,8 +5,8 @@
         ...
 
 Keyword arguments are the metric's switches: recorded with every score, settable from YAML, their values checked by
-their annotations. A generator function is a
-judged metric: it yields calls to the roles that its positional arguments after ``trial`` name, and returns a score.
+their annotations. A generator function is a judged metric: it yields calls to the roles that its positional arguments
+after ``trial`` name, and returns a score.
 A function of ``scores`` instead of a trial is a derived metric: see :mod:`mmeval.derived`.
 """
 

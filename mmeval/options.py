@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.batchsize import AUTO, BatchSize
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from mmeval.metricdevice import AUTO as AUTO_DEVICE
 from mmeval.prices import Bill
 from mmeval.records import Result
@@ -138,8 +137,5 @@ class RunOutcome:
     """Each thing that keeps the exit code from being 0, as one line with the way out."""
     notes: tuple[str, ...] = ()
     """What else there is to say of the answers, as one line each; the exit code does not depend on it."""
-
-    @property
-    def error(self) -> str:
-        """What the exit code means where it is that of an error; empty for a run that came to its end."""
-        return "" if self.exit_code in (EXIT_OK, EXIT_INCOMPLETE) else next(iter(self.complaints), "")
+    error: str = ""
+    """The complaint that the exit code is of, where data could not be read on; empty for every other run."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from mmeval.generation import Tally
@@ -111,21 +112,44 @@ def unscored_complaints(
     *,
     way: str,
 ) -> Iterator[str]:
-    """Each number that lacks trials, with the most frequent reason; the rows are read again only for these. Numbers
-    that are suspended are told elsewhere, and so is what a derived one lacks because its pieces do. ``way`` is what
-    tries again, said only where that can help."""
+    """The numbers that lack trials, with the most frequent reason; those that lack them for one cause in one line. The
+    rows are read again only for these. Numbers that are suspended are told elsewhere, and so is what a derived one
+    lacks because its pieces do. ``way`` is what tries again, said only where that can help."""
     results = list(results)
     unscored = {(result.task, result.metric): result.unscored for result in results if not result.slice}
     run_of = {run.task.name: run for run in runs}
     wanted_of = {run.task.name: chosen for run, chosen in zip(runs, wanted, strict=True)}
+    alike: dict[tuple[str, str], list[Unexplained]] = {}
     for result in results:
         scores, chosen = run_of[result.task].scores, wanted_of[result.task]
         pieces = sum(unscored.get((result.task, name), 0) for name in _pieces_of(run_of[result.task], result.metric))
         if result.unscored > pieces and not (result.slice or result.suspended) and scores is not None:
             found = unscored_reasons(scores, chosen, result.metric)
-            share = f"{result.unscored} of {result.n} unscored by {result.metric}{most_frequent(found)}"
             advice = _advice(result, found, _switches_of(run_of[result.task], result.metric), way)
-            yield f"{result.task}: {share}; the reasons are in {folder / 'scores'}{advice}"
+            kind = max(kinds.items(), key=lambda item: item[1].total())[0] if (kinds := _kinds(found)) else ""
+            alike.setdefault((kind, advice), []).append(Unexplained(result, found))
+    for (_, advice), lacking in alike.items():
+        yield f"{_told_together(lacking)}; the reasons are in {folder / 'scores'}{advice}"
+
+
+class Unexplained(NamedTuple):
+    """A number that lacks trials, and why it lacks them."""
+
+    result: Result
+    found: Counter[Unscored]
+
+
+def _told_together(lacking: Sequence[Unexplained]) -> str:
+    """Numbers that lack trials for one cause, by task."""
+    reason = most_frequent(sum((one.found for one in lacking), Counter()))
+    if len(lacking) == 1:
+        (result, _) = lacking[0]
+        return f"{result.task}: {result.unscored} of {result.n} unscored by {result.metric}{reason}"
+    shares: dict[str, list[str]] = {}
+    for result, _ in lacking:
+        shares.setdefault(result.task, []).append(f"{result.unscored} of {result.n} by {result.metric}")
+    told = (f"{task} {', '.join(said)}" for task, said in shares.items())
+    return f"unscored{reason}: {'; '.join(told)}"
 
 
 def _pieces_of(run: TaskRun, output: str) -> Collection[str]:
@@ -167,17 +191,34 @@ _TOLERATED = "--max_unscored says how many are tolerated"
 
 def most_frequent(found: Counter[Unscored]) -> str:
     """The reason of most, in brackets; reasons that differ only in numbers and in what they quote are of one kind."""
-    kinds: dict[str, Counter[str]] = {}
-    for why, number in found.items():
-        if why.reason:
-            kinds.setdefault(_QUOTED.sub("", why.reason), Counter())[why.reason] += number
+    kinds = _kinds(found)
     if not kinds:
         return ""
     most = max(kinds.values(), key=Counter.total)
     said = " ".join(most.most_common(1)[0][0].split())
-    said = said if len(said) <= MAX_REASON_CHARS else said[:MAX_REASON_CHARS] + "..."
+    said = said if len(said) <= MAX_REASON_CHARS else _shortened(said)
     example = "" if len(most) == 1 else "for example, "
     return f" ({example}{said})" if len(kinds) == 1 else f" ({most.total()} of them: {example}{said})"
+
+
+def _kinds(found: Counter[Unscored]) -> dict[str, Counter[str]]:
+    """The reasons by kind."""
+    kinds: dict[str, Counter[str]] = {}
+    for why, number in found.items():
+        if why.reason:
+            kinds.setdefault(_QUOTED.sub("", why.reason), Counter())[why.reason] += number
+    return kinds
+
+
+def _shortened(reason: str) -> str:
+    """The beginning of a reason, and what it says to do about the files of a model."""
+    if way := _WAY_OUT.search(reason):
+        cut = "" if way.start() <= MAX_REASON_CHARS else "..."
+        return reason[: min(way.start(), MAX_REASON_CHARS)] + cut + way[0]
+    return reason[:MAX_REASON_CHARS] + "..."
+
+
+_WAY_OUT = re.compile(r"; (?:delete \S.{,1000}mmeval prepare|put (?:all|the) .{,80}there).{,200}$")
 
 
 _QUOTED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*"|['"].*)|\d+""", re.DOTALL)

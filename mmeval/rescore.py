@@ -47,6 +47,7 @@ from mmeval.summary import group_results
 from mmeval.suspension import Suspension
 from mmeval.task import Selection, TaskOverrides
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
+from mmeval.unread import unread_complaints
 
 THIS_COMMAND = "run the same command"
 """What goes on with a scoring that was suspended, or tries again what is unscored."""
@@ -292,6 +293,7 @@ class _Rescoring:
                 *unasked_complaints(counts),
                 *suspension.complaints(results, THIS_COMMAND),
                 *unscored_complaints(self._runs, wanted, results, self._options.folder, way=THIS_COMMAND),
+                *unread_complaints(self._runs, wanted, self._options.folder),
             ),
         )
 

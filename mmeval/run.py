@@ -49,6 +49,7 @@ from mmeval.suspension import Suspension, score_command
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL, TaskRun, scoring_plan, task_run
 from mmeval.unavailable import lacking_in
+from mmeval.unread import unread_complaints
 
 log = logging.getLogger(__name__)
 
@@ -318,6 +319,7 @@ class _Session:
             unscored=worst_unscored(results),
             since=since,
         )
+        faults = tuple(datafault.complaints(plan.faults, again=again))
         return RunOutcome(
             folder=self._path,
             model_name=model_name(self._options),
@@ -339,12 +341,14 @@ class _Session:
             judges=judge_versions(self._runs),
             bills=self._bills,
             metric_device="" if scorer is None else scorer.device_of_models(),
+            error=next(iter(faults), ""),
             complaints=(
-                *datafault.complaints(plan.faults, again=again),
+                *faults,
                 *lost_complaints(tally, again=again),
                 *unasked_complaints(counts),
                 *suspension.complaints(results, way),
                 *unscored_complaints(self._runs, plan.chosen, results, self._path, way=way),
+                *unread_complaints(self._runs, plan.chosen, self._path),
             ),
             notes=tuple(tally.remarks.told()),
         )

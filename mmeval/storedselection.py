@@ -14,6 +14,7 @@ from mmeval.pieces import with_pieces
 from mmeval.report.grouping import tasks_inside
 from mmeval.task import Group, GroupMetric, LeftOut, Selection, TaskOverrides
 from mmeval.taskfile import TaskFile, parse_task
+from mmeval.taskindex import OF_A_RUN
 from mmeval.taskyaml import Document
 
 
@@ -80,7 +81,7 @@ def _stored_file(
         own = {entry["metric"]: entry for entry in _listed(config)}
         asked = [own.get(m, {"metric": m}) for m in metrics if m in own or m not in listed]
         keys["metric_list"] = with_pieces(asked, own, metric_args)
-    return replace(parse_task(Document(Path(f"run.json#{name}"), keys)), prompts=config.get("judge_prompts", {}))
+    return replace(parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys)), prompts=config.get("judge_prompts", {}))
 
 
 def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -249,9 +249,15 @@ def select(
     return Selection(tuple(tasks), tuple(chosen.groups.values()))
 
 
+OF_A_RUN = "run.json#"
+"""How what stands in the place of its file begins, for a task that a run has recorded."""
+
+
 def word_for(file: TaskFile) -> str:
-    """What a command is given for a task: its name where a package brings it, else the path of its file."""
+    """What a command is given for a task: its name where a package or a run brings it, else the path of its file."""
     path = file.document.file
+    if str(path).startswith(OF_A_RUN):
+        return file.name
     folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
     return file.name if any(folder and path.is_relative_to(folder) for folder in folders) else str(path)
 

@@ -108,6 +108,18 @@ def test_what_the_judge_will_be_asked_is_counted_beforehand(tmp_path: Path, task
     assert row.split("|")[4].strip() == calls, done.err
 
 
+def test_a_run_says_how_many_replies_it_could_not_read_where_they_count_as_wrong(tmp_path: Path) -> None:
+    tasks = ("--tasks", "mmmg_object_count,mmmg_object_exclusion", "--data", "bundled", "--model", "reference")
+    with judge_server(tmp_path, {"": "I am a teapot"}) as server:
+        done = mmeval(*tasks, "--profile", "official", "--output_path", tmp_path / "runs", *judge(server))
+        again = mmeval("score", tmp_path / "runs" / "reference" / "default")
+
+    for end in (done, again):
+        (said,) = [line for line in end.warnings if "could not be read" in line]
+        assert "count as wrong" in said
+        assert "mmmg_object_count " in said and "mmmg_object_exclusion " in said
+
+
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_a_judge_that_fails_gives_no_verdict_in_any_profile(profile: str) -> None:
     score = judged("judge_presence", trial_of("", RED, object="a"), {"": DOWN}, profile).score

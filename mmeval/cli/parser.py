@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NoReturn
 
 from mmeval.cli.flags import REFUSED, REFUSED_SHORT, Flag
@@ -18,6 +19,8 @@ class Parser(argparse.ArgumentParser):
 
     unknown_hint = ""
     """What is said of an unknown flag, behind the flags that look like it."""
+    explained: Mapping[str, str] = MappingProxyType({})
+    """By unknown flag that other verbs have, why this one has none, in the place of the flags that look like it."""
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(
@@ -68,6 +71,8 @@ class Parser(argparse.ArgumentParser):
             for option, action in self._option_string_actions.items()
             if option.startswith("--") and action.help is not argparse.SUPPRESS
         ]
+        if name in self.explained:
+            return f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' lists the flags)"
         near = did_you_mean(name, shown)
         said = f"unknown flag {word.partition('=')[0]}{near or self._as_role(name)}{self.unknown_hint}"
         return f"{said} ('{self.prog} --help' lists the flags)"

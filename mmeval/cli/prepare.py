@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from mmeval.cli import values
 from mmeval.cli.flags import BY_NAME
 from mmeval.cli.log import begin_log
-from mmeval.cli.parser import add_flags
+from mmeval.cli.parser import Parser, add_flags
 from mmeval.cli.settings import resolve
 from mmeval.cli.streams import print_text
 from mmeval.disk import free_bytes
@@ -39,6 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry_run", action="store_true", help="say what would be fetched, and end")
     add_flags(parser, _FLAGS)
+    if isinstance(parser, Parser):
+        parser.explained = {"--data": "prepare has none, since bundled samples need no preparation"}
     parser.epilog = (
         "What is fetched goes to the cache of the hub (HF_HOME), with --data_dir FOLDER to FOLDER/OWNER/NAME; a data\n"
         "set that FOLDER holds already is checked and not fetched. Files that are there whole are not fetched again.\n"
@@ -177,7 +179,7 @@ def _shown_group(group: Together) -> Iterator[str]:
 
 
 def _media(numbers: Mapping[str, int]) -> str:
-    shown = [f"{number:,} {kind}" for kind, number in sorted(numbers.items())]
+    shown = [counted(number, f"{kind} file") for kind, number in sorted(numbers.items())]
     return f"; media: {', '.join(shown)}" if shown else ""
 
 

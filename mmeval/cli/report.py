@@ -172,7 +172,9 @@ def _write_charts(runs: Sequence[StoredRun], name: str, report: Path) -> Iterato
     from mmeval.runfolder import file_name
 
     names, documents = writer.names_of(runs), [run.results for run in runs]
-    found = charts.charts_of(number_rows(documents, names, every_slice=True), names, ranges_of(documents))
+    found = charts.charts_of(
+        number_rows(documents, names, every_slice=True, repeats=False), names, ranges_of(documents)
+    )
     if not found:
         log.warning("there is nothing to draw: no task has two numbers")
     taken: set[str] = set()

@@ -13,7 +13,7 @@ from mmeval.decode.limits import DecodeLimits, within
 from mmeval.errors import CorruptMediaError, MediaLimitError, MmevalError
 from mmeval.media import Media
 
-_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
+_ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
 def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 
 from mmeval.backend import AnyBackend
@@ -30,7 +31,8 @@ def extras(item: Wanted) -> Iterator[str]:
 def data(item: Wanted) -> Iterator[Finding]:
     """Whether the data can be opened, and the first row read. That they are whole is for ``mmeval prepare`` to say."""
     name = word_for(item.file)
-    fetched = f"mmeval prepare {name}" + (f" --data_dir {item.data.data_dir}" if item.data.data_dir else "")
+    asked = name + (f" --data_dir {shlex.quote(str(item.data.data_dir))}" if item.data.data_dir else "")
+    fetched = f"mmeval prepare {asked}"
     few = "" if bundled_folder(item.file) is None else "; --data bundled takes the few samples that ship with the task"
     try:
         source = data_source(item.data)
@@ -41,7 +43,7 @@ def data(item: Wanted) -> Iterator[Finding]:
         next(iter(item.task.dataset()), None)
     except MmevalError as error:
         lacking = "; ".join(by_hand(item))
-        way = fetched if isinstance(error, MissingDataError) else f"mmeval validate {name}"
+        way = fetched if isinstance(error, MissingDataError) else f"mmeval validate {asked}"
         way = f"do that, then {fetched}" if lacking else way
         yield Finding("missing", f"data: {lacking or error}", f"{way}{few}", required=True)
         return

@@ -76,12 +76,15 @@ class RunAnswers:
             return Absent(f"{self._run.folder} has no answer to {sample.id!r}, repeat {repeat}")
         if made.question != question:
             return Absent(f"what {self._run.folder} answers under {sample.id!r} is another question")
+        place = Place(name, made.number)
         try:
-            return StoredAnswer(Place(name, made.number), self._response(from_line(made.line)))
+            return StoredAnswer(place, self._response(from_line(made.line)))
         except (UsageError, MissingDataError) as error:
-            return Absent(f"{sample.id!r}, repeat {repeat}: {error}")
+            return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return Absent(f"{sample.id!r}, repeat {repeat}: its record is damaged ({type(error).__name__}: {error})")
+            return Absent(
+                f"{sample.id!r}, repeat {repeat}: its record is damaged ({type(error).__name__}: {error})", place
+            )
 
     def _renamed(self, sample: str, question: str) -> str | None:
         """The one task of the run that asked this question of a sample of this name; None where none or several did."""

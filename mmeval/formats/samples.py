@@ -105,13 +105,16 @@ class SamplesAnswers:
             return Absent(f"{file.path} has no answer to {sample.id!r}, repeat {repeat}")
         if row.question != question_of(sample):
             return Absent(f"what {file.path} answers under {sample.id!r} is another question")
+        place = Place(name, row.first + repeat)
         try:
             response = file.response(row, repeat)
         except (UsageError, MissingDataError) as error:
-            return Absent(f"{sample.id!r}, repeat {repeat}: {error}")
+            return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return Absent(f"{sample.id!r}, repeat {repeat}: its line is damaged ({type(error).__name__}: {error})")
-        return StoredAnswer(Place(name, row.first + repeat), response)
+            return Absent(
+                f"{sample.id!r}, repeat {repeat}: its line is damaged ({type(error).__name__}: {error})", place
+            )
+        return StoredAnswer(place, response)
 
     def close(self) -> None:
         """Nothing is held open."""

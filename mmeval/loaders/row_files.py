@@ -152,7 +152,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at column {error.colno}"
+        return f"{error.msg.removesuffix(' at')} at column {error.colno}"
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     return str(error)

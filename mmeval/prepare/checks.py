@@ -123,7 +123,8 @@ def different(
     announced = {**rows, **{f"{kind} files": (number, there_are.get(kind, 0)) for kind, number in media.items()}}
     for what, (number, there) in announced.items():
         if number is not None and number != there:
-            yield f"{there:,} {what} are there, the task file expects {number:,}; fetch them again, or correct the file"
+            are = f"{there:,} {what} are" if there != 1 else f"1 {what.removesuffix('s')} is"
+            yield f"{are} there, the task file expects {number:,}; fetch them again, or correct the file"
 
 
 def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:

@@ -52,12 +52,15 @@ class NumberRow:
         return self.slice or self.alias
 
 
-def number_rows(documents: Sequence[Document], names: Sequence[str], *, every_slice: bool = False) -> list[NumberRow]:
+def number_rows(
+    documents: Sequence[Document], names: Sequence[str], *, every_slice: bool = False, repeats: bool | None = None
+) -> list[NumberRow]:
     """The rows of some runs, which ``names`` tells apart in the notes. Of several breakdowns of a task the first is
-    taken, and a number that another one repeats is left out, unless every slice is wanted."""
+    taken, unless every slice is wanted. A number that another one repeats is there only with ``repeats``, which where
+    it is not said are wanted as every slice is."""
     tables = [{Key.of(result): result for result in _results(document)} for document in documents]
     shown = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
-    left_out = set() if every_slice else _repeated(tables, documents)
+    left_out = set() if (every_slice if repeats is None else repeats) else _repeated(tables, documents)
     found: list[NumberRow] = []
     for task, depth in depths(shown, groups_of(documents)).items():
         keys = dict.fromkeys(key for table in tables for key in table)

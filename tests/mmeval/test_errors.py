@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.errors import UnknownNameError, sentence
+from mmeval.errors import UnknownNameError, is_out_of_memory, sentence
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,10 @@ def test_a_near_name_and_a_hint_are_two_sentences() -> None:
     assert str(UnknownNameError("tool", "drawt", ["draw"], "Known: draw.")) == (
         "unknown tool 'drawt'; did you mean \"draw\"? Known: draw."
     )
+
+
+def test_out_of_memory_is_known_by_its_class_or_words() -> None:
+    assert is_out_of_memory(MemoryError())
+    assert is_out_of_memory(RuntimeError("CUDA out of memory. Tried to allocate"))
+    assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    assert not is_out_of_memory(RuntimeError("shape mismatch"))

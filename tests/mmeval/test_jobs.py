@@ -16,7 +16,8 @@ from mmeval.mediastore import MediaStore
 from mmeval.metric import load_metric
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.records import Sample, message
-from mmeval.task import Task, TaskMetric
+from mmeval.task import Expected, Task, TaskMetric
+from mmeval.taskdata import TaskData
 from tests.support.toy import Rows, picture, sample, samples, task
 
 
@@ -188,6 +189,18 @@ def test_samples_without_a_label_that_others_have_are_doubted() -> None:
     instead = 'the label \'level\', and {} in no slice by it; it has "levle": did you mean "level"?'
     assert one == [f"t: sample {rows[1].id!r} lacks {instead.format('is')}"]
     assert two == [f"t: 2 of the first 4 samples lack {instead.format('are')}"]
+
+
+def test_the_way_to_look_at_data_that_lack_rows_has_the_folder_that_was_given(tmp_path: Path) -> None:
+    data = TaskData("t", lambda source: Rows(levels(3)), data_dir=tmp_path)
+    lacking = task("t", levels(3))
+    there, given = (
+        [*plan(replace(lacking, dataset=dataset, expected=Expected(rows=4))).doubts(scoring=True)]
+        for dataset in (lacking.dataset, data)
+    )
+
+    assert (there[0].count("(mmeval prepare t looks"), len(given)) == (1, 1)
+    assert f"(mmeval prepare t --data_dir {tmp_path} looks at all of them)" in given[0]
 
 
 def test_a_label_that_the_first_samples_lack_is_doubted_before_anything_is_asked() -> None:

@@ -16,6 +16,7 @@ from mmeval.media import Media
 from mmeval.metric import load_metric, metric
 from mmeval.metricdevice import use_device
 from mmeval.metricmodel import HubModel, bound_model, loaded, model_folder, remembered, remembered_all
+from mmeval.modelfault import WeightsError
 from mmeval.modelfiles import WEIGHTS_DIR
 from mmeval.prepare import sources
 from mmeval.records import Trial
@@ -278,6 +279,12 @@ def test_a_model_is_loaded_once_for_each_folder_device_and_way(tmp_path: Path) -
     use_device("cpu")
     assert loaded(other, loads.load) == "other on cpu"
     assert loads.made == [*[("one", "cpu")] * 4, ("other", "cpu")]
+
+
+def test_files_that_are_not_right_lose_a_score_which_is_tried_again(tmp_path: Path) -> None:
+    found = batched.bind().failed(WeightsError(tmp_path, "cannot be used"))
+
+    assert {score.cause for score in found.values()} == {"lost"}
 
 
 def test_a_model_whose_files_change_is_loaded_again(tmp_path: Path) -> None:

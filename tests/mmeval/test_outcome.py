@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.generation import Tally
+from mmeval.modelfault import WeightsError
 from mmeval.options import RunCounts
 from mmeval.outcome import last_line, lost_complaints, most_frequent, unasked_complaints
 from mmeval.summary import Unscored
@@ -63,8 +64,8 @@ def test_an_exit_code_for_want_of_trials_that_can_be_asked_has_its_reason(counts
 def test_the_last_line_of_a_run_that_is_not_whole_says_why(
     counts: RunCounts, code: int, said: str, tmp_path: Path
 ) -> None:
-    complaints = ("row 3 is no JSON", "1 trial failed")
-    made = replace(outcome(tmp_path, tasks=()), counts=counts, exit_code=code, complaints=complaints)
+    error = "row 3 is no JSON" if code == 2 else ""
+    made = replace(outcome(tmp_path, tasks=()), counts=counts, exit_code=code, error=error)
 
     assert last_line(made).partition(" why, and what to do")[0] == said
 
@@ -81,3 +82,20 @@ def test_the_last_line_of_a_run_that_is_not_whole_says_why(
 )
 def test_reasons_that_differ_in_what_they_quote_are_one(reasons: list[str], said: str) -> None:
     assert most_frequent(Counter(Unscored(reason, "lost") for reason in reasons)) == said
+
+
+def test_what_to_do_about_the_files_of_a_model_is_not_cut_off(tmp_path: Path) -> None:
+    fault = f"cannot be loaded: model.safetensors is damaged ({'header ' * 40})"
+    (tmp_path / "model.safetensors").write_bytes(b"torn")
+    error = WeightsError(tmp_path, fault).of_hub("me/scorer")
+
+    said = most_frequent(Counter([Unscored(f"WeightsError: {error}", "lost")]))
+
+    assert "model me/scorer" in said
+    assert said.endswith(
+        f"...; delete {tmp_path / 'model.safetensors'}, then run: mmeval prepare TASK --weights; or name another model)"
+    )
+
+
+def test_the_cut_is_at_the_end_of_every_other_reason() -> None:
+    assert most_frequent(Counter([Unscored("x" * 500, "final")])) == f" ({'x' * 200}...)"

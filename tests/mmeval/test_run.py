@@ -228,6 +228,16 @@ def test_unscored_answers_are_named_with_the_way_to_score_them(tmp_path: Path) -
     assert run_toy(tmp_path, task(rows=rows, metrics=("toy_yes",)), max_unscored=0.5).exit_code == EXIT_OK
 
 
+def test_numbers_that_lack_trials_for_one_cause_are_told_in_one_line(tmp_path: Path) -> None:
+    rows = [sample("a", "yes"), sample("b", "raise")]
+    first, second = (replace(task(rows=rows, metrics=("toy_yes",)), name=name) for name in ("first", "second"))
+    (said,) = run_toy(tmp_path, first, second).complaints
+
+    assert said.startswith("unscored (ValueError: no such luck (toy.py:")
+    assert "first 1 of 2 by toy_yes; second 1 of 2 by toy_yes; the reasons are in " in said
+    assert said.count("they stay unscored when they are tried again") == 1
+
+
 # --- who answers -------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,9 @@ import pytest
 
 from mmeval.errors import AmbiguousNameError, MissingDataError, TaskFileError, UnknownNameError, UsageError
 from mmeval.task import Selection, TaskOverrides
-from mmeval.taskindex import TaskIndex, choose, select
+from mmeval.taskfile import parse_task
+from mmeval.taskindex import OF_A_RUN, TaskIndex, choose, select, word_for
+from mmeval.taskyaml import Document
 from tests.support.task_folder import installed, task, write_files
 
 FOLDER = {
@@ -196,3 +198,9 @@ def test_a_selection_is_what_it_iterates_over(folder: Path) -> None:
     selection = select(["low"], [folder])
     assert isinstance(selection, Selection)
     assert tuple(selection) == selection.tasks
+
+
+def test_a_task_that_a_run_has_recorded_is_told_by_its_name() -> None:
+    keys = {"task": "one", "loader": "rows", "metric_list": [], "metadata": {"version": 1}}
+
+    assert word_for(parse_task(Document(Path(f"{OF_A_RUN}one"), keys))) == "one"

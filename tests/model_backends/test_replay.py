@@ -79,6 +79,18 @@ def test_what_is_missing_or_left_over_is_said_before_the_run(
     assert all(message.startswith(begin) for message, begin in zip(caplog.messages, said, strict=True))
 
 
+def test_an_answer_that_cannot_be_read_is_missing_and_not_left_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    part = {"type": "image", "media": {"sha256": "0" * 64, "mime": "image/png"}}
+    file = tmp_path / "samples_t_2026-01-31T12-00-00.jsonl"
+    file.write_text(json.dumps({"doc": SAMPLES[0].to_json(), "parts": [[part]]}) + "\n")
+    with caplog.at_level(logging.WARNING, "mmeval"):
+        ReplayBackend(str(file)).foresee(ahead(SAMPLES[0]))
+
+    assert [message.partition(";")[0] for message in caplog.messages] == ["t: 1 of 1 answer are not there"]
+
+
 def test_that_nothing_is_asked_or_spent_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "mmeval"):
         replay(tmp_path, "an oak").foresee(ahead(SAMPLES[0], protocol="episode"))

@@ -185,7 +185,7 @@ class _Writer:
         names = [name or run.model for run, name in named]
         rows = number_rows(documents, names)
         other = beside(runs[0], self._baseline) if len(runs) == 1 else Beside(None)
-        charts = charts_of(number_rows(documents, names, every_slice=True), names, ranges_of(documents))
+        charts = charts_of(number_rows(documents, names, every_slice=True, repeats=False), names, ranges_of(documents))
         return {
             "title": f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
             "made": made.strftime("%Y-%m-%d %H:%M:%S"),

@@ -112,6 +112,16 @@ def test_data_that_lack_are_told_with_the_command_that_fetches_them() -> None:
     assert "metrics that can be computed: strict_structure, lenient_structure" in done.out
 
 
+def test_the_way_to_look_at_data_that_cannot_be_read_has_the_folder_that_was_given(tmp_path: Path) -> None:
+    task = "task: t\nmetric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n"
+    write_files(tmp_path, {"t.yaml": task, "data/test.jsonl": "no JSON\n"})
+
+    done = doctor("--tasks", tmp_path / "t.yaml", "--data_dir", tmp_path / "data", "--format", "json")
+
+    found = one(done, "Task t", "data: ")["how_to"]
+    assert found.startswith("mmeval validate ") and found.endswith(f" --data_dir {tmp_path / 'data'}")
+
+
 def test_what_is_fetched_by_hand_is_told(tmp_path: Path) -> None:
     done = doctor("--tasks", "mmmg_audio_text_order", "--data_dir", tmp_path)
 

@@ -91,3 +91,10 @@ def test_refused_short_flags_collide_with_none_of_ours() -> None:
 def test_a_flag_that_may_be_meant_for_a_role_is_told_how_to_be_one() -> None:
     with pytest.raises(UsageError, match=r"unknown flag --gemini; if gemini is a role .*, write --role gemini=BACKEND"):
         parser().read(["--gemini", "openai"])
+
+
+def test_a_flag_that_other_verbs_have_is_explained_where_this_one_has_none() -> None:
+    made = parser()
+    made.explained = {"--date": "there is none"}
+    with pytest.raises(UsageError, match="unknown flag --date: there is none"):
+        made.read(["--date=x"])

@@ -62,7 +62,7 @@ def test_what_was_prepared_runs_without_the_hub(hub: FakeHub, tmp_path: Path) ->
     )
 
     assert (done.code, run.code) == (0, 0), done.err + run.err
-    assert "ready  trees: 2 of 2 rows; media: 1 image" in done.out
+    assert "ready  trees: 2 of 2 rows; media: 1 image file" in done.out
     assert "may move" not in done.out
     assert hub.paths == []
 
@@ -146,11 +146,12 @@ def test_a_file_that_was_damaged_in_the_cache_is_named(hub: FakeHub, tmp_path: P
     [
         ("{rows: 2, samples: 2, media: {image: 1}}", ""),
         ("{rows: 3}", "2 rows are there, the task file expects 3"),
+        ("{media: {image: 4}}", "1 image file is there, the task file expects 4"),
         ("{media: {image: 1, audio: 4}}", "0 audio files are there, the task file expects 4"),
         (f"{{files: {{test.jsonl: '{'0' * 64}'}}}}", "its content is not what the task file expects"),
         (f"{{files: {{gone.txt: '{'0' * 64}'}}}}", "gone.txt: it is missing"),
     ],
-    ids=["as expected", "rows", "media", "digest", "a file"],
+    ids=["as expected", "rows", "one file", "media", "digest", "a file"],
 )
 def test_what_the_task_file_expects_is_compared(hub: FakeHub, tmp_path: Path, expected: str, fault: str) -> None:
     done = prepare(hub, tmp_path, write_task(tmp_path, f"expected: {expected}\n"))
@@ -287,3 +288,10 @@ def test_weights_that_metrics_take_files_of_are_one_source() -> None:
     (whisper,) = [source for source in found if source.repo == "openai/whisper-large-v3"]
     assert found[whisper] == ["mmmg_voice_attribution", "mmmg_multilingual_speech"]
     assert {"config.json", "model.safetensors|pytorch_model.bin"} <= set(whisper.only)
+
+
+def test_bundled_samples_are_said_to_need_no_preparation() -> None:
+    done = mmeval("prepare", "mmmg", "--data", "bundled")
+
+    assert done.code == 2
+    assert "unknown flag --data: prepare has none, since bundled samples need no preparation" in done.err

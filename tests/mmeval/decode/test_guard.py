@@ -102,3 +102,8 @@ def _without(package: str) -> Callable[[str], object]:
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
     return find
+
+
+def test_a_picture_that_no_library_knows_is_named_once() -> None:
+    with pytest.raises(CorruptMediaError, match=r"\(cannot identify the file\)"):
+        DECODERS["image"](Media(data=b"noise" * 20, mime="image/png", name="noise"))

@@ -17,7 +17,7 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.records import Sample, Trial
-from mmeval.scoring import ScoringPlan, score_trial
+from mmeval.scoring import ScoringPlan, score_trials
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_frame, every_page
 
@@ -58,7 +58,7 @@ def test_two_metrics_of_one_trial_decode_a_picture_once(counted: Counted) -> Non
     opened = counted(Image, "open")
     answer = Interleaved.from_reply("<image1>", [Media.from_bytes(tiny.picture())])
     plan = ScoringPlan("t", (), {}, None, (), "", Path())
-    scores = score_trial(Trial(Sample("s", ()), output=answer), plan, [width.bind(), height.bind()])
+    scores = score_trials([Trial(Sample("s", ()), output=answer)], plan, [width.bind(), height.bind()])[0]
     assert {name: score.value for name, score in scores.items()} == {"width": 8, "height": 4}
     assert len(opened) == 1
 

@@ -70,7 +70,7 @@ def test_other_numbers_than_the_groups_are_a_fault(
 
     said = capsys.readouterr().out
     assert code == 4
-    assert "not ready  all as a whole: 2 different rows; media: 1 image\n  - " + fault in said
+    assert "not ready  all as a whole: 2 different rows; media: 1 image file\n  - " + fault in said
     assert said.endswith("1 of 1 task ready\n")
 
 

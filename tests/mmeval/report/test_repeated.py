@@ -28,15 +28,19 @@ def test_a_piece_that_says_something_else_is_shown() -> None:
     assert repeated([PIECE, WHOLE], lambda task, metric: ["piece", "other"]) == set()
 
 
-def rows(*runs: Sequence[Result], every: bool = False) -> list[str]:
+def rows(*runs: Sequence[Result], every: bool = False, repeats: bool | None = None) -> list[str]:
     documents = [document(*(one.to_json() for one in run), metrics=MADE) for run in runs]
     names = [str(at) for at in range(len(runs))]
-    return [row.metric for row in number_rows(documents, names, every_slice=every)]
+    return [row.metric for row in number_rows(documents, names, every_slice=every, repeats=repeats)]
 
 
 def test_tables_of_a_report_leave_it_out_and_files_for_scripts_do_not() -> None:
     assert rows([PIECE, WHOLE]) == ["overall"]
     assert rows([PIECE, WHOLE], every=True) == ["piece", "overall"]
+
+
+def test_a_chart_of_every_slice_leaves_it_out_all_the_same() -> None:
+    assert rows([PIECE, WHOLE], every=True, repeats=False) == ["overall"]
 
 
 def test_of_several_runs_it_is_left_out_where_it_says_the_same_in_each() -> None:

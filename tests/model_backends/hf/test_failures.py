@@ -2,19 +2,13 @@ from __future__ import annotations
 
 import pickle
 
-from mmeval.model_backends.hf.failures import RowError, in_a_line, out_of_memory
+from mmeval.model_backends.hf.failures import RowError, in_a_line
 
 
 def test_a_row_error_is_the_response_of_its_row_and_survives_a_process() -> None:
     error = pickle.loads(pickle.dumps(RowError("too_long", "much too long")))
     assert error.response.error.kind == "too_long"
     assert str(error) == "too_long: much too long"
-
-
-def test_out_of_memory_is_known_by_its_class_or_words() -> None:
-    assert out_of_memory(MemoryError())
-    assert out_of_memory(RuntimeError("CUDA out of memory. Tried to allocate"))
-    assert not out_of_memory(RuntimeError("shape mismatch"))
 
 
 def test_what_a_library_says_is_one_short_line() -> None:
