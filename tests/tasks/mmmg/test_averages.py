@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,9 @@ from mmeval.tasks.mmmg.averages import average, interval
 from mmeval.tasks.mmmg.categories import CATEGORIES
 
 TASKS = ("a", "b", "c", "d")
+PUBLISHED = json.loads(Path(__file__).with_name("leaderboard.json").read_text("utf-8"))
+"""Figures of the authors' leaderboard, by category and model: the average of each group (null where the model can do
+none of its tasks), and that of the category."""
 
 
 def test_an_average_counts_every_task_the_same() -> None:
@@ -62,3 +67,15 @@ def test_the_interval_of_a_category_averages_the_passes_over_its_tasks_first() -
 )
 def test_without_the_same_passes_there_is_no_interval(passes: dict[str, list[float]]) -> None:
     assert interval(passes, TASKS) is None
+
+
+@pytest.mark.parametrize(
+    ("category", "model"), [(category, model) for category, rows in PUBLISHED.items() for model in rows]
+)
+def test_a_published_average_follows_from_the_published_groups(category: str, model: str) -> None:
+    row = PUBLISHED[category][model]
+    groups = next(one.groups for one in CATEGORIES if one.name == category)
+    assert row.keys() == {*groups, "overall"}
+    values = {task: row[group] for group, tasks in groups.items() if row[group] is not None for task in tasks}
+    tasks = [task for tasks in groups.values() for task in tasks]
+    assert average(values, tasks, absent="zero") == pytest.approx(row["overall"], abs=1e-12)
