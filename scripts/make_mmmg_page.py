@@ -6,6 +6,7 @@ file, a comment.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,9 @@ SIZES: Mapping[str, str] = {
 """By the architectures; ``mmeval prepare mmmg --weights --dry_run`` asks the hub for the bytes."""
 PROCESSOR_ALONE = " (its processor alone)"
 """A task whose model was tuned from another, and reads sound with that one's processor."""
+PUBLISHED = Path(__file__).with_name("mmmg_published.json")
+"""Figures of the authors' leaderboard, by category and model, best first: the average of each group (null where the
+model can do none of its tasks), and that of the category."""
 SEVERAL_NAMES = "a_music_attribute"
 """The file of two tasks, a tag of both besides their own."""
 
@@ -99,8 +103,11 @@ def tables() -> str:
 def _category(category: Category, tasks: Mapping[str, Described]) -> Iterator[str]:
     own = [tasks[name] for name in category.tasks]
     yield f"### {category.title}: `{category.name}`\n"
-    headers = ["Task", "Authors' id", "Measures", "Rows", "In", "Out"]
-    yield from table_lines(headers, [_task_row(one) for one in own], right_aligned=frozenset({"Rows"}))
+    model, figures = next(iter(json.loads(PUBLISHED.read_text("utf-8"))[category.name].items()))
+    groups = {task: group for group, members in category.groups.items() for task in members}
+    headers = ["Task", "Authors' id", "Measures", "Rows", "In", "Out", f"Published: group, {model}"]
+    rows = [[*_task_row(one), f"{groups[one.file.name]} {figures[groups[one.file.name]]:.3f}"] for one in own]
+    yield from table_lines(headers, rows, right_aligned=frozenset({"Rows"}))
     yield "\nEach score is the product of these numbers:\n"
     rows = [row for one in own for row in _metric_rows(one)]
     yield from table_lines(["Task", "Metric", "Switches of the task", "Numbers", "`official`"], rows)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 from mmeval.tasks.mmmg.averages import average, interval
 from mmeval.tasks.mmmg.categories import CATEGORIES
+from scripts import make_mmmg_page
 
 TASKS = ("a", "b", "c", "d")
-PUBLISHED = json.loads(Path(__file__).with_name("leaderboard.json").read_text("utf-8"))
-"""Figures of the authors' leaderboard, by category and model: the average of each group (null where the model can do
-none of its tasks), and that of the category."""
+PUBLISHED = json.loads(make_mmmg_page.PUBLISHED.read_text("utf-8"))
 
 
 def test_an_average_counts_every_task_the_same() -> None:
