@@ -37,7 +37,6 @@ __all__ = [
     "loaded",
     "metric_device",
     "model_folder",
-    "remembered",
     "remembered_all",
 ]
 
@@ -109,7 +108,7 @@ def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, 
             if not missing(place.folder, model.files):
                 return {
                     "name": named.name,
-                    "revision": place.commit or named.revision,
+                    "revision": place.commit,
                     "folder": str(place.folder),
                     "fingerprint": fingerprint(place.folder, model.files),
                 }
@@ -119,15 +118,22 @@ def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, 
 
 
 def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
-    """What of a model is not on this machine, at the place that has most of it; empty when it can be used."""
+    """What of a model is not on this machine, at the place that has most of it, or cannot be read there; empty when it
+    can be used."""
     named = named_in(written)
     if not named.name:
         return ""
     try:
-        fewest: tuple[str, ...] = min((missing(place.folder, model.files) for place in places(named)), key=len)
+        found = {place.folder: missing(place.folder, model.files) for place in places(named)}
+        folder = min(found, key=lambda folder: len(found[folder]))
+        fewest = found[folder]
+        if not fewest:  # all is there, and yet it was not bound
+            fingerprint(folder, model.files)
         return ", ".join(fewest) + (f", and {fault}" if fewest and (fault := weights_dir_fault()) else "")
     except MmevalError as error:  # the library that knows the cache
         return str(error)
+    except OSError as error:
+        return f"a readable {error.filename or 'copy of its files'} ({error.strerror})"
 
 
 def lacking_message(value: Mapping[str, str], lacks: str, task: str, *, switch: str = "", by_hand: str = "") -> str:
@@ -202,18 +208,14 @@ def _identity(load: Callable[..., object]) -> Hashable:
     return (code, tuple(cells))
 
 
-def remembered(media: Media, key: Hashable, compute: Callable[[Media], T]) -> T:
-    """What was worked out of a medium under ``key`` in this process, for as long as the medium is at hand: the metrics
-    of one trial share it. ``key`` names all that the result depends on (the function, the model's fingerprint, its
-    settings). A result must not be changed; an error is not kept."""
-    if key not in media.memo:
-        media.memo[key] = compute(media)
-    return cast(T, media.memo[key])
-
-
 def remembered_all(media: Sequence[Media], key: Hashable, compute: Callable[[Sequence[Media]], Sequence[T]]) -> list[T]:
-    """As ``remembered`` for many media at once: ``compute`` is called with those alone that lack, each of the same
-    bytes once, and not at all when none does. It gives one result for each, in order."""
+    """What was worked out of each medium under ``key`` in this process, for as long as the medium is at hand: the
+    metrics of one trial share it. ``compute`` is called with those alone of which it was not, each of the same bytes
+    once, and not at all when there are none; it gives one result for each, in order.
+
+    ``key`` names all that the result depends on (the function, the model's fingerprint, its settings). A result must
+    not be changed; an error is not kept.
+    """
     open_: dict[str, Media] = {one.sha256: one for one in media if key not in one.memo}
     known = {one.sha256: one.memo[key] for one in media if key in one.memo}
     wanted = [one for sha256, one in open_.items() if sha256 not in known]

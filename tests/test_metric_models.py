@@ -13,28 +13,10 @@ import pytest
 from tests.support import cli
 from tests.support.cli import Ended, mmeval, openai, results
 from tests.support.metric_models import TINY, weights_folder
+from tests.support.mmmg_tasks import NEED_WEIGHTS
 from tests.support.mock_openai_server import MockServer
 
 pytestmark = pytest.mark.slow
-
-TASKS = (
-    "mmmg_interleaved_object_adding",
-    "mmmg_interleaved_color_modifying",
-    "mmmg_interleaved_code",
-    "mmmg_sound_begin_end",
-    "mmmg_sound_positional_inclusion",
-    "mmmg_sound_silence",
-    "mmmg_sound_reasoning",
-    "mmmg_instrument_inclusion",
-    "mmmg_instrument_exclusion",
-    "mmmg_music_tempo",
-    "mmmg_voice_attribution",
-    "mmmg_multilingual_speech",
-    "mmmg_voice_replication",
-    "mmmg_transcript_editing",
-    "mmmg_transcript_generation",
-    "mmmg_conversation",
-)
 
 
 def named(*labels: str) -> tuple[str, ...]:
@@ -62,7 +44,7 @@ def run(output: Path, environment: Mapping[str, str], *flags: str) -> Ended:
     with MockServer() as server:
         asked = (*openai(server, outputs="text+image+audio"), "--judge", f"openai,model=j,base_url={server.url}")
         return mmeval(
-            *("--tasks", ",".join(TASKS), "--data", "bundled", "--output_path", output),
+            *("--tasks", ",".join(NEED_WEIGHTS), "--data", "bundled", "--output_path", output),
             *("--report", "false", *asked, *flags),
             env=environment,
         )
@@ -83,7 +65,7 @@ def test_every_task_is_scored_by_all_of_its_metrics(done: tuple[Ended, dict[str,
     ended, found = done
     of_models = {key: value for key, value in values(found).items() if not key[1].startswith("judge_")}
 
-    assert set(TASKS) == {task for task, _ in of_models}
+    assert set(NEED_WEIGHTS) == {task for task, _ in of_models}
     assert "is unavailable" not in ended.err
     assert all(scored == n for (task, metric), (_, scored, n) in of_models.items() if metric != "overall")
 

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mmeval.errors import is_out_of_memory
 from mmeval.extras import need
 from mmeval.modelfault import WeightsError, uneven_blocks
 
@@ -58,6 +59,8 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
     except OSError:
         raise
     except Exception as error:  # torch raises errors of many kinds for a file that it cannot read
+        if is_out_of_memory(error):  # which says nothing of the file
+            raise
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
         raise WeightsError(folder, f"{path.name} is no checkpoint of Beat This ({said})", way_out=_WAY_OUT) from None
     if lacks:

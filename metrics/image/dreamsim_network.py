@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mmeval.errors import UsageError
+from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.extras import need
 from mmeval.modelfault import WeightsError, uneven_blocks
 
@@ -75,6 +75,8 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
     except (OSError, UsageError, WeightsError):
         raise
     except Exception as error:  # torch raises errors of many kinds for a file that it cannot read
+        if is_out_of_memory(error):  # which says nothing of the files
+            raise
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise WeightsError(folder, f"holds not the files of DreamSim's ensemble ({said})", way_out=_WAY_OUT) from None
 

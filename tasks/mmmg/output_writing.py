@@ -101,6 +101,9 @@ class _Told:
         if self.counts["failed"]:
             what = counted(self.counts["failed"], "answer")
             yield f"{what}: the model had failed; the lines are empty, and say so under {OWN!r} alone"
+        if self.counts["unasked"]:
+            what = counted(self.counts["unasked"], "answer")
+            yield f"{what}: the model could not be asked; the lines are empty, and say so under {OWN!r} alone"
         if self.counts["absent"]:
             what = counted(self.counts["absent"], "line")
             yield f"{what} without an answer of the run, put in so that the others keep their places; {OWN!r} says so"
@@ -147,8 +150,8 @@ class _FileWriter:
             return {**_EMPTY, OWN: {"absent": True}}
         query = {"query": {"instruction": instruction_of(trial.sample)}}
         if trial.output is None:
-            self._told.counts["failed"] += 1
             assert trial.error is not None
+            self._told.counts["unasked" if trial.error.kind == "unsupported" else "failed"] += 1
             return {**query, **_EMPTY, OWN: {"error": trial.error.to_json()}}
         self._told.counts["answers"] += 1
         return query | self._answer(trial.output)

@@ -6,19 +6,8 @@ import pytest
 
 from mmeval.lines import to_line
 from tests.support.cli import Ended, mmeval, results, run_folder
+from tests.support.task_pair import write_pair
 
-TASK = """
-task: {name}
-dataset_path: {name}_data
-metric_list: [{{metric: exact_match}}]
-metadata: {{version: 1.0}}
-"""
-BOTH = """
-group: both
-task: [torn, sound]
-aggregate_metric_list: [{metric: exact_match}]
-metadata: {version: 1.0}
-"""
 GOOD, BAD = {"input": "1 + 1", "reference": "2"}, {"reference": "nothing is asked"}
 
 
@@ -26,10 +15,8 @@ GOOD, BAD = {"input": "1 + 1", "reference": "2"}, {"reference": "nothing is aske
 def folder(tmp_path: Path) -> Path:
     """A group of two tasks; the third row of the first one asks nothing."""
     for name, rows in (("torn", [GOOD, GOOD, BAD, GOOD]), ("sound", [GOOD])):
-        (tmp_path / f"{name}.yaml").write_text(TASK.format(name=name))
         write_rows(tmp_path, name, rows)
-    (tmp_path / "both.yaml").write_text(BOTH)
-    return tmp_path
+    return write_pair(tmp_path, "torn", "sound")
 
 
 def write_rows(folder: Path, name: str, rows: list[dict[str, str]]) -> None:

@@ -11,6 +11,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.leftout import with_data
 from mmeval.task import Group, Selection, Task
 from tests.support.cli import Ended, mmeval, results, run_folder
+from tests.support.task_pair import write_pair
 from tests.support.toy import task
 
 GROUP = Group("g", "G", ("a", "b"))
@@ -82,29 +83,14 @@ def test_data_are_opened_once() -> None:
 
 # --- from outside ----------------------------------------------------------------------------------------------------
 
-TASK = """
-task: {name}
-dataset_path: {name}_data
-metric_list: [{{metric: exact_match}}]
-metadata: {{version: 1.0}}
-"""
-BOTH = """
-group: both
-task: [here, gone]
-aggregate_metric_list: [{metric: exact_match}]
-metadata: {version: 1.0}
-"""
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A group of two tasks, one of which has data."""
     for name in ("here", "gone"):
-        (tmp_path / f"{name}.yaml").write_text(TASK.format(name=name))
         (tmp_path / f"{name}_data").mkdir()
     (tmp_path / "here_data" / "test.jsonl").write_text('{"input": "1 + 1", "reference": "2"}\n')
-    (tmp_path / "both.yaml").write_text(BOTH)
-    return tmp_path
+    return write_pair(tmp_path, "here", "gone")
 
 
 def run(folder: Path, tasks: str, *flags: str) -> Ended:

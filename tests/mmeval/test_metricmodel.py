@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -15,7 +16,7 @@ from mmeval.errors import MissingDataError, PluginError, UsageError
 from mmeval.media import Media
 from mmeval.metric import load_metric, metric
 from mmeval.metricdevice import use_device
-from mmeval.metricmodel import HubModel, bound_model, loaded, model_folder, remembered, remembered_all
+from mmeval.metricmodel import HubModel, bound_model, loaded, model_folder, remembered_all
 from mmeval.modelfault import WeightsError
 from mmeval.modelfiles import WEIGHTS_DIR
 from mmeval.prepare import sources
@@ -169,6 +170,55 @@ def test_a_model_that_is_not_here_is_named_with_what_lacks_and_the_way_to_it(cac
         model_folder(bound.params["model"])
 
 
+def test_of_files_in_a_folder_of_ones_own_no_commit_is_recorded(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached(cache, "me/scorer", COMMIT, MODEL)
+    write_files(tmp_path / "mine/me/scorer", MODEL)
+    monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path / "mine"))
+
+    model = batched.bind({"model": f"me/scorer@{COMMIT}"}).params["model"]
+
+    assert (model["name"], model["revision"]) == ("me/scorer", ""), "nobody knows that the files are of that commit"
+
+
+@pytest.mark.parametrize(
+    ("place", "named", "said"),
+    [
+        ("own", "{tmp_path}/own", "its model {folder} lacks a readable {file}; put the files there, or name another"),
+        ("mine/me/scorer", "me/scorer", "its model me/scorer is not here (a readable {file}); run: mmeval prepare"),
+    ],
+    ids=["a folder", "of the hub"],
+)
+def test_a_file_that_is_there_and_cannot_be_read_is_told(
+    place: str, named: str, said: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: str) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path / "mine"))
+    monkeypatch.setattr("mmeval.modelfiles._read_digest", refused)
+    folder = write_files(tmp_path / place, MODEL)
+    bound = batched.bind({"model": named.format(tmp_path=tmp_path)})
+
+    assert bound.params["model"]["fingerprint"] == ""
+    file = f"{folder / 'config.json'} (Permission denied)"
+    assert bound.without_models().startswith(said.format(folder=folder, file=file))
+
+
+def test_a_file_that_breaks_off_while_it_is_read_is_told_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(path: str) -> str:
+        raise OSError(errno.EIO, "Input/output error")  # a read names no file
+
+    monkeypatch.setattr("mmeval.modelfiles._read_digest", broken)
+    folder = write_files(tmp_path / "own", MODEL)
+
+    words = f"its model {folder} lacks a readable copy of its files (Input/output error); "
+    assert batched.bind({"model": str(folder)}).without_models().startswith(words)
+
+
 def test_a_folder_of_weights_that_does_not_exist_is_said_not_to(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,14 +349,15 @@ def test_a_model_whose_files_change_is_loaded_again(tmp_path: Path) -> None:
 
 
 def test_what_was_said_of_a_medium_is_remembered_as_long_as_the_medium() -> None:
-    clip, asked = Media.from_bytes(b"clip"), []
+    clip, again = Media.from_bytes(b"clip"), Media.from_bytes(b"clip")
+    asked: list[Media] = []
 
-    def listen(media: Media) -> str:
-        asked.append(media)
-        return media.read().decode()
+    def listen(media: Sequence[Media]) -> list[str]:
+        asked.extend(media)
+        return [one.read().decode() for one in media]
 
-    assert [remembered(clip, ("said", 1), listen) for _ in range(3)] == ["clip"] * 3
-    assert remembered(clip, ("said", 2), listen) == remembered(Media.from_bytes(b"clip"), ("said", 1), listen)
+    asks = [(clip, 1), (clip, 1), (clip, 2), (again, 1)]
+    assert [remembered_all([one], ("said", key), listen) for one, key in asks] == [["clip"]] * 4
     assert len(asked) == 3
 
 
@@ -330,10 +381,10 @@ def test_an_error_is_not_remembered_and_a_wrong_number_of_results_is_one() -> No
     clip = Media.from_bytes(b"clip")
 
     with pytest.raises(ZeroDivisionError):
-        remembered(clip, "said", lambda media: 1 // 0)
+        remembered_all([clip], "said", lambda media: [1 // 0])
     with pytest.raises(PluginError, match="1 media were to be worked out together, and 2 results came back"):
         remembered_all([clip], "said", lambda media: ["a", "b"])
-    assert remembered(clip, "said", lambda media: "again") == "again"
+    assert remembered_all([clip], "said", lambda media: ["again"]) == ["again"]
 
 
 # From outside: what a run says, what prepare fetches.
@@ -463,9 +514,7 @@ def test_doctor_says_which_model_is_used_and_which_command_gets_one(tmp_path: Pa
 
     assert "its model me/scorer at cccccccccccc is not here" in without.out
     assert f"mmeval prepare {task} --weights" in without.out
-    assert f"model of weighed: me/scorer at cccccccccccc, in {tmp_path / 'mine/me/scorer'}" in " ".join(
-        done.out.split()
-    )
+    assert f"model of weighed: me/scorer, in {tmp_path / 'mine/me/scorer'}" in " ".join(done.out.split())
 
 
 def test_the_list_of_metrics_names_their_models(tmp_path: Path) -> None:

@@ -69,3 +69,23 @@ TASKS = (
 
 SHARED_ROWS = 10
 """Rows that two tasks score: those of the one music file that name an instrument and a tempo."""
+
+NEED_WEIGHTS = (
+    "mmmg_interleaved_object_adding",
+    "mmmg_interleaved_color_modifying",
+    "mmmg_interleaved_code",
+    "mmmg_sound_begin_end",
+    "mmmg_sound_positional_inclusion",
+    "mmmg_sound_silence",
+    "mmmg_sound_reasoning",
+    "mmmg_instrument_inclusion",
+    "mmmg_instrument_exclusion",
+    "mmmg_music_tempo",
+    "mmmg_voice_attribution",
+    "mmmg_multilingual_speech",
+    "mmmg_voice_replication",
+    "mmmg_transcript_editing",
+    "mmmg_transcript_generation",
+    "mmmg_conversation",
+)
+"""Tasks that models of metrics score: without weights on this machine their overall metric is unavailable."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +84,18 @@ def test_the_name_under_which_the_package_keeps_it_will_do_and_another_file_will
     kept.write_bytes(b"something else")
     with pytest.raises(WeightsError, match="no checkpoint of Beat This"):
         loaded_network(tmp_path, "cpu")
+
+
+def test_memory_that_runs_out_while_the_checkpoint_is_read_is_no_fault_of_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def short(*_: Any, **__: Any) -> None:
+        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+    monkeypatch.setattr(torch, "load", short)
+
+    with pytest.raises(RuntimeError, match="CUDA out of memory"):
+        loaded_network(tiny_model("beat_this"), "cpu")
 
 
 def test_tempo_is_counted_from_the_beats_of_a_model() -> None:

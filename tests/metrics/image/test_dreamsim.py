@@ -194,3 +194,15 @@ def test_a_transformer_without_some_of_its_weights_is_refused(lacking: str, fold
 
     with pytest.raises(WeightsError, match=lacking):
         loaded_ensemble(folder, "cpu")
+
+
+def test_memory_that_runs_out_while_the_files_are_read_is_no_fault_of_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(*_: Any, **__: Any) -> None:
+        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+    monkeypatch.setattr("torch.load", short)
+
+    with pytest.raises(RuntimeError, match="CUDA out of memory"):
+        loaded_ensemble(folder, "cpu")

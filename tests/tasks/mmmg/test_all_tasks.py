@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.cli import Ended, mmeval, openai, results
-from tests.support.mmmg_tasks import TASKS
+from tests.support.mmmg_tasks import NEED_WEIGHTS, TASKS
 from tests.support.mock_openai_server import MockServer
 
 NAMES = [counted.task for counted in TASKS]
@@ -37,25 +37,6 @@ SAYS: Mapping[str, Any] = {
 }
 """What a judge who sees the bundled right answers says to each question. Of two pictures that are asked about in the
 same words, one has no text; a judge that looks at no picture is wrong there."""
-
-NEED_WEIGHTS = {
-    "mmmg_interleaved_object_adding",
-    "mmmg_interleaved_color_modifying",
-    "mmmg_interleaved_code",
-    "mmmg_sound_begin_end",
-    "mmmg_sound_positional_inclusion",
-    "mmmg_sound_silence",
-    "mmmg_sound_reasoning",
-    "mmmg_instrument_inclusion",
-    "mmmg_instrument_exclusion",
-    "mmmg_music_tempo",
-    "mmmg_voice_attribution",
-    "mmmg_multilingual_speech",
-    "mmmg_voice_replication",
-    "mmmg_transcript_editing",
-    "mmmg_transcript_generation",
-    "mmmg_conversation",
-}
 
 
 class Finished(NamedTuple):

@@ -295,6 +295,16 @@ def test_failures_and_gaps_keep_their_places_and_are_told(tmp_path: Path) -> Non
     assert "1 line without an answer" in done.gaps[1]
 
 
+def test_an_answer_that_was_not_asked_for_is_told_as_such_and_not_as_a_failure_of_the_model(tmp_path: Path) -> None:
+    unasked, failed = ErrorInfo("unsupported", "the model gives no audio"), ErrorInfo("timeout", "no reply")
+    done = exported(tmp_path / "m", answered_run(unasked, failed, unasked, ODD[0]))
+
+    assert [gap.partition(";")[0] for gap in done.gaps] == [
+        "1 answer: the model had failed", "2 answers: the model could not be asked"
+    ]  # fmt: skip
+    assert answer(read_output(tmp_path / "m"), 2).error == unasked
+
+
 def test_what_the_layout_has_no_place_for_is_told(tmp_path: Path) -> None:
     jpeg, slow = Media.from_bytes(picture("JPEG")), Media.from_bytes(wav(rate=8000))
     odd = Interleaved((Part("reasoning", "hm"), media_part(jpeg), media_part(slow), media_part(FILM)))
