@@ -17,7 +17,8 @@ TrialStatus = Literal["ok", "failed", "unsupported"]
 
 
 class ScoreRow(NamedTuple):
-    """One trial's score by one metric, as aggregators see it. ``value`` is None unless ``status`` is ``scored``."""
+    """One trial's score by one metric, as aggregators see it. ``value`` is None unless ``status`` is ``scored``;
+    ``faulty`` is a failed trial that could not be asked because of its own data."""
 
     sample: str
     repeat: int
@@ -25,6 +26,7 @@ class ScoreRow(NamedTuple):
     status: Literal["scored", "unscored", "unavailable", "failed", "unsupported"]
     cluster: str
     labels: Mapping[str, Any]
+    faulty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Scores:
 
     __slots__ = (
         "_clusters",
+        "_faulty",
         "_known",
         "_labels",
         "_repeats",
@@ -73,6 +76,7 @@ class Scores:
         self._labels: list[Mapping[str, Any]] = []
         self._known: dict[int, tuple[float, float]] = {}
         """The bounds of unscored trials that have some of their own."""
+        self._faulty: set[int] = set()
 
     def add(
         self,
@@ -82,8 +86,12 @@ class Scores:
         *,
         cluster: str = "",
         labels: Mapping[str, Any] | None = None,
+        faulty: bool = False,
     ) -> None:
-        """One trial's score, or the status of a trial that has no answer to score."""
+        """One trial's score, or the status of a trial that has no answer to score; ``faulty`` if its own data kept it
+        from being asked."""
+        if faulty:
+            self._faulty.add(len(self))
         status = score if isinstance(score, str) else score.status
         if isinstance(score, Score) and score.bounds is not None and status == "unscored":
             self._known[len(self)] = score.bounds
@@ -113,7 +121,15 @@ class Scores:
         for i, value in enumerate(self._values):
             status = self._CODES[self._statuses[i]]
             known = value if status == "scored" else None
-            yield ScoreRow(self._samples[i], self._repeats[i], known, status, self._clusters[i], self._labels[i])
+            yield ScoreRow(
+                self._samples[i],
+                self._repeats[i],
+                known,
+                status,
+                self._clusters[i],
+                self._labels[i],
+                i in self._faulty,
+            )
 
     @property
     def values(self) -> list[float]:
@@ -126,20 +142,45 @@ class Scores:
         rows = zip(self._clusters, self._statuses, strict=True)
         return [cluster for cluster, status in rows if status == self._SCORED]
 
+    @property
+    def faulty(self) -> int:
+        """How many could not be asked because of their own data; they are among the failed."""
+        return len(self._faulty)
+
     def count(self, status: str) -> int:
         return self._statuses.count(self._CODES.index(status))
 
     def by_level(self, label: str) -> dict[str | int | float, Scores]:
         """The rows of each value of a label, the values sorted as text. A row whose label is a list belongs to each of
         its members (multi-label). Structures are no values and are left out."""
-        found: dict[str | int | float, Scores] = {}
+        return {level: self.at(places) for level, places in self.places(label).items()}
+
+    def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
+        """Where the rows of each value of a label stand, as ``by_level`` parts them: what columns over the same trials
+        have in common."""
+        found: dict[str | int | float, array[int]] = {}
         for i, labels in enumerate(self._labels):
             value = labels.get(label)
             for level in set(_plain(value)) if isinstance(value, (list, tuple)) else _plain((value,)):
                 if level not in found:
-                    found[level] = Scores(range=self.range, higher_is_better=self.higher_is_better)
-                found[level]._copy(self, i)
+                    found[level] = array("q")
+                found[level].append(i)
         return dict(sorted(found.items(), key=lambda item: str(item[0])))
+
+    def at(self, places: Sequence[int]) -> Scores:
+        """Some of the rows, by their places, in this order."""
+        part = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        part._values.extend(map(self._values.__getitem__, places))
+        part._statuses.extend(map(self._statuses.__getitem__, places))
+        part._repeats.extend(map(self._repeats.__getitem__, places))
+        part._samples.extend(map(self._samples.__getitem__, places))
+        part._clusters.extend(map(self._clusters.__getitem__, places))
+        part._labels.extend(map(self._labels.__getitem__, places))
+        if self._known:
+            part._known = {new: self._known[old] for new, old in enumerate(places) if old in self._known}
+        if self._faulty:
+            part._faulty = {new for new, old in enumerate(places) if old in self._faulty}
+        return part
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
         """A resample: the rows of some clusters, by their places. A cluster that is drawn twice is two clusters, so
@@ -166,6 +207,8 @@ class Scores:
         """Take over a row of another column, under other names where they are given."""
         if i in other._known:
             self._known[len(self)] = other._known[i]
+        if i in other._faulty:
+            self._faulty.add(len(self))
         self._values.append(other._values[i])
         self._statuses.append(other._statuses[i])
         self._repeats.append(other._repeats[i])
@@ -198,9 +241,12 @@ class ClusterSums(NamedTuple):
 
 
 def cluster_sums(scores: Scores) -> ClusterSums:
+    values, clusters = scores.values, scores.clusters
+    if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
+        return ClusterSums(array("d", values), array("q", [1]) * len(values))
     places: dict[str, int] = {}
     totals, counts = array("d"), array("q")  # a cluster is often a single sample: its sums should not be objects
-    for value, cluster in zip(scores.values, scores.clusters, strict=True):
+    for value, cluster in zip(values, clusters, strict=True):
         place = places.setdefault(cluster, len(totals))
         if place == len(totals):
             totals.append(0.0)
@@ -276,6 +322,7 @@ def summarise(
         suspended=suspended,
         clusters=clusters,
         bootstrap_iters=sure.bootstrap_iters,
+        faulty=scores.faulty,
     )
 
 
@@ -354,20 +401,22 @@ def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tupl
 def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool) -> Result:
     """A group's number: the mean of its tasks' values, each with equal weight or weighted by its trials.
 
-    A task in which nothing could be asked or computed (unsupported, unavailable) is left out. One whose trials were all
-    lost (failed, unscored) leaves the group without a value: its bounds say what the value could be. Weights count the
-    trials that could have been scored, so that lost ones do not move them.
+    A task in which nothing could be asked or computed (unsupported, faulty, unavailable) is left out. One whose trials
+    were all lost (failed, unscored) leaves the group without a value: its bounds say what the value could be. Weights
+    count the trials that could have been scored, so that neither lost nor faulty ones move them. Bounds also weigh the
+    faulty ones, as they say what the value could be were these right.
 
     Standard error and interval take the members as independent: they are, unless tasks share samples. Both are those of
     the same weighted mean; None when a member has none.
     """
     counted = [m for m in members if _askable(m)]
-    sizes = [float(_askable(m)) if weight_by_size else 1.0 for m in counted]
-    shares = [size / math.fsum(sizes) for size in sizes]
+    shares = _shares([_askable(m) for m in counted], weight_by_size=weight_by_size)
     value = _weighted([m.value for m in counted], shares)
     sure = _Sureness() if value is None else _group_sureness(counted, shares)
-    low = _weighted([m.bounds and m.bounds[0] for m in counted], shares)
-    high = _weighted([m.bounds and m.bounds[1] for m in counted], shares)
+    bounded = [m for m in members if _askable(m) + m.faulty]
+    bound_shares = _shares([_askable(m) + m.faulty for m in bounded], weight_by_size=weight_by_size)
+    low = _weighted([m.bounds and m.bounds[0] for m in bounded], bound_shares)
+    high = _weighted([m.bounds and m.bounds[1] for m in bounded], bound_shares)
     return Result(
         task=task,
         metric=metric,
@@ -385,6 +434,7 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
         suspended=any(m.suspended for m in members),
         clusters=sum(m.clusters for m in members),
         weights={m.task: share for m, share in zip(counted, shares, strict=True)},
+        faulty=sum(m.faulty for m in members),
     )
 
 
@@ -399,7 +449,12 @@ def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> _Sure
 
 
 def _askable(result: Result) -> int:
-    return result.n - result.unsupported - result.unavailable
+    return result.n - result.unsupported - result.unavailable - result.faulty
+
+
+def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:
+    sizes = [float(count) if weight_by_size else 1.0 for count in trials]
+    return [size / math.fsum(sizes) for size in sizes]
 
 
 def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float | None:

@@ -198,8 +198,8 @@ def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
 
 
 def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, dict[str, Interleaved]]:
-    """By task, for each sample with a reference the reference of another one, drawn by :data:`SEED`. Empty for a task
-    in which fewer than two samples have one."""
+    """By task, for each sample that can be asked and has a reference the reference of another one, drawn by
+    :data:`SEED`. Empty for a task with fewer than two of them."""
     with _workplace() as folder:
         plan = Plan(tuple(tasks), RunOptions(BackendSpec("reference"), folder, limit=limit), MediaStore(folder))
         return {
@@ -209,7 +209,7 @@ def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, 
 
 def _exchanged(samples: Iterable[Sample]) -> dict[str, Interleaved]:
     """Each sample with the reference of another: one cycle through all of them, so that nobody keeps its own."""
-    given = [(sample.id, sample.references[0]) for sample in samples if sample.references]
+    given = [(sample.id, sample.references[0]) for sample in samples if sample.references and not sample.fault]
     if len(given) < 2:
         return {}
     random.Random(SEED).shuffle(given)

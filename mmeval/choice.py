@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
+from mmeval.badsample import in_words, rows_of
 from mmeval.dataset import Dataset
 from mmeval.errors import UsageError
 from mmeval.names import counted
@@ -120,6 +121,18 @@ class Choice:
         if not left:
             raise UsageError(f"{self._task.name}: {self._why_empty()}")
 
+    def fault(self) -> str:
+        """Why none of the chosen samples can be asked: the first of them, in words. Empty where one can be, and where
+        the data cannot be read so far. Reads up to the first that can be asked."""
+        first = ""
+        with contextlib.suppress(Exception):  # a loader may fail in any way, which is told when it is the row's turn
+            for _, sample in self._chosen():
+                if not sample.fault:
+                    return ""
+                first = first or in_words(sample)
+            return first
+        return ""
+
     def first(self, count: int) -> list[Sample]:
         """The first samples that the filter keeps, whichever are chosen; fewer where a row cannot be read."""
         found: list[Sample] = []
@@ -141,7 +154,7 @@ class Choice:
 
     def _picked(self, wanted: Marks) -> Iterator[tuple[int, Sample]]:
         left = len(wanted)
-        for index, sample in enumerate(self.dataset if left else ()):
+        for index, sample in enumerate(rows_of(self.dataset) if left else ()):
             if index not in wanted:
                 continue
             if self._task.selected(sample):
@@ -166,7 +179,7 @@ class Choice:
 
     def _kept(self) -> Iterator[tuple[int, Sample]]:
         """The samples that the task's filter keeps."""
-        return ((index, sample) for index, sample in enumerate(self.dataset) if self._task.selected(sample))
+        return ((index, sample) for index, sample in enumerate(rows_of(self.dataset)) if self._task.selected(sample))
 
     @property
     def _draw(self) -> Draw | None:
@@ -216,7 +229,7 @@ class Choice:
             return "its data set is empty: there is not a single row in it"
         why = f"no sample is left of the {len(self.dataset)} in its data set; {self._narrowed()}"
         unknown = set(self._task.filter)
-        for sample in self.dataset if unknown else ():
+        for sample in rows_of(self.dataset) if unknown else ():
             unknown -= set(sample.metadata)
         return f"{why} (no sample has the label {' or '.join(map(repr, sorted(unknown)))})" if unknown else why
 

@@ -33,8 +33,9 @@ class Dataset(Protocol):
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Sample]:
-        """Raises UsageError naming file and row for a row that cannot be read: RowError where the same iterator can go
-        on with the next row, anything else where it is spent."""
+        """A row that cannot be put to a model is a sample with a ``fault``, which names file and row, or a RowError
+        where nothing can be made of it and the same iterator goes on with the next row: either costs itself alone.
+        Whatever else is raised ends the data."""
         ...
 
 

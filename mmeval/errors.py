@@ -32,8 +32,9 @@ MmevalError                 1   something unexpected; the message still says wha
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from mmeval.origin import install_command
 
@@ -72,7 +73,14 @@ def _rebuild_task_file_error(message: str, file: Path, line: int) -> TaskFileErr
 
 class RowError(UsageError):
     """One row that cannot be made a sample. The iterator that raises it is not spent: it goes on with the next row, so
-    that whoever checks data can name every such row."""
+    that the row costs itself alone.
+
+    ``id`` and ``labels`` are what is known of it all the same: a filter that another label fails does not meet it.
+    """
+
+    def __init__(self, message: str, *, id: str = "", labels: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.id, self.labels = id, {} if labels is None else dict(labels)
 
 
 class UnknownNameError(UsageError):

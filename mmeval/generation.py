@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from mmeval.badsample import BadSamples, error_of
 from mmeval.broker import Broker, Scope
 from mmeval.content import Interleaved
 from mmeval.errors import ContentError, MissingDataError, MmevalError
@@ -45,6 +46,8 @@ class Tally:
     """Trials asked without some wanted kinds, by those kinds, where the task allows it."""
     examples: dict[str, str] = field(default_factory=dict)
     """The first failure of each kind, in its own words."""
+    bad: BadSamples = field(default_factory=BadSamples)
+    """Samples that cannot be asked; their trials are among those that failed."""
     remarks: Remarks = field(default_factory=Remarks)
 
     @property
@@ -171,6 +174,23 @@ class Generation:
     async def _trial(self, job: Job) -> None:
         run = self._runs[job.position]
         scope = Scope(job.task.name, job.sample, job.repeat)
+        if job.sample.fault:
+            trial: Trial | None = Trial(job.sample, job.repeat, error=error_of(job.sample))
+        else:
+            trial = await self._put(job, run, scope)
+        if trial is None:
+            return
+        digest = trial.digest
+        self._count(job, scope, trial.error)
+        if trial.error is None:
+            self.tally.remarks.add(scope.exchanges)
+        if run.task.partial_output and trial.error is None:
+            self._count_left_out(run, job)
+        _record(job, run, trial, scope, digest=digest)
+        await self._score(job, run, trial, scope, digest=digest)
+
+    async def _put(self, job: Job, run: TaskRun, scope: Scope) -> Trial | None:
+        """A sample put to the model; None where the run ended before that."""
         output: Interleaved | None = None
         error: ErrorInfo | None = None
         try:
@@ -180,28 +200,23 @@ class Generation:
         except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:
-            return
+            return None
         except MmevalError:
             raise
         except (Exception, SystemExit) as defect:  # a prompt or protocol may fail in any way; the trial records how
             log.debug("%s failed", scope.name, exc_info=True)
             error = ErrorInfo("internal", f"{type(defect).__name__}: {defect}")
-        trial = Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
-        digest = trial.digest
-        self._count(scope, error)
-        if error is None:
-            self.tally.remarks.add(scope.exchanges)
-        if run.task.partial_output and error is None:
-            self._count_left_out(run, job)
-        _record(job, run, trial, scope, digest=digest)
-        await self._score(job, run, trial, scope, digest=digest)
+        return Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
 
-    def _count(self, scope: Scope, error: ErrorInfo | None) -> None:
+    def _count(self, job: Job, scope: Scope, error: ErrorInfo | None) -> None:
+        if job.sample.fault and job.repeat == 0:
+            self.tally.bad.add(job.task.name, job.sample, job.task.repeats)
         if error is not None and error.kind == "unsupported":
             self.tally.unsupported[error.message] += 1
         elif error is not None:
             self.tally.failed[error.kind] += 1
-            self.tally.examples.setdefault(error.kind, error.message)
+            if not job.sample.fault:  # which is told by name
+                self.tally.examples.setdefault(error.kind, error.message)
         elif scope.replayed == len(scope.exchanges):
             self.tally.kept += 1
             return
@@ -232,6 +247,8 @@ class Generation:
         await self._judging.offer(run, job.index, trial, digest)
 
     def _standing(self, job: Job) -> Standing:
+        if job.sample.fault:
+            return "unaskable"
         try:
             program = self._runs[job.position].program(job.sample)
         except (Exception, SystemExit):

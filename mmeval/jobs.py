@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
+from mmeval.badsample import in_words, without_content
 from mmeval.choice import Choice, Marks
 from mmeval.datafault import DataFault
 from mmeval.dataset import Dataset
-from mmeval.errors import StorageError, UsageError, did_you_mean, told, written_instead
+from mmeval.errors import ContentError, MissingDataError, StorageError, UsageError, did_you_mean, told, written_instead
+from mmeval.leftout import OpenedData
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
 from mmeval.options import RunOptions, Unfinished
@@ -57,6 +59,8 @@ class Plan:
         _check_draw(options)
         self.faults: dict[str, DataFault] = {}
         """By task, why its data could not be read on, as far as ``readable`` has come."""
+        self.bad_ahead = False
+        """Whether ``doubts`` has met a sample that cannot be asked."""
         self.tasks, self._media = tasks, media
         self._choices = [Choice(task, options) for task in tasks]
         self.chosen = [Chosen(task.repeats, choice.taken) for task, choice in zip(tasks, self._choices, strict=True)]
@@ -87,16 +91,27 @@ class Plan:
 
     def _jobs(self, position: int) -> Iterator[Job]:
         task = self.tasks[position]
-        for index, sample in self.samples(position):
-            line = self._line(task, index, sample)
+        for index, found in self.samples(position):
+            sample, line = self._written(task, index, found)
             for repeat in range(task.repeats):
                 yield Job(position, task, index, sample, line, repeat)
 
+    def _written(self, task: Task, index: int, sample: Sample) -> tuple[Sample, bytes]:
+        """The sample with its line; without its content where a medium of it cannot be read, as the others go on."""
+        try:
+            return sample, self._line(task, index, sample)
+        except (ContentError, MissingDataError) as error:
+            bad = without_content(sample, f"sample {index}: {error}")
+            return bad, self._line(task, index, bad)
+
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
         """The chosen samples of a task, each with its place in the data set. Raises UsageError for an id that stands
-        twice."""
+        twice; one that cannot be asked is given another then."""
         ids: set[int] = set()
         for index, sample in self._choices[position]:
+            if sample.fault:
+                yield index, _with_own_id(ids, index, sample)
+                continue
             _refuse_twice(ids, self.tasks[position], index, sample)
             yield index, sample
 
@@ -125,18 +140,34 @@ class Plan:
         return sum(choice.size * task.repeats for task, choice in zip(self.tasks, self._choices, strict=True))
 
     def check(self) -> None:
-        """Raises UsageError for a task of which no sample is left. Opens the data; where a filter chooses, reads them
-        up to the first sample that it keeps; where samples are drawn, reads them all."""
+        """Raises UsageError for a task of which no sample is left, and where no sample of any task can be asked. Opens
+        the data, and reads them up to the first sample that is chosen and can be asked; where samples are drawn, reads
+        them all."""
         for choice in self._choices:
             choice.check()
+        first = ""
+        for task, choice in zip(self.tasks, self._choices, strict=True):
+            fault = choice.fault()
+            if not fault:
+                return
+            first = first or f"{task.name}: {fault}"
+        if first:
+            raise UsageError(f"not a single sample can be asked; the first is {first}. Correct the data")
 
     def doubts(self, *, scoring: bool) -> Iterator[str]:
-        """Where a task's data have another size than its file says, and what its first samples lack that it counts on,
-        a label or a rubric, say."""
+        """Where a task's data have another size than its file says, which of its first samples cannot be asked, and
+        what the others lack that it counts on, a label or a rubric, say."""
         for task, choice in zip(self.tasks, self._choices, strict=True):
             if amiss := choice.another_size:
                 yield f"{task.name}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
-            yield from _doubts(task, choice, scoring=scoring)
+            first = choice.first(LOOKED_AT)
+            if bad := [sample for sample in first if sample.fault]:
+                self.bad_ahead = True
+                which = f"{len(bad)} of {_the_first(len(first))}" if len(first) > 1 else "the first sample"
+                looks = f"mmeval validate {task.name}{_where(task)} looks at all of them"
+                yield f"{task.name}: {which} cannot be asked: {in_words(bad[0])}; {looks}"
+            sound = [sample for sample in first if not sample.fault]
+            yield from _doubts(task, sound) if scoring and sound else ()
 
     def dataset(self, position: int) -> Dataset:
         """A task's data set, opened once."""
@@ -172,18 +203,20 @@ class Plan:
 
 def _where(task: Task) -> str:
     """The flag that names the folder of a task's data, where one was given."""
-    folder = task.dataset.data_dir if isinstance(task.dataset, TaskData) else None
+    source = task.dataset.source if isinstance(task.dataset, OpenedData) else task.dataset
+    folder = source.data_dir if isinstance(source, TaskData) else None
     return "" if folder is None else f" --data_dir {shlex.quote(str(folder))}"
 
 
-def _doubts(task: Task, choice: Choice, *, scoring: bool) -> Iterator[str]:
+def _the_first(count: int) -> str:
+    return "the first sample" if count == 1 else f"the first {count} samples"
+
+
+def _doubts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
     named = [("breakdown", label) for label in task.breakdown]
     named += [("cluster_key", task.cluster_key)] if task.cluster_key else []
     checked = [metric.bound for metric in task.metrics if metric.bound.metric.check and not metric.unavailable]
-    samples = choice.first(LOOKED_AT) if scoring and (named or checked) else []
-    if not samples:
-        return
-    first, lack = ("the first sample", "lacks") if len(samples) == 1 else (f"the first {len(samples)} samples", "lack")
+    first, lack = _the_first(len(samples)), "lacks" if len(samples) == 1 else "lack"
     labels = {label for sample in samples for label in sample.metadata}
     for key, label in named:
         if label not in labels:
@@ -209,15 +242,25 @@ def _check_draw(options: RunOptions) -> None:
             raise UsageError(f"{flag} needs --limit: without it every sample is asked, in the order of the data set")
 
 
+def _with_own_id(ids: set[int], index: int, sample: Sample) -> Sample:
+    """A sample that cannot be asked, under a name that no earlier one has that was asked. No call is named by it, so it
+    keeps nobody else from its name."""
+    return replace(sample, id=f"{sample.id} (sample {index})") if _mark(sample.id) in ids else sample
+
+
 def _refuse_twice(ids: set[int], task: Task, index: int, sample: Sample) -> None:
     """Calls are named by their sample's id. The ids are held as 64-bit hashes, to stay small."""
-    mark = int.from_bytes(blake2b(sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+    mark = _mark(sample.id)
     if mark in ids:
         raise UsageError(
             f"{task.name}: sample {index} has the id {sample.id!r} of an earlier one; ids must be unique "
             "(mmeval validate lists them)"
         )
     ids.add(mark)
+
+
+def _mark(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def _keep_loose_media(sample: Sample, store: MediaStore) -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from mmeval.badsample import BadSamples
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from mmeval.generation import Tally
 from mmeval.names import counted
@@ -225,18 +226,26 @@ _QUOTED = re.compile(r"""(?<!\w)(?:'[^']*'|"[^"]*"|['"].*)|\d+""", re.DOTALL)
 """What a reason quotes, to its end where the quotation was cut, and numbers."""
 
 
+def _bad_complaints(bad: BadSamples, *, again: str) -> Iterator[str]:
+    """The samples that cannot be asked, by name, and the way out. Sending them again would change nothing."""
+    if bad.count:
+        yield f"{bad.said} (bad_sample); correct the data, then {again} asks the rest, and what is answered is kept"
+        yield from bad.lines()
+
+
 def lost_complaints(tally: Tally, *, again: str) -> Iterator[str]:
     """What was not answered. ``again`` is what asks for it again, said only where that can help."""
-    if tally.failed:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in tally.failed.most_common())
-        hopeless = sum(count for kind, count in tally.failed.items() if kind in HOPELESS)
+    yield from _bad_complaints(tally.bad, again=again)
+    if failed := tally.failed - Counter(bad_sample=tally.bad.trials):
+        kinds = ", ".join(f"{kind} {count}" for kind, count in failed.most_common())
+        hopeless = sum(count for kind, count in failed.items() if kind in HOPELESS)
         if not hopeless:
             advice = f"{again} asks them again"
-        elif hopeless == tally.failed.total():
+        elif hopeless == failed.total():
             advice = f"they fail again when they are asked again, unless what is wrong is corrected; {_TOLERATED}"
         else:
             advice = f"{again} asks them again, which helps {hopeless} of them only when what is wrong is corrected"
-        yield f"{counted(tally.failed.total(), 'trial')} failed ({kinds}); {advice}"
+        yield f"{counted(failed.total(), 'trial')} failed ({kinds}); {advice}"
         for kind, message in tally.examples.items():
             yield f"the first {kind} failure: {message}"
     for kinds, count in tally.partial.most_common():

@@ -37,6 +37,8 @@ ErrorKind = Literal[
     "unsupported",
     "out_of_memory",
     "no_answer",
+    "bad_sample",
+    "bad_media",
     "internal",
 ]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
@@ -44,7 +46,7 @@ RETRYABLE: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
 )
 """Errors of the way, not of the request: the same request may succeed when it is sent again."""
-HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported"))
+HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported", "bad_media"))
 """Errors of the request: whoever sends it again gets the same."""
 
 FinishReason = Literal["stop", "length", "content_filter", "error"]
@@ -337,12 +339,17 @@ class Response:
 
 @dataclass(frozen=True)
 class Sample:
-    """One item of a task. ``metadata`` holds labels, rubrics and whatever a metric reads; no model ever sees it."""
+    """One item of a task. ``metadata`` holds labels, rubrics and whatever a metric reads; no model ever sees it.
+
+    ``fault`` says in words why the sample cannot be put to a model, with the file and row to correct; empty for a sound
+    one. Of a sample with a fault the input may be empty, and labels may be missing.
+    """
 
     id: str
     input: tuple[Message, ...]
     references: tuple[Interleaved, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    fault: str = ""
 
     @cached_property
     def digest(self) -> str:
@@ -366,6 +373,7 @@ class Sample:
             "input": [m.to_json() for m in self.input],
             "references": [answer.to_json() for answer in self.references],
             "metadata": self.metadata,
+            **({"fault": self.fault} if self.fault else {}),
         }
 
     @classmethod
@@ -375,6 +383,7 @@ class Sample:
             input=tuple(Message.from_json(m, media_root) for m in row["input"]),
             references=tuple(Interleaved.from_json(answer, media_root) for answer in row["references"]),
             metadata=row["metadata"],
+            fault=row.get("fault", ""),
         )
 
 
@@ -489,6 +498,7 @@ class Result:
     None nothing could be scored, or scoring was ``suspended`` during the run, and what was scored until then is no fair
     part of the whole. ``clusters`` counts the independent groups of trials behind the value, ``bootstrap_iters`` the
     resamples behind its standard error (0: it comes from a formula). ``weights`` are the shares of a group's members.
+    ``faulty`` are those of the ``failed`` that could not be asked because of their own data.
     """
 
     task: str
@@ -509,6 +519,7 @@ class Result:
     clusters: int = 0
     bootstrap_iters: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
+    faulty: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -49,6 +49,7 @@ from mmeval.suspension import Suspension, score_command
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL, TaskRun, scoring_plan, task_run
 from mmeval.unavailable import lacking_in
+from mmeval.undescribed import undescribed
 from mmeval.unread import unread_complaints
 
 log = logging.getLogger(__name__)
@@ -110,6 +111,8 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Pr
     jobs = Plan(selection.tasks, options, media)
     check_roles(backends.named, selection.tasks)
     check_options(backends.named, selection.tasks)
+    for gap in () if options.predict_only else undescribed(selection.tasks, backends.named):
+        log.warning("%s", gap)
     say_unbatched(backends.named, options.batch_size)
     limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
     prices = load_prices(options.model_cost_config)
@@ -133,7 +136,7 @@ def _foresee(model: AnyBackend, jobs: Plan) -> None:
 
 
 def _chosen_samples(jobs: Plan, position: int) -> Iterator[Sample]:
-    return (sample for _, sample in jobs.samples(position))
+    return (sample for _, sample in jobs.samples(position) if not sample.fault)
 
 
 def run_identity(backends: Backends, selection: Selection, options: RunOptions) -> dict[str, Any]:
@@ -270,7 +273,13 @@ class _Session:
             # Tasks may ask the same, which is sent once; a filter has yet to say what it keeps.
             exact = self._resumed or (len(plan.tasks) == 1 and not plan.tasks[0].filter)
             self._progress.note(
-                opening(kept=before["kept"], new=before["open"], since=broker.journal.since, exact=exact)
+                opening(
+                    kept=before["kept"],
+                    new=before["open"],
+                    since=broker.journal.since,
+                    exact=exact,
+                    bad=plan.bad_ahead and not self._resumed,
+                )
             )
             self._progress.start(before.total(), before["kept"])
             try:
@@ -305,7 +314,8 @@ class _Session:
         iterations = self._options.bootstrap_iters
         suspension = self._suspension
         in_script = plugins.any_of_script()  # which no other process has
-        command = score_command(self._path, self._selection, self._options.roles, self._agents)
+        recorded = self._options.roles if self._options.settings else ()
+        command = score_command(self._path, self._selection, self._options.roles, self._agents, recorded)
         way = "call mmeval.evaluate again as before" if in_script else f"run {command}"
         again = "the same call" if in_script else "the same command"
         results = finished_results(

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmeval.badsample import rows_of
 from mmeval.build import SampleKinds
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.errors import (
-    ContentError,
-    MissingError,
-    NotFetchedError,
-    RowError,
-    UsageError,
-    did_you_mean,
-    told,
-    written_instead,
-)
+from mmeval.errors import ContentError, MissingError, NotFetchedError, UsageError, did_you_mean, told, written_instead
 from mmeval.loaders.interleaved import InterleavedDataset, doubtful_labels
-from mmeval.media import Media, kind_for
+from mmeval.media import Media, may_be
 from mmeval.mediacheck import MediaLook
 from mmeval.records import Sample, Trial
 from mmeval.sniff import UNKNOWN_MIME
@@ -31,11 +24,17 @@ from mmeval.taskfile import TaskFile
 from mmeval.taskfinding import Finding, Severity, finding_at
 from mmeval.taskyaml import KeyPath
 
+log = logging.getLogger(__name__)
+
 PROMPTED_ROWS = 3
 MAX_REPEATED = 5
 """Findings of one check about one task that are told in full; the others are counted."""
 MAX_DAMAGED = 10
-"""As :data:`MAX_REPEATED`, for media that cannot be decoded."""
+"""As :data:`MAX_REPEATED`, for media that cannot be decoded and rows that cannot be asked."""
+
+BUNDLED_TAGS = "bundled_tags"
+"""The label that lists tags whose file belongs to that of another tag, such as the texture of a mesh: they have no
+medium of their own on purpose."""
 
 
 @dataclass
@@ -78,14 +77,18 @@ class SampleChecks:
         written = isinstance(dataset, InterleavedDataset)
         if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
             self.rows_file = f"{dataset.files[0]}: "
-        for finding in self._all(iter(dataset), written=written):
+        for finding in self._all(rows_of(dataset), written=written):
             kind = (finding.check, finding.severity)
             self.told[kind] += 1
             if self.told[kind] <= _most_told(finding.check):
                 yield finding
+            else:
+                log.debug("%s", finding)
         for (name, severity), count in self.told.items():
             if (more := count - _most_told(name)) > 0:
-                yield self._at((), name, f"{more:,} more findings of this kind", severity)
+                yield self._at(
+                    (), name, f"{more:,} more findings of this kind (--verbosity DEBUG names them)", severity
+                )
         self.whole = self.whole and (self.rows is None or self.rows >= length)
         if self.whole:
             yield from self._over_all()
@@ -98,18 +101,24 @@ class SampleChecks:
                 sample = next(samples)
             except StopIteration:
                 return
-            except RowError as error:
-                self.whole = False
-                yield self._at((), "rows", str(error))
-                continue
             except Exception as error:  # a loader may fail in any way, and its iterator is spent then
                 self.whole = False
                 yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(error)}")
                 return
+            if sample.fault:
+                self.whole = False
+                yield from self._bad(sample)
+                continue
             if written:
                 yield from self._keys(sample, number)
             yield from self._tags(sample, number)
             yield from self._of_sample(sample, number)
+
+    def _bad(self, sample: Sample) -> Iterator[Finding]:
+        """A sample that cannot be asked. It is one of the task's, and there is nothing else in it to check."""
+        yield self._at((), "rows", sample.fault)
+        self.labels.update(sample.metadata)
+        self.selected += self.task.selected(sample)
 
     def _of_sample(self, sample: Sample, number: int) -> Iterator[Finding]:
         yield from self._id(sample)
@@ -185,7 +194,10 @@ class SampleChecks:
             yield self._at((), "keys", message, "warning")
 
     def _tags(self, sample: Sample, number: int) -> Iterator[Finding]:
+        bundled = sample.metadata.get(BUNDLED_TAGS, ())
         for part in (part for message in sample.input for part in message.content.parts if part.dangling):
+            if part.label in bundled or part.raw.endswith(":"):  # its caption follows
+                continue
             message = f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input has no medium"
             yield self._at((), "tags", message, "warning")
 
@@ -257,7 +269,7 @@ class SampleChecks:
 
 
 def _most_told(name: str) -> int:
-    return MAX_DAMAGED if name == "decoding" else MAX_REPEATED
+    return MAX_DAMAGED if name in ("decoding", "rows") else MAX_REPEATED
 
 
 def medium_problem(part: Part, media: Media) -> str:
@@ -272,7 +284,7 @@ def medium_problem(part: Part, media: Media) -> str:
         return f"{media.path or media.name} is empty"
     if mime == UNKNOWN_MIME:
         return f"{media.path or media.name} is of no known type"
-    if kind_for(mime) != part.kind and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
+    if not may_be(part.kind, mime) and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
         return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
     return ""
 

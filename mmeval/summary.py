@@ -60,10 +60,11 @@ def task_results(
     """
     columns = {n.name: Scores(range=n.range, higher_is_better=n.higher_is_better) for n in task.numbers}
     fill(columns, finished_rows(scores, wanted))
+    places = _slices(task, next(iter(columns.values()))) if columns else {}
     results: list[Result] = []
     for number in task.numbers:
-        found = _results(task, number, columns.pop(number.name), bootstrap_iters, suspended=number.name in suspended)
-        results.extend(found)
+        column, is_suspended = columns.pop(number.name), number.name in suspended
+        results.extend(_results(task, number, column, places, bootstrap_iters, suspended=is_suspended))
     return results
 
 
@@ -93,7 +94,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
         for name, column in columns.items():
             score = scores.get(name)
             if status != "ok":
-                column.add(sample, repeat, status, cluster=cluster, labels=labels)
+                column.add(sample, repeat, status, cluster=cluster, labels=labels, faulty=_is_faulty(row))
             elif score is None:
                 column.add(sample, repeat, Score.unscored("not scored yet"), cluster=cluster, labels=labels)
             elif score["status"] == "scored" and score["value"] is not None:
@@ -102,11 +103,24 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                 column.add(sample, repeat, Score.from_json(score), cluster=cluster, labels=labels)
 
 
+def _is_faulty(row: Mapping[str, Any]) -> bool:
+    """Whether a trial could not be asked because of its sample's own data."""
+    return bool(row.get("error", {}).get("kind") == "bad_sample")
+
+
+Slices = Mapping[str, Sequence[int]]
+"""The places of a slice's rows by its name; the columns of a task have the same."""
+
+
+def _slices(task: TaskNumbers, column: Scores) -> Slices:
+    return {f"{label}={level}": at for label in task.breakdown for level, at in column.places(label).items()}
+
+
 def _results(
-    task: TaskNumbers, number: Number, column: Scores, bootstrap_iters: int, *, suspended: bool
+    task: TaskNumbers, number: Number, column: Scores, places: Slices, bootstrap_iters: int, *, suspended: bool
 ) -> Iterator[Result]:
     aggregator = load_aggregator(number.aggregation)
-    slices = ((f"{label}={level}", part) for label in task.breakdown for level, part in column.by_level(label).items())
+    slices = ((name, column.at(at)) for name, at in places.items())
     for name, part in (("", column), *slices):
         try:
             result = summarise(

@@ -109,9 +109,15 @@ class Task:
     """False for bundled samples: the result cannot be compared with a published number."""
 
     def selected(self, sample: Sample) -> bool:
-        """Whether the task's ``filter`` keeps a sample: each key's label is the wanted value, or one of a list."""
+        """Whether the task's ``filter`` keeps a sample: each key's label is the wanted value, or one of a list.
+
+        A sample that cannot be asked may lack labels with the rest of its content. A label that it lacks keeps it, as
+        it may belong here.
+        """
         for key, wanted in self.filter.items():
             label = sample.metadata.get(key)
+            if label is None and sample.fault:
+                continue
             if label not in wanted if isinstance(wanted, list) else label != wanted:
                 return False
         return True

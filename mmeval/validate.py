@@ -48,7 +48,7 @@ CHECKS: tuple[Check, ...] = (
         "the data are there (a warning for those of the hub: none are fetched), the loader takes them, and the filter "
         "keeps at least one sample",
     ),
-    Check("rows", "every row can be read"),
+    Check("rows", "every row can be read, and put to a model"),
     Check("keys", "no label has nearly the name of a key of rows (a warning; for the loader interleaved)"),
     Check("tags", "every tag in an input has its medium (a warning where not)"),
     Check("ids", "no two samples have the same id, and none is empty"),

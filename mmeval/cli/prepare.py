@@ -166,16 +166,21 @@ def _shown(state: Readiness, common: Container[str]) -> Iterator[str]:
     counts = ""
     if state.counts is not None and state.counts.read:
         kept = state.counts.samples[state.task]
-        counts = f": {kept:,} of {state.counts.rows:,} rows{_media(state.counts.media)}"
+        bad = _bad(len(state.counts.bad_marks))
+        counts = f": {kept:,} of {state.counts.rows:,} rows{bad}{_media(state.counts.media)}"
     yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
     yield from (message for message in _messages(state) if message not in common)
 
 
 def _shown_group(group: Together) -> Iterator[str]:
     state = "ready" if group.ready else "not ready"
-    found = group.uncounted or f"{group.rows:,} different rows{_media(group.media)}"
+    found = group.uncounted or f"{group.rows:,} different rows{_bad(group.bad)}{_media(group.media)}"
     yield f"{state}  {group.group} as a whole: {found}"
     yield from (f"  - {fault}" for fault in group.faults)
+
+
+def _bad(count: int) -> str:
+    return f", {count:,} of them cannot be asked" if count else ""
 
 
 def _media(numbers: Mapping[str, int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from mmeval.badsample import rows_of
 from mmeval.report.markdown import printable
 from mmeval.task import Selection, Task
 
@@ -11,15 +12,16 @@ _MAX_LINE = 2000
 
 
 def write_prompts(selection: Selection, out: TextIO) -> None:
-    """The first rendered prompt of each task: roles, text, and a placeholder for each medium."""
+    """The first rendered prompt of each task that can be asked: roles, text, and a placeholder for each medium."""
     for task in selection:
         out.write(f"{first_prompt(task)}\n")
 
 
 def first_prompt(task: Task) -> str:
-    sample = next((sample for sample in task.dataset() if task.selected(sample)), None)
+    kept = (sample for sample in rows_of(task.dataset()) if task.selected(sample))
+    sample = next((sample for sample in kept if not sample.fault), None)
     if sample is None:
-        return f"--- {task.name}: no sample passes the task's filter"
+        return f"--- {task.name}: no sample passes the task's filter and can be asked"
     lines = [f"--- {task.name}, sample {printable(sample.id, limit=_MAX_LINE)}, wants {'+'.join(task.wanted(sample))}"]
     for message in task.prompt(sample):
         lines.append(f"[{message.role}]")

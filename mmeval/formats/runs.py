@@ -133,6 +133,8 @@ class RunAnswers:
                 self._damaged += 1
                 continue
             assert trial is not None
+            if trial.sample.get("fault"):  # nobody was asked, so there is no answer
+                continue
             yield key, _Made(number, question, to_line(trial.row))
             number += 1
 

@@ -122,7 +122,8 @@ class InterleavedDataset:
         try:
             return read_sample(row.values, str(position), resolve, self.spellings)
         except UsageError as error:
-            raise RowError(f"{row.file}: row {row.number}: {error}") from None
+            said = f"{row.file}: row {row.number}: {error}"
+            raise RowError(said, id=_known_id(row.values, str(position)), labels=_labels(row.values)) from None
 
 
 def _reader(file: Path) -> Callable[[Path], Iterator[Row]]:
@@ -189,7 +190,7 @@ def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequen
         id=_id(row.get("id"), position),
         input=_messages(row["input"], reader),
         references=_references(row, reader),
-        metadata={key: value for key, value in row.items() if key not in _OWN_KEYS},
+        metadata=_labels(row),
     )
     if reader.shared:
         _refuse_unnamed(reader.unnamed())
@@ -212,6 +213,18 @@ def doubtful_labels(sample: Sample) -> Iterator[tuple[str, str]]:
 
 def _nearest(word: str, keys: Sequence[str]) -> str:
     return next(iter(get_close_matches(word.lower(), keys, n=1, cutoff=_NEAR)), "")
+
+
+def _labels(row: Any) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in _OWN_KEYS} if isinstance(row, dict) else {}
+
+
+def _known_id(row: Any, position: str) -> str:
+    """The id of a row in which something is wrong; empty where that is the id."""
+    try:
+        return _id(row.get("id"), position) if isinstance(row, dict) else ""
+    except UsageError:
+        return ""
 
 
 def _id(written: Any, position: str) -> str:

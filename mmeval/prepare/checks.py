@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from mmeval.badsample import rows_of
 from mmeval.content import Part
 from mmeval.dataset import Dataset
 from mmeval.digest import digest
-from mmeval.errors import MmevalError, RowError, told
+from mmeval.errors import MmevalError, told
 from mmeval.hub import HubFile
 from mmeval.hubcache import size_on_disk
 from mmeval.media import Media, path_inside
@@ -34,10 +35,11 @@ Mark: TypeAlias = tuple[str, str]
 @dataclass
 class Counts:
     """What one data set holds. ``samples`` are those that the filter of each task keeps; ``media`` are different files
-    by kind; ``faults`` say what could not be read, and ``read`` whether every row was.
+    by kind, without those of rows that cannot be asked; ``faults`` say what could not be read or cannot be asked, and
+    ``read`` whether the data were read to their end.
 
     ``row_marks`` and ``media_marks`` name each different row, and each file with its kind, so that other data sets can
-    be asked for the same.
+    be asked for the same; ``bad_marks`` are those of the rows that cannot be asked.
     """
 
     rows: int = 0
@@ -47,6 +49,7 @@ class Counts:
     read: bool = True
     row_marks: set[str] = field(default_factory=set)
     media_marks: set[Mark] = field(default_factory=set)
+    bad_marks: set[str] = field(default_factory=set)
 
 
 def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaLook | None = None) -> Counts:
@@ -54,26 +57,25 @@ def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaL
     takes. Each different medium is decoded as far as ``look`` has time for it."""
     found = Counts(samples={task.name: 0 for task in tasks})
     seen: set[Mark] = set()
-    rows = iter(dataset)
+    rows = rows_of(dataset)
     while True:
         try:
             sample = next(rows)
         except StopIteration:
             return found
-        except RowError as error:
-            found.rows += 1
-            found.faults.append(str(error))
-            found.read = False
-            continue
         except Exception as error:  # a loader may fail in any way, and its iterator is spent then
             found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {told(error)}")
             found.read = False
             return found
         found.rows += 1
-        found.row_marks.add(digest([place, sample.id, *(message.content.raw for message in sample.input)]))
+        mark = digest([place, sample.id, sample.fault, *(message.content.raw for message in sample.input)])
+        found.row_marks.add(mark)
+        if sample.fault:
+            found.faults.append(sample.fault)
+            found.bad_marks.add(mark)
         for task in tasks:
             found.samples[task.name] += task.selected(sample)
-        for part in _media_parts(sample):
+        for part in () if sample.fault else _media_parts(sample):  # whose media may be what is wrong
             _count_medium(part, seen, found, look)
 
 
@@ -108,11 +110,12 @@ def _file(media: Media) -> str:
 
 
 def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:
-    """Where the counts are others than the task file says."""
+    """Where the counts are others than the task file says. Media are not compared where rows cannot be asked: theirs
+    are not counted."""
     if not counts.read:
         return
     rows = {"rows": (expected.rows, counts.rows), "samples": (expected.samples, counts.samples[task])}
-    yield from different(rows, expected.media, counts.media)
+    yield from different(rows, {} if counts.bad_marks else expected.media, counts.media)
 
 
 def different(
@@ -171,8 +174,8 @@ def _digest(path: Path, digest: hashlib._Hash) -> str:
     return digest.hexdigest()
 
 
-def bounded(faults: Iterable[str]) -> list[str]:
-    """The first faults, and how many more there are."""
+def bounded(faults: Iterable[str], where: str = "") -> list[str]:
+    """The first faults, and how many more there are; ``where`` says how they are seen."""
     found = list(faults)
     more = len(found) - MAX_NAMED
-    return [*found[:MAX_NAMED], *([f"and {more:,} more like these"] if more > 0 else [])]
+    return [*found[:MAX_NAMED], *([f"and {more:,} more like these{where}"] if more > 0 else [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,13 @@ from mmeval.errors import MissingDataError, MmevalError, told
 from mmeval.media import path_inside
 from mmeval.mediacheck import MediaLook
 from mmeval.metricmodel import named_in
-from mmeval.prepare.checks import Counts, bounded, count, damaged, unexpected, wrong_files
+from mmeval.prepare.checks import MAX_NAMED, Counts, bounded, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
 from mmeval.prepare.sources import Source, Wanted, data_source
 from mmeval.taskdata import TaskData
 from mmeval.taskschema import ByHandKeys
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ def _count(
         for item in members:
             failed[item.task.name] += [*by_hand(item)] or [told(error)]
         return
+    for fault in counts.faults[MAX_NAMED:]:
+        _log.debug("%s", fault)
     for item in members:
         counted[item.task.name] = counts
 
@@ -110,7 +115,10 @@ def _state(item: Wanted, counts: Counts | None, faults: Sequence[str], *, weight
             found += by_hands
         else:
             notes += [f"{message} (every row can be read without it)" for message in by_hands]
-        found += [*bounded(counts.faults), *bounded(unexpected(expected, counts, name))]
+        found += [
+            *bounded(counts.faults, " (--verbosity DEBUG names them)"),
+            *bounded(unexpected(expected, counts, name)),
+        ]
         found += bounded(wrong_files(expected.files, item.data.folder))
     if weights:
         found += [f"the metric {metric}: {'; '.join(filter(None, how))}" for metric, *how in _lacking(item)]

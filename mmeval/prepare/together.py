@@ -15,18 +15,20 @@ from mmeval.taskschema import GroupExpectedKeys
 
 @dataclass(frozen=True)
 class Together:
-    """A group with what its data hold: different rows, and different files by kind. Where not all of it could be
-    counted, ``uncounted`` says so instead; ``faults`` say how the numbers differ from what is expected."""
+    """A group with what its data hold: different rows, ``bad`` of which cannot be asked, and different files of the
+    others by kind. Where not all of it could be counted, ``uncounted`` says so instead; ``faults`` say how the numbers
+    differ from what is expected."""
 
     group: str
     rows: int = 0
     media: Mapping[str, int] = field(default_factory=dict)
     uncounted: str = ""
     faults: tuple[str, ...] = ()
+    bad: int = 0
 
     @property
     def ready(self) -> bool:
-        return not self.uncounted and not self.faults
+        return not self.uncounted and not self.faults and not self.bad
 
 
 def together(chosen: Chosen, states: Sequence[Readiness]) -> Iterator[Together]:
@@ -52,5 +54,6 @@ def _together(group: str, expected: GroupExpectedKeys, states: Sequence[Readines
         return Together(group, uncounted=lost)
     rows = len(set[str]().union(*(one.row_marks for one in counts)))
     media = Counter(kind for kind, _ in set[Mark]().union(*(one.media_marks for one in counts)))
-    faults = different({"rows": (expected.rows, rows)}, expected.media, media)
-    return Together(group, rows, media, faults=tuple(faults))
+    bad = len(set[str]().union(*(one.bad_marks for one in counts)))
+    faults = different({"rows": (expected.rows, rows)}, {} if bad else expected.media, media)
+    return Together(group, rows, media, faults=tuple(faults), bad=bad)

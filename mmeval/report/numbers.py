@@ -11,8 +11,9 @@ from mmeval.records import Result
 from mmeval.report.baseline import Key
 from mmeval.report.comparing import unlike
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
+from mmeval.report.lacking import GroupReasons, missing
 from mmeval.report.repeated import repeated
-from mmeval.report.table import NOT_COMPARABLE, lacking_tasks, missing, weights
+from mmeval.report.table import NOT_COMPARABLE, lacking_tasks, weights
 
 Document = Mapping[str, Any]
 """The content of a results file: JSON values. Empty for a run that has none yet."""
@@ -60,14 +61,16 @@ def number_rows(
     it is not said are wanted as every slice is."""
     tables = [{Key.of(result): result for result in _results(document)} for document in documents]
     shown = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
+    members = groups_of(documents)
+    reasons = [GroupReasons(table.values(), members) for table in tables]
     left_out = set() if (every_slice if repeats is None else repeats) else _repeated(tables, documents)
     found: list[NumberRow] = []
-    for task, depth in depths(shown, groups_of(documents)).items():
+    for task, depth in depths(shown, members).items():
         keys = dict.fromkeys(key for table in tables for key in table)
         own = [key for key in keys if key.task == task and key not in left_out]
         for key in slice_by_slice(own, every=every_slice):
             results = tuple(table.get(key) for table in tables)
-            found.append(_row(key, depth, results, documents, names))
+            found.append(_row(key, depth, results, documents, names, reasons=reasons))
     return found
 
 
@@ -107,14 +110,20 @@ def _results(document: Document) -> list[Result]:
 
 
 def _row(
-    key: Key, depth: int, results: tuple[Result | None, ...], documents: Sequence[Document], names: Sequence[str]
+    key: Key,
+    depth: int,
+    results: tuple[Result | None, ...],
+    documents: Sequence[Document],
+    names: Sequence[str],
+    *,
+    reasons: Sequence[GroupReasons],
 ) -> NumberRow:
     known = next(result for result in results if result is not None)
     members = groups_of(documents)
     unlike = tuple(_unlike(key, documents[0], other, members) for other in documents[1:])
     own = tuple(
-        () if result is None else tuple(_notes(result, document, members))
-        for result, document in zip(results, documents, strict=True)
+        () if result is None else tuple(_notes(result, document, members, own_reasons))
+        for result, document, own_reasons in zip(results, documents, reasons, strict=True)
     )
     notes = list(_together(names, own))
     notes += [
@@ -169,13 +178,16 @@ def _unlike(key: Key, first: Document, other: Document, members: Mapping[str, Se
     return next(filter(None, (unlike(first, other, task, key.metric) for task in tasks)), "")
 
 
-def _notes(result: Result, document: Document, members: Mapping[str, Sequence[str]]) -> list[str]:
+def _notes(
+    result: Result, document: Document, members: Mapping[str, Sequence[str]], reasons: GroupReasons
+) -> list[str]:
     inside = tasks_inside(result.task, members)
     ours = document.get("mmeval", {})
     said = [missing(result), weights(result)]
     said += [NOT_COMPARABLE] if inside & set(ours.get("not_comparable", ())) else []
     if not result.slice:
         is_group = result.task in members
+        said += [reasons.of(result)]
         said += list(_parts(inside, ours, whole=not is_group))
         said += [lacking_tasks(inside, ours.get("left_out", {}))]
     return [note for note in said if note]

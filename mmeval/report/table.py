@@ -11,6 +11,7 @@ from mmeval.records import Result
 from mmeval.report.baseline import Column, Key
 from mmeval.report.context import ReportContext, as_arguments
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
+from mmeval.report.lacking import GroupReasons, from_to, missing
 from mmeval.report.markdown import cell, printable, table_lines
 from mmeval.report.repeated import repeated
 from mmeval.sampling import Subset
@@ -42,18 +43,27 @@ def render(
     another run's numbers.
     """
     members = {group.name: group.members for group in selection.groups}
+    reasons = GroupReasons((*results, *group_results), members)
     left_out = repeated(results, partial(_pieces_of, selection))
     results = [result for result in results if Key.of(result) not in left_out]
     shown = depths([*members, *(task.name for task in selection.tasks)], members)
     notes = _notes(selection, subsets or {}, unfinished or {})
     lines = [
         _settings_line(context, selection, roles or {}),
-        *_table("Tasks", _task_rows(results, group_results, selection, shown, notes, baseline=baseline), baseline),
+        *_table(
+            "Tasks",
+            _task_rows(results, group_results, selection, shown, notes, reasons=reasons, baseline=baseline),
+            baseline,
+        ),
     ]
     if group_results:
         lines += [
             "",
-            *_table("Groups", _group_rows(group_results, selection, shown, notes, baseline=baseline), baseline),
+            *_table(
+                "Groups",
+                _group_rows(group_results, selection, shown, notes, reasons=reasons, baseline=baseline),
+                baseline,
+            ),
         ]
     return "\n".join(lines) + "\n"
 
@@ -89,6 +99,7 @@ def _task_rows(
     shown: Mapping[str, int],
     notes: Mapping[str, Note],
     *,
+    reasons: GroupReasons,
     baseline: Column | None,
 ) -> Iterator[list[str]]:
     tasks: dict[str, Task | LeftOut] = {task.name: task for task in selection.tasks}
@@ -97,10 +108,14 @@ def _task_rows(
     for name, depth in shown.items():
         if name in groups:
             own = [result for result in group_results if result.task == name]
-            yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name], baseline=baseline)
+            yield from _rows(
+                groups[name].alias, groups[name].version, depth, own, notes[name], reasons=reasons, baseline=baseline
+            )
         elif name in tasks:
             own = [result for result in results if result.task == name]
-            yield from _rows(tasks[name].alias, tasks[name].version, depth, own, notes[name], baseline=baseline)
+            yield from _rows(
+                tasks[name].alias, tasks[name].version, depth, own, notes[name], reasons=reasons, baseline=baseline
+            )
 
 
 def _group_rows(
@@ -109,13 +124,16 @@ def _group_rows(
     shown: Mapping[str, int],
     notes: Mapping[str, Note],
     *,
+    reasons: GroupReasons,
     baseline: Column | None,
 ) -> Iterator[list[str]]:
     groups = {group.name: group for group in selection.groups}
     for name, depth in shown.items():
         own = [result for result in group_results if result.task == name]
         if name in groups and own:
-            yield from _rows(groups[name].alias, groups[name].version, depth, own, notes[name], baseline=baseline)
+            yield from _rows(
+                groups[name].alias, groups[name].version, depth, own, notes[name], reasons=reasons, baseline=baseline
+            )
 
 
 class Note(NamedTuple):
@@ -160,7 +178,14 @@ def _note(foreign: bool, *whole: str) -> Note:
 
 
 def _rows(
-    alias: str, version: str, depth: int, results: Sequence[Result], note: Note, *, baseline: Column | None
+    alias: str,
+    version: str,
+    depth: int,
+    results: Sequence[Result],
+    note: Note,
+    *,
+    reasons: GroupReasons,
+    baseline: Column | None,
 ) -> Iterator[list[str]]:
     """The rows of one task or group: whole first, then its slices; its name stands in the first row only."""
     name = _indented(alias, depth)
@@ -173,7 +198,7 @@ def _rows(
         first = ""
         if result.slice != current:
             first = _indented(result.slice, depth + 1) if result.slice else name
-        said = note.slices if result.slice else note.whole
+        said = "; ".join(filter(None, (cell(reasons.of(result)), note.slices if result.slice else note.whole)))
         yield [first, cell(version) if first == name else "", *_numbers(result, said, baseline)]
         current = result.slice
 
@@ -182,15 +207,11 @@ def _numbers(result: Result, note: str, baseline: Column | None) -> list[str]:
     arrow = "↑" if result.higher_is_better else "↓"
     value = "N/A" if result.value is None else f"{result.value:.4f}"
     stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
-    interval = "N/A" if result.ci95 is None else _from_to(result.ci95)
+    interval = "N/A" if result.ci95 is None else from_to(result.ci95)
     notes = "; ".join(part for part in (missing(result), cell(weights(result)), note) if part)
     scored = f"{result.scored}/{result.n}"
     beside = [] if baseline is None else [baseline.cell(result)]
     return ["none", "0", cell(result.metric), arrow, value, "±", stderr, interval, scored, *beside, notes]
-
-
-def _from_to(pair: tuple[float, float]) -> str:
-    return f"{pair[0]:.4f} to {pair[1]:.4f}"
 
 
 def weights(result: Result) -> str:
@@ -198,22 +219,6 @@ def weights(result: Result) -> str:
     if len(set(result.weights.values())) < 2:
         return ""
     return "weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items())
-
-
-def missing(result: Result) -> str:
-    """What a value leaves out and how much that could change it: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
-    Where scoring was suspended that is said first."""
-    counts = [
-        (result.failed, "failed"),
-        (result.unscored, "unscored"),
-        (result.unavailable, "unavailable"),
-        (result.unsupported, "unsupported"),
-    ]
-    said = ["scoring suspended"] if result.suspended else []
-    words = ", ".join([*said, *(f"{count} {what}" for count, what in counts if count)])
-    if words and result.bounds is not None and (result.failed or result.unscored):
-        return f"{words}, bounds {_from_to(result.bounds)}"
-    return words
 
 
 def _indented(alias: str, depth: int) -> str:

@@ -50,7 +50,9 @@ def _sample_row(
         sample = trials[0].sample if trials else Sample.from_json(sample_row, journal.media.root)
         trials.append(stored_trial(row, sample, journal))
         found.append(scores.of(index, row["n"]))
-    return SampleRow(index, trials[0].sample, task.prompt(trials[0].sample), task.params, trials, found)
+    sample = trials[0].sample
+    prompt = () if sample.fault else task.prompt(sample)  # nothing was asked, and there may be nothing to ask with
+    return SampleRow(index, sample, prompt, task.params, trials, found)
 
 
 class _Scores:

@@ -341,6 +341,24 @@ def test_lost_trials_do_not_move_the_weights_and_what_could_not_be_asked_weighs_
     assert combine("g", "m", [lossy, partly], weight_by_size=True).value == 0.75
 
 
+def test_bad_samples_do_not_move_the_weights_and_stay_in_the_bounds() -> None:
+    damaged = member("a", 1.0, n=30, scored=10, failed=20, faulty=20, bounds=(1 / 3, 1.0))
+    whole = member("b", 0.0, bounds=(0.0, 0.0))
+
+    group = combine("g", "m", [damaged, whole], weight_by_size=True)
+    assert (group.value, group.weights, group.faulty) == (0.5, {"a": 0.5, "b": 0.5}, 20)
+    assert group.bounds == pytest.approx((0.25, 0.75)), "as if all 40 were asked"
+
+
+def test_a_task_of_which_all_samples_are_bad_is_left_out_of_the_value_and_not_of_the_bounds() -> None:
+    known = member("a", 0.5, stderr=0.1, bounds=(0.5, 0.5))
+    broken = member("b", None, failed=10, faulty=10, bounds=(0.0, 1.0))
+
+    group = combine("g", "m", [known, broken], weight_by_size=False)
+    assert (group.value, group.stderr, group.weights) == (0.5, pytest.approx(0.1), {"a": 1.0})
+    assert (group.n, group.failed, group.bounds) == (20, 10, (0.25, 0.75))
+
+
 def test_a_task_that_could_not_be_asked_is_left_out_of_the_mean_but_not_of_the_counts() -> None:
     known = member("a", 0.5, stderr=0.1, bounds=(0.5, 0.5))
     result = combine("g", "m", [known, member("b", None, unsupported=10)], weight_by_size=False)
@@ -373,3 +391,24 @@ def test_a_group_has_the_standard_error_and_bounds_that_all_its_tasks_have() -> 
 
 def test_shipped_aggregators_are_found_by_name() -> None:
     assert (load_aggregator("mean"), load_aggregator("median")) == (mean, median)
+
+
+def test_rows_taken_by_their_places_keep_bounds_and_what_could_not_be_asked() -> None:
+    scores = column(0.5, Score.unscored("lost", bounds=(0.25, 0.5)), labels=[{"level": "a"}, {"level": ["a", "b"]}])
+    scores.add("s2", 0, "failed", labels={"level": "b"}, faulty=True)
+
+    assert {level: list(places) for level, places in scores.places("level").items()} == {"a": [0, 1], "b": [1, 2]}
+    part = scores.by_level("level")["b"]
+    assert [(row.sample, row.status, row.faulty) for row in part] == [("s1", "unscored", False), ("s2", "failed", True)]
+    assert part.filled(1).values == [0.5, 1.0]
+    assert [row.faulty for row in part.drawn([[1], [0]])] == [True, False]
+
+
+def test_a_sample_that_could_not_be_asked_counts_as_failed_and_widens_the_bounds() -> None:
+    scores = column(1)
+    scores.add("s1", 0, "failed", faulty=True)
+
+    found = summarise("t", "m", scores)
+    assert (found.value, found.failed, found.faulty, found.bounds) == (1.0, 1, 1, (0.5, 1.0))
+    assert Result.from_json(found.to_json()) == found
+    assert not any(row.faulty for row in scores.filled(0))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from mmeval.records import Result
 from mmeval.task import Task
 from mmeval.taskindex import select
 from tests.support.task_folder import task, write_files, write_rows
+from tests.support.toy import Rows
 
 
 def tasks_with(folder: Path, *references: str | None, more: str = "") -> tuple[Task, ...]:
@@ -47,6 +49,15 @@ def test_answers_are_shuffled_among_the_samples_that_the_filter_and_the_limit_le
     tasks = tasks_with(tmp_path, *"abcdefgh", more="filter: {level: 0}")
 
     assert shuffled_answers(tasks, limit=3)["t"].keys() == {"0", "2", "4"}
+
+
+def test_samples_that_cannot_be_asked_are_not_among_those_that_are_shuffled(tmp_path: Path) -> None:
+    (of,) = tasks_with(tmp_path, *"abcd")
+    rows = [replace(sample, fault="torn" if sample.id == "2" else "") for sample in of.dataset()]
+
+    given = shuffled_answers([replace(of, dataset=lambda: Rows(rows))])["t"]
+
+    assert (given.keys(), "c" in {answer.text for answer in given.values()}) == ({"0", "1", "3"}, False)
 
 
 @pytest.mark.parametrize("references", [("a",), ("a", None), (None, None)], ids=["one", "one of two", "none"])

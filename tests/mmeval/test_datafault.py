@@ -4,24 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.lines import to_line
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.task_pair import write_pair
 
-GOOD, BAD = {"input": "1 + 1", "reference": "2"}, {"reference": "nothing is asked"}
+GOOD, BAD, TORN = b'{"input": "1 + 1", "reference": "2"}', b'{"reference": "nothing is asked"}', b'{"input": '
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A group of two tasks; the third row of the first one asks nothing."""
-    for name, rows in (("torn", [GOOD, GOOD, BAD, GOOD]), ("sound", [GOOD])):
+    """A group of two tasks; the third row of the first one is no JSON, so that nobody knows where the next one is."""
+    for name, rows in (("torn", [GOOD, GOOD, TORN, GOOD]), ("sound", [GOOD])):
         write_rows(tmp_path, name, rows)
     return write_pair(tmp_path, "torn", "sound")
 
 
-def write_rows(folder: Path, name: str, rows: list[dict[str, str]]) -> None:
+def write_rows(folder: Path, name: str, rows: list[bytes]) -> None:
     (folder / f"{name}_data").mkdir(exist_ok=True)
-    (folder / f"{name}_data" / "test.jsonl").write_bytes(b"\n".join(map(to_line, rows)))
+    (folder / f"{name}_data" / "test.jsonl").write_bytes(b"\n".join(rows))
 
 
 def run(folder: Path, tasks: str = "both") -> Ended:
@@ -30,7 +29,7 @@ def run(folder: Path, tasks: str = "both") -> Ended:
     )
 
 
-def test_a_row_that_cannot_be_read_costs_neither_what_was_asked_nor_the_other_tasks(folder: Path) -> None:
+def test_data_that_end_too_early_cost_neither_what_was_asked_nor_the_other_tasks(folder: Path) -> None:
     ended = run(folder)
     found = results(run_folder(folder / "runs"))
 
@@ -39,7 +38,7 @@ def test_a_row_that_cannot_be_read_costs_neither_what_was_asked_nor_the_other_ta
     assert found["mmeval"]["unfinished"] == {"torn": {"made": 2, "of": 4}}
     assert "unfinished: 2 of 4" in ended.out
     assert "the data of torn cannot be read on after 2 trials: " in ended.err
-    assert "test.jsonl: row 3: " in ended.err and "the same command asks the rest" in ended.err
+    assert "test.jsonl:3: row 3 is no JSON" in ended.err and "the same command asks the rest" in ended.err
 
 
 def test_the_same_command_makes_the_rest_when_the_row_is_mended(folder: Path) -> None:

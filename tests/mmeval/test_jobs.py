@@ -11,7 +11,9 @@ import pytest
 from mmeval.content import media_part
 from mmeval.errors import UsageError
 from mmeval.jobs import Plan
+from mmeval.leftout import OpenedData
 from mmeval.lines import from_line
+from mmeval.media import Media
 from mmeval.mediastore import MediaStore
 from mmeval.metric import load_metric
 from mmeval.options import BackendSpec, RunOptions
@@ -155,6 +157,69 @@ def test_a_second_sample_of_the_same_id_is_refused_before_it_is_asked() -> None:
         next(made)
 
 
+def torn(id: str = "torn", fault: str = "test.jsonl: row 2: torn", **labels: Any) -> Sample:
+    return Sample(id, (), metadata=labels, fault=fault)
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({"limit": 2}, ["s0", "torn"]),
+        ({"samples": {"toy": (2, 1)}}, ["torn", "s1"]),
+        ({"limit": 3, "stratify": ("level",)}, ["s0", "torn", "s1"]),
+    ],
+    ids=str,
+)
+def test_a_sample_that_cannot_be_asked_is_chosen_like_any_other(options: dict[str, Any], left: list[str]) -> None:
+    easy, hard = levels(2)
+
+    assert ids(plan(task(rows=[easy, torn(), hard]), **options)) == left
+
+
+def test_one_that_lacks_labels_belongs_to_whatever_a_filter_keeps() -> None:
+    rows = [*levels(2), torn("unknown"), torn("easy", level="easy")]
+
+    assert ids(plan(task(rows=rows, filter={"level": "hard"}))) == ["s1", "unknown"]
+
+
+def test_one_that_has_the_id_of_an_earlier_sample_gets_a_name_of_its_own() -> None:
+    rows = [sample("a"), torn("a"), torn("b"), sample("b", "another question")]
+
+    assert ids(plan(task(rows=rows))) == ["a", "a (sample 1)", "b", "b"]
+
+
+@pytest.mark.parametrize("fault", ["", "row 1: its picture is missing"], ids=["sound", "bad"])
+def test_a_sample_whose_medium_cannot_be_read_is_one_that_cannot_be_asked(fault: str, tmp_path: Path) -> None:
+    medium = Media(path=tmp_path / "gone.png")
+    rows = [
+        Sample("s", (message("user", media_part(medium, "image")),), metadata={"level": "hard"}, fault=fault),
+        sample("t"),
+    ]
+
+    bad, sound = plan(task(rows=rows))
+
+    assert fault in bad.sample.fault and (fault or "gone.png: the media file has gone") in bad.sample.fault
+    assert Sample.from_json(from_line(bad.sample_line), tmp_path) == bad.sample
+    assert (bad.sample.metadata, sound.sample.fault) == ({"level": "hard"}, "")
+
+
+def test_where_no_sample_of_any_task_can_be_asked_nothing_is_begun() -> None:
+    bad, sound = task("a", [torn("x"), torn("y")]), task("b", 1)
+
+    plan(bad, sound).check()
+    with pytest.raises(UsageError, match=r"not a single sample can be asked; the first is a: sample 'x': test.jsonl: "):
+        plan(bad).check()
+
+
+def test_those_among_the_first_samples_are_told_before_anything_is_asked() -> None:
+    of = plan(replace(task("t", [torn(), *levels(30)]), breakdown=("level",)))
+
+    (said,) = of.doubts(scoring=True)
+
+    assert said.startswith("t: 1 of the first 20 samples cannot be asked: sample 'torn': test.jsonl: row 2: torn; ")
+    assert "mmeval validate t looks at all of them" in said
+
+
 def test_two_tasks_may_have_the_same_ids() -> None:
     assert ids(plan(task("a", 1), task("b", 1))) == ["s0", "s0"]
 
@@ -194,13 +259,14 @@ def test_samples_without_a_label_that_others_have_are_doubted() -> None:
 def test_the_way_to_look_at_data_that_lack_rows_has_the_folder_that_was_given(tmp_path: Path) -> None:
     data = TaskData("t", lambda source: Rows(levels(3)), data_dir=tmp_path)
     lacking = task("t", levels(3))
-    there, given = (
+    there, given, opened = (
         [*plan(replace(lacking, dataset=dataset, expected=Expected(rows=4))).doubts(scoring=True)]
-        for dataset in (lacking.dataset, data)
+        for dataset in (lacking.dataset, data, OpenedData(data, data()))
     )
 
     assert (there[0].count("(mmeval prepare t looks"), len(given)) == (1, 1)
     assert f"(mmeval prepare t --data_dir {tmp_path} looks at all of them)" in given[0]
+    assert opened == given
 
 
 def test_a_label_that_the_first_samples_lack_is_doubted_before_anything_is_asked() -> None:

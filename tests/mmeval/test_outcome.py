@@ -10,6 +10,7 @@ from mmeval.generation import Tally
 from mmeval.modelfault import WeightsError
 from mmeval.options import RunCounts
 from mmeval.outcome import last_line, lost_complaints, most_frequent, unasked_complaints
+from mmeval.records import Sample
 from mmeval.summary import Unscored
 from tests.support.outcomes import outcome
 
@@ -34,6 +35,18 @@ def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], 
     (said,) = lost_complaints(Tally(failed=Counter(failed)), again="the same command")
 
     assert said.partition("); ")[2] == advice
+
+
+def test_samples_that_cannot_be_asked_are_told_by_name_apart_from_what_failed() -> None:
+    tally = Tally(failed=Counter(bad_sample=2, server=1))
+    tally.bad.add("ask", Sample("s1", (), fault="test.jsonl: row 2: torn"), repeats=2)
+
+    assert list(lost_complaints(tally, again="the same command")) == [
+        "1 sample (2 trials) cannot be asked (bad_sample); correct the data, then the same command asks the rest, and "
+        "what is answered is kept",
+        "ask: sample 's1': test.jsonl: row 2: torn",
+        "1 trial failed (server 1); the same command asks them again",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 labelled = st.dictionaries(words, words | numbers | st.none() | st.lists(st.integers(), max_size=3), max_size=3)
 messages = st.builds(Message, st.sampled_from(("system", "user", "assistant")), answers)
 samples = st.builds(
-    Sample, words, st.lists(messages, max_size=3).map(tuple), st.lists(answers, max_size=2).map(tuple), labelled
+    Sample, words, st.lists(messages, max_size=3).map(tuple), st.lists(answers, max_size=2).map(tuple), labelled, words
 )
 usages = st.builds(Usage, st.integers(0, 10**6), st.integers(0, 10**6))
 latencies = st.integers(0, 10**7).map(lambda tenths: tenths / 10_000)
@@ -165,8 +165,9 @@ def test_a_request_reads_the_kinds_that_have_content() -> None:
         Sample("a", (user("q"),), (Interleaved.from_text("b"),), {"k": 1}),
         Sample("a", (user("q"),), (Interleaved.from_text("a"),), {"k": 2}),
         Sample("a", (user("q"), user("a")), (), {"k": 1}),
+        Sample("a", (user("q"),), (Interleaved.from_text("a"),), {"k": 1}, "torn"),
     ],
-    ids=["id", "input", "reference", "metadata", "reference among the input"],
+    ids=["id", "input", "reference", "metadata", "reference among the input", "fault"],
 )
 def test_everything_in_a_sample_counts_in_its_digest(changed: Sample) -> None:
     assert changed.digest != Sample("a", (user("q"),), (Interleaved.from_text("a"),), {"k": 1}).digest

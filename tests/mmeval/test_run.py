@@ -153,6 +153,36 @@ def test_failed_trials_are_counted_apart_and_asked_again_by_the_next_run(tmp_pat
     assert asked_in(tmp_path) == ["question 0", "question 1", "question 1", "question 2"]
 
 
+TORN = Sample("s1", (), metadata={"level": "hard"}, fault="test.jsonl: row 2: torn")
+
+
+def test_a_sample_that_cannot_be_asked_has_failed_and_costs_no_call(tmp_path: Path) -> None:
+    def prompt(row: Sample) -> Any:
+        return (row.input[0],)  # which it has not
+
+    rows = [sample("s0"), TORN]
+    outcome = run_toy(tmp_path, replace(task(rows=rows, repeats=3, missing_output=0.0), prompt=prompt))
+
+    assert (outcome.counts.new, outcome.counts.failed, outcome.exit_code) == (3, 3, EXIT_INCOMPLETE)
+    assert (outcome.results[0].value, outcome.results[0].bounds) == (1.0, pytest.approx((0.5, 1.0)))
+    assert outcome.complaints[0].startswith("1 sample (3 trials) cannot be asked (bad_sample); correct the data, then ")
+    assert asked_in(tmp_path) == ["question 0"] * 3
+    assert run_toy(tmp_path, task(rows=rows, repeats=3), max_unscored=3).exit_code == EXIT_OK
+
+
+def test_a_mended_sample_is_asked_and_judged_and_everything_else_is_kept(tmp_path: Path) -> None:
+    log = {"judge": BackendSpec("toy", {"log": str(tmp_path / "verdicts")})}
+    whole = samples(3)
+    codes = [
+        run_toy(tmp_path, task(rows=rows, metrics=("toy_verdict",)), roles=log).exit_code
+        for rows in ([whole[0], TORN, whole[2]], whole, [whole[0], TORN, whole[2]])
+    ]
+
+    assert codes == [EXIT_INCOMPLETE, EXIT_OK, EXIT_INCOMPLETE]
+    assert asked_in(tmp_path) == ["question 0", "question 1", "question 2"]
+    assert len((tmp_path / "verdicts").read_text().splitlines()) == 3
+
+
 def test_what_a_tolerant_program_makes_of_a_failure_is_scored_anew_when_the_call_succeeds(tmp_path: Path) -> None:
     def tolerant(ask: Any) -> Any:
         first, second = yield [ask.call([user(text)]) for text in ("answer", "question 0")]

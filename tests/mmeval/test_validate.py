@@ -161,6 +161,16 @@ def test_a_fault_that_repeats_is_told_a_few_times_and_counted(tmp_path: Path) ->
     assert "4 more findings of this kind" in found[-1].message
 
 
+def test_a_row_that_cannot_be_asked_is_one_of_the_samples_and_nothing_else_is_said_of_it(tmp_path: Path) -> None:
+    torn = {"id": "b", "input": "<<image1>>", "media": {"image1": "gone.png"}, "level": "easy"}
+    more, tally = "breakdown: [level, field]\nfilter: {level: easy}", Tally()
+
+    found = findings(tmp_path, more, {**ROW, "field": "law"}, torn, {"input": "q", "level": "hard"}, tally=tally)
+
+    assert [one.message.partition("test.jsonl: ")[2] for one in found] == ['row 2: media image1 "gone.png" is missing']
+    assert (tally.samples, tally.sound) == (2, [])
+
+
 def test_only_as_many_rows_are_read_as_asked(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [ROW, {"id": "b", "input": "q"}]
     assert findings(tmp_path, "", *rows, rows=1) == []
@@ -203,7 +213,10 @@ def test_a_reference_that_holds_more_than_is_asked_for_is_a_warning(tmp_path: Pa
 
     assert {(one.check, one.severity, one.line) for one in found[:-1]} == {("answers", "warning", 6)}
     assert found[0].message.endswith("a reference of sample '0' holds image, which output_modalities leaves out")
-    assert (found[-1].severity, found[-1].message) == ("warning", "task 't': 1 more findings of this kind")
+    assert (found[-1].severity, found[-1].message) == (
+        "warning",
+        "task 't': 1 more findings of this kind (--verbosity DEBUG names them)",
+    )
 
 
 def test_a_filter_on_a_label_that_nobody_has_is_said(tmp_path: Path) -> None:
@@ -242,7 +255,7 @@ def test_of_many_damaged_media_some_are_told_and_the_others_counted(tmp_path: Pa
 
     assert {one.check for one in found} == {"decoding"}
     assert len(found) == MAX_DAMAGED + 1
-    assert found[-1].message.endswith("2 more findings of this kind")
+    assert found[-1].message.endswith("2 more findings of this kind (--verbosity DEBUG names them)")
 
 
 @pytest.mark.parametrize(
@@ -282,6 +295,26 @@ def test_a_tag_in_an_input_without_a_medium_is_a_warning_with_its_row(tmp_path: 
 
     assert (found.check, found.severity) == ("tags", "warning")
     assert "row 1, sample 'a': the tag <<image9>> in the input has no medium" in found.message
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param({"input": "hear <<audio1: a dog barks>>"}, id="its caption follows"),
+        pytest.param({"input": "turn <<3d2>>", "bundled_tags": ["3d2"]}, id="its file belongs to another tag"),
+    ],
+)
+def test_a_tag_that_lacks_its_medium_on_purpose_is_no_mistake(tmp_path: Path, row: dict[str, Any]) -> None:
+    assert findings(tmp_path, "", {**ROW, **row}) == []
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG"])
+def test_a_document_may_be_the_picture_of_its_page(tmp_path: Path, form: str) -> None:
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows" / "a.bin").write_bytes(tiny_media.picture(form))
+    row = {**ROW, "input": "read <<document1>>", "media": {"document1": "a.bin"}}
+
+    assert findings(tmp_path, "", row) == []
 
 
 def test_a_row_without_a_label_of_the_slices_is_a_warning_with_its_row(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from mmeval.cli.prompts import first_prompt, write_prompts
 from mmeval.records import Message, Sample, message, user
 from mmeval.task import Selection
+from tests.support import toy
 from tests.support.outcomes import task
 
 
@@ -27,7 +28,15 @@ def test_every_message_is_shown_with_its_role() -> None:
 def test_the_first_sample_is_one_that_the_task_keeps() -> None:
     none_kept = replace(task("a"), filter={"level": "hard"})
 
-    assert first_prompt(none_kept) == "--- a: no sample passes the task's filter"
+    assert first_prompt(none_kept) == "--- a: no sample passes the task's filter and can be asked"
+
+
+def test_the_first_sample_is_one_that_can_be_asked() -> None:
+    bad = Sample("torn", (), fault="no question")
+
+    shown = first_prompt(toy.task("a", [bad, toy.sample("whole")]))
+
+    assert shown.startswith("--- a, sample whole, wants text")
 
 
 def test_a_prompt_cannot_steer_the_terminal() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from mmeval.content import Part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.formats.own import read_own
 from mmeval.interchange import Absent, StoredAnswer
+from mmeval.options import BackendSpec
 from mmeval.records import Sample, user
 from tests.support.stored_run import Told, text, write_run
 from tests.support.toy import picture as medium
+from tests.support.toy import run_toy, sample, task
 
 Json = dict[str, Any]
 
@@ -46,6 +49,18 @@ def test_a_failure_is_replayed_as_the_failure_that_it_was(tmp_path: Path) -> Non
     error = {"kind": "unsupported", "message": "takes no image"}
 
     assert stored(write_run(tmp_path, [told(None, error=error)])).response.error.to_json() == error
+
+
+def test_a_sample_that_nobody_could_be_asked_has_no_answer(tmp_path: Path) -> None:
+    mended = sample("s1", "Draw.")
+    outcome = run_toy(tmp_path, task(rows=[sample(), replace(mended, fault="torn")]), model=BackendSpec("reference"))
+    answers = read_own(outcome.folder)
+
+    found = answers.answer("toy", mended, 0)
+    answers.close()
+
+    assert isinstance(found, Absent) and "has no answer to 's1', repeat 0" in found.reason
+    assert answers.counts == {"toy": 1}
 
 
 @pytest.mark.parametrize(

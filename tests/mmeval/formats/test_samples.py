@@ -35,6 +35,15 @@ def said(answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, wor
     return found.response.text if found.response.error is None else found.response.error.kind
 
 
+def test_a_sample_that_nobody_could_be_asked_has_no_answer(tmp_path: Path) -> None:
+    bad = row(None, id_="2", error=[{"kind": "bad_sample", "message": "torn"}])
+    bad["doc"]["fault"] = "torn"
+    answers = read_own(write(tmp_path, row("a"), bad))
+
+    assert (said(answers), answers.counts) == ("a", {"t": 1})
+    assert "has no answer to '2', repeat 0" in said(answers, id_="2")
+
+
 def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
     write(tmp_path, row("a", "b"), row("c", id_="2"))
     write(tmp_path, row("d"), task="u")

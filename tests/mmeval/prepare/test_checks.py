@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -79,7 +79,27 @@ def test_rows_that_cannot_be_read_are_named_each_where_the_loader_goes_on(tmp_pa
         'row 2: media image1 "a.png" is missing',
         'row 3: "input" is missing',
     ]
-    assert (found.rows, found.read) == (4, False)
+    assert (found.rows, len(found.bad_marks), found.read) == (4, 2, True)
+
+
+def test_what_is_wrong_with_a_sample_is_told_once(tmp_path: Path) -> None:
+    bad = replace(pictured(tmp_path / "gone"), fault="f.jsonl: row 1: its picture has gone")
+
+    found = count(Rows([bad]), [])
+
+    assert (found.rows, len(found.bad_marks), found.faults) == (1, 1, [bad.fault])
+
+
+def test_rows_are_counted_where_some_cannot_be_asked_and_media_are_not_compared() -> None:
+    bad = Sample("x", (), fault="row 1: its picture has gone")
+
+    found = count(Rows([bad]), [])
+    found.samples["t"] = 1
+
+    expected = ExpectedKeys(rows=5, media={"image": 1})
+    assert [*unexpected(expected, found, "t")] == [
+        "1 row is there, the task file expects 5; fetch them again, or correct the file"
+    ]
 
 
 @pytest.mark.parametrize("error", [UsageError("row 2 is odd"), RuntimeError("row 2 is odd")])

@@ -82,5 +82,19 @@ def test_where_data_are_missing_there_is_no_number_of_the_whole(tmp_path: Path) 
     assert (whole.uncounted, whole.ready) == ("the data of 1 of its 2 tasks cannot be counted", False)
 
 
+def test_rows_that_cannot_be_asked_are_counted_once_beside_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    group = write(tmp_path, "expected: {rows: 3, media: {image: 1}}", one="data", two="data;filter: {level: hard}")
+    (tmp_path / "data/a.png").unlink()
+    code = main(["prepare", str(group)])
+
+    said = capsys.readouterr().out
+    assert code == 4
+    assert "not ready  all as a whole: 2 different rows, 1 of them cannot be asked\n  - 2 rows are there, " in said
+    assert "not ready  one: 2 of 2 rows, 1 of them cannot be asked\n" in said
+    assert "image files" not in said
+
+
 def test_of_a_group_that_expects_nothing_nothing_is_said(tmp_path: Path) -> None:
     assert found(write(tmp_path, "", one="data")) == []

@@ -7,7 +7,8 @@ from mmeval.options import BackendSpec, Unfinished
 from mmeval.records import Result
 from mmeval.report.baseline import Column, Key
 from mmeval.report.context import ReportContext
-from mmeval.report.table import missing, render
+from mmeval.report.lacking import missing
+from mmeval.report.table import render
 from mmeval.sampling import Subset
 from mmeval.task import Group, GroupMetric, Selection
 from tests.support.outcomes import result, task

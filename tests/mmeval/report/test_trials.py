@@ -1,11 +1,14 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from mmeval.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.records import ErrorInfo, Message, Sample
 from mmeval.report.progress import Quiet
 from mmeval.report.trials import sample_rows
 from mmeval.run import run
 from mmeval.taskindex import select
+from tests.support import toy
 from tests.support.tiny_benchmark import write_benchmark
 
 
@@ -34,6 +37,20 @@ def test_only_what_is_wanted_comes_with_its_own_scores(tmp_path: Path) -> None:
     outcome = finished(tmp_path, repeats=2)
 
     assert rows(outcome, lambda index, repeat: index == 1 and repeat == 1) == [(1, ["answer 1"], [1.0])]
+
+
+def test_a_sample_without_content_has_its_reason_and_no_prompt(tmp_path: Path) -> None:
+    def prompt(row: Sample) -> tuple[Message, ...]:
+        return (row.input[0],)  # which a sample without content has not
+
+    rows = [toy.sample("s0"), Sample("s1", (), fault="row 2: torn")]
+    of = replace(toy.task(rows=rows), prompt=prompt)
+    outcome = toy.run_toy(tmp_path, of, model=BackendSpec("reference"))
+
+    sound, bad = sample_rows(outcome.folder, of, outcome.score_sets["toy"], lambda index, repeat: True)
+
+    assert (len(sound.prompt), bad.prompt, bad.sample.fault) == (1, (), "row 2: torn")
+    assert bad.trials[0].error == ErrorInfo("bad_sample", "row 2: torn")
 
 
 def test_a_run_without_scores_has_answers(tmp_path: Path) -> None:

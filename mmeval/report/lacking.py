@@ -1,0 +1,78 @@
+"""What a number lacks: the trials it leaves out, and the tasks of a group that have no value."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from mmeval.records import Result
+
+MAX_NAMED = 3
+"""So many tasks of a group are named; the others are counted."""
+
+
+def missing(result: Result) -> str:
+    """What a value leaves out and how much that could change it: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
+    Where scoring was suspended that is said first."""
+    counts = [
+        (result.failed, "failed"),
+        (result.unscored, "unscored"),
+        (result.unavailable, "unavailable"),
+        (result.unsupported, "unsupported"),
+    ]
+    said = ["scoring suspended"] if result.suspended else []
+    words = ", ".join([*said, *(f"{count} {what}" for count, what in counts if count)])
+    if words and result.bounds is not None and (result.failed or result.unscored):
+        return f"{words}, bounds {from_to(result.bounds)}"
+    return words
+
+
+def from_to(pair: tuple[float, float]) -> str:
+    return f"{pair[0]:.4f} to {pair[1]:.4f}"
+
+
+class GroupReasons:
+    """What is to be said of groups' numbers, from all numbers of a run and the members that each group names."""
+
+    def __init__(self, results: Iterable[Result], members: Mapping[str, Collection[str]]) -> None:
+        self._whole = {(result.task, result.metric): result for result in results if not result.slice}
+        self._members = members
+
+    def of(self, result: Result) -> str:
+        """Empty for a task, and for a group of which there is nothing to say. Where no task has a value the counts tell
+        why."""
+        if result.slice or result.task not in self._members:
+            return ""
+        return "; ".join((*self._unknown(result), *self._left_out(result)))
+
+    def _unknown(self, group: Result) -> Iterator[str]:
+        """The tasks without which the group has no value, with what became of their trials."""
+        counted = [member for member in self._own(group) if member.task in group.weights]
+        lost = [member for member in counted if member.value is None]
+        if group.value is None and 0 < len(lost) < len(counted):
+            yield f"no value without {_listed(_with_counts(member) for member in lost)}"
+
+    def _left_out(self, group: Result) -> Iterator[str]:
+        """The tasks whose samples are all bad."""
+        bad = [one.task for one in self._own(group) if one.faulty and one.task not in group.weights and _is_bad(one)]
+        if bad:
+            yield f"left out, all samples bad: {_listed(bad)}"
+
+    def _own(self, group: Result) -> Iterator[Result]:
+        found = (self._whole.get((name, group.metric)) for name in self._members[group.task])
+        return (member for member in found if member is not None)
+
+
+def _is_bad(member: Result) -> bool:
+    return member.faulty == member.n - member.unsupported
+
+
+def _with_counts(member: Result) -> str:
+    counts = missing(replace(member, bounds=None))
+    return f"{member.task} ({counts})" if counts else member.task
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,58 @@
+"""Why groups have no value, or stand on fewer tasks."""
+
+from __future__ import annotations
+
+from mmeval.records import Result
+from mmeval.report.context import ReportContext
+from mmeval.report.lacking import GroupReasons
+from mmeval.report.numbers import number_rows
+from mmeval.report.table import render
+from mmeval.task import Group, GroupMetric, Selection
+from tests.support.outcomes import result, task
+
+KNOWN = result("a", 0.5)
+LOST = result("b", None, failed=4, unscored=6, bounds=(0.0, 1.0))
+
+
+def reason(*members: Result, value: float | None = None, weights: tuple[str, ...] = ("a", "b")) -> str:
+    group = result("g", value, weights=dict.fromkeys(weights, 0.5))
+    return GroupReasons((*members, group), {"g": [one.task for one in members]}).of(group)
+
+
+def test_a_group_without_a_value_names_the_task_that_has_none_and_why() -> None:
+    assert reason(KNOWN, LOST) == "no value without b (4 failed, 6 unscored)"
+
+
+def test_where_no_task_has_a_value_the_counts_of_the_group_tell_why() -> None:
+    assert reason(result("a", None, unscored=10), LOST) == ""
+
+
+def test_a_task_whose_samples_are_all_bad_is_said_to_be_left_out() -> None:
+    assert reason(KNOWN, result("b", None, failed=10, faulty=10), value=0.5, weights=("a",)) == (
+        "left out, all samples bad: b"
+    )
+
+
+def test_of_a_task_that_the_model_cannot_do_and_of_tasks_themselves_nothing_is_said() -> None:
+    assert reason(KNOWN, result("b", None, unsupported=10), value=0.5, weights=("a",)) == ""
+    assert GroupReasons([KNOWN], {"g": ["a"]}).of(KNOWN) == ""
+
+
+def test_only_a_few_tasks_are_named() -> None:
+    lost = [result(name, None, failed=10) for name in "bcdef"]
+    said = reason(KNOWN, *lost, weights=tuple("abcdef"))
+    assert said == "no value without b (10 failed), c (10 failed), d (10 failed) and 2 more"
+
+
+def test_both_tables_give_the_reason() -> None:
+    group = result("g", None, weights={"a": 0.5, "b": 0.5}, n=20, failed=4, unscored=6)
+    selection = Selection((task("a"), task("b")), (Group("g", "g", ("a", "b"), (GroupMetric("half"),)),))
+    document = {
+        "group_subtasks": {"g": ["a", "b"], "a": [], "b": []},
+        "mmeval": {"results": [one.to_json() for one in (group, KNOWN, LOST)]},
+    }
+
+    assert "no value without b (4 failed, 6 unscored)" in render(
+        (KNOWN, LOST), (group,), selection, ReportContext("m", {})
+    )
+    assert "no value without b (4 failed, 6 unscored)" in number_rows([document], ["run"])[0].notes
