@@ -200,7 +200,8 @@ class SampleBackend(Backend, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaskAhead:
-    """A task as a run is about to ask it: the samples that were chosen, and how often each is put to the model."""
+    """A task as a run is about to ask it: the samples that were chosen and can be asked, and how often each is put to
+    the model."""
 
     name: str
     protocol: str

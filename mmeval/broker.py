@@ -12,6 +12,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -22,8 +23,9 @@ from mmeval.errors import ReplayMismatchError, StorageError, sentence
 from mmeval.journal import Entry, Journal
 from mmeval.lines import to_line
 from mmeval.program import Call, Program, Reply, Role
-from mmeval.records import ErrorInfo, Exchange, GenerationParams, Request, Response, Sample
+from mmeval.records import ErrorInfo, ErrorKind, Exchange, GenerationParams, Request, Response, Sample
 from mmeval.roles import RoleRuntime, Tries
+from mmeval.sendable import Sendable, route_mark, sendable
 from mmeval.ticket import NO_TICKET, Ticket
 
 T = TypeVar("T")
@@ -32,6 +34,8 @@ log = logging.getLogger(__name__)
 
 JUDGE_TRIES = 3
 """How often a call is sent until ``Call.accept`` takes the reply; each time with another seed, each reply paid for."""
+CONVERTING = 2
+"""So many threads convert media for the calls that allow it; decoding takes memory."""
 MAX_EXCERPT_CHARS = 300
 """So much of a reply that was not acceptable stands in the record of its failure."""
 
@@ -124,6 +128,7 @@ class Broker:
         """Trials that are asked or judged now: whoever collects calls may wait for theirs."""
         self._seed, self._cache, self._tags = seed, cache, reasoning_tags
         self._flights: dict[str, asyncio.Future[Entry]] = {}
+        self._converting: ThreadPoolExecutor | None = None
 
     @property
     def in_flight(self) -> int:
@@ -212,15 +217,17 @@ class Broker:
     def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
         """A call's name in the journal: by content where it may be shared, by its place in the program elsewhere."""
         runtime = self.roles.get(call.role)
+        routes = "" if runtime is None else route_mark(call, runtime.capabilities)
+        form = f"+{routes}" if routes else ""  # in which media may have been shown
         if shared and runtime is not None and runtime.samples is None:
             again = f"/{occurrence}" if occurrence else ""
-            return f"{call.role}/{call.request.digest}/{scope.repeat}{again}"
+            return f"{call.role}{form}/{call.request.digest}/{scope.repeat}{again}"
         if runtime is None:
             return f"{scope.name}#{path}"
         # Whoever plays the role now never inherits what another one has said.
         if scope.by_content and runtime.samples is None:
-            return f"{call.role}@{runtime.mark}/{call.request.digest}/{occurrence}"
-        place = f"{scope.name}#{path}@{runtime.mark}"
+            return f"{call.role}@{runtime.mark}{form}/{call.request.digest}/{occurrence}"
+        place = f"{scope.name}#{path}@{runtime.mark}{form}"
         if runtime.samples is None:
             return place
         # An answer from the sample costs nothing: after a change of the sample or the prompt it is made anew.
@@ -284,32 +291,43 @@ class Broker:
         if runtime is None:
             said = f"no backend plays the role {call.role!r}; name one with --role {call.role}=BACKEND"
             return _unkept(call.request, said)
-        gaps = runtime.capabilities.missing(call.request)
-        if gaps:
-            return _unkept(call.request, f"the {call.role} {'; '.join(gaps)}")
+        sent = await self._sendable(runtime, call)
+        if sent.error is not None:
+            return _unkept(call.request, sent.error.message, sent.error.kind)
         tries = 1 if runtime.samples is not None else JUDGE_TRIES  # a sample gives the same answer for ever
         first = self.journal.refusals(asked.key)  # what was refused before is not drawn again
         for attempt in range(first, first + tries - 1):
-            entry, acceptable = await self._ask_once(runtime, asked, attempt)
+            entry, acceptable = await self._ask_once(runtime, asked, sent, attempt)
             if acceptable:
                 return entry
-        return (await self._ask_once(runtime, asked, first + tries - 1))[0]
+        return (await self._ask_once(runtime, asked, sent, first + tries - 1))[0]
 
-    async def _ask_once(self, runtime: RoleRuntime, asked: _Asked, attempt: int) -> tuple[Entry, bool]:
+    async def _sendable(self, runtime: RoleRuntime, call: Call) -> Sendable:
+        """What a call sends; where media may have to be converted, that is done in a thread."""
+        if runtime.samples is None and call.convert:
+            if self._converting is None:
+                self._converting = ThreadPoolExecutor(CONVERTING, "mmeval-convert")
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._converting, sendable, call, runtime.capabilities)
+        gaps = runtime.capabilities.missing(call.request)
+        error = ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}") if gaps else None
+        return Sendable(call.request, error=error)
+
+    async def _ask_once(self, runtime: RoleRuntime, asked: _Asked, sent: Sendable, attempt: int) -> tuple[Entry, bool]:
         """The reply as it is journalled, and whether it is acceptable. One that is not is journalled as a failure, with
         what it cost. A call that failed was tried again by its role, so it counts as acceptable here."""
         call, scope = asked.call, asked.scope
         digest = call.request.digest
         seed = call_seed(self._seed, digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
         unknown = _unknown_options(runtime, call)
-        request = call.request.with_seed(seed).without_options(unknown)
+        request = sent.request.with_seed(seed).without_options(unknown)
         cache = self._cache if runtime.samples is None and runtime.programs is None else None
-        cache_key = "" if cache is None else ResponseCache.key(runtime.identity, request.digest, request.seed)
+        cache_key = "" if cache is None else _cache_key(runtime, request, call)
         kept = None if cache is None else cache.get(cache_key)
         if kept is not None and _fault(call, kept):
             kept = None
-        response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, asked, attempt)
-        response, fault = self._looked_at(call, response, unknown)
+        response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, asked, sent, attempt)
+        response, fault = self._looked_at(call, _with_warnings(response, sent.done), unknown)
         entry = self.journal.append(
             asked.key,
             digest,
@@ -325,7 +343,7 @@ class Broker:
         return entry, not fault
 
     async def _from_backend(
-        self, runtime: RoleRuntime, request: Request, asked: _Asked, attempt: int
+        self, runtime: RoleRuntime, request: Request, asked: _Asked, sent: Sendable, attempt: int
     ) -> tuple[Response, int]:
         scope = asked.scope
         if runtime.samples is not None:
@@ -344,7 +362,8 @@ class Broker:
         failed = Tries()
         ticket = NO_TICKET  # a server's answers are kept here, and the words of a ticket cost time
         if runtime.batcher is not None:
-            ticket = Ticket(scope.trial, asked.key, asked.by, runtime.payee(asked.call.role), draw=attempt)
+            payee = runtime.payee(asked.call.role)
+            ticket = Ticket(scope.trial, asked.key, asked.by, payee, draw=attempt, remarks=sent.done)
         try:
             return await runtime.ask(request, ticket, failed)
         except BaseException:
@@ -376,6 +395,8 @@ class Broker:
             if id(runtime) not in seen:
                 seen.add(id(runtime))
                 await runtime.close()
+        if self._converting is not None:
+            self._converting.shutdown(wait=False, cancel_futures=True)
         if self._cache is not None:
             self._cache.close()
 
@@ -396,8 +417,12 @@ def _unknown_options(runtime: RoleRuntime, call: Call) -> Sequence[str]:
 
 def _with_left_out(response: Response, role: str, unknown: Sequence[str]) -> Response:
     """The response with a warning of each option that was left out; the very same one where it has them already."""
-    left_out = [f"the {role} knows no option {name}; it was left out" for name in unknown]
-    news = [said for said in left_out if said not in response.warnings]
+    return _with_warnings(response, [f"the {role} knows no option {name}; it was left out" for name in unknown])
+
+
+def _with_warnings(response: Response, said: Sequence[str]) -> Response:
+    """The response with these warnings; the very same one where it has them already."""
+    news = [one for one in said if one not in response.warnings]
     return replace(response, warnings=(*response.warnings, *news)) if news else response
 
 
@@ -419,9 +444,16 @@ def _refused(response: Response, fault: str) -> Response:
     return replace(response, output=None, error=error, finish_reason="error")
 
 
-def _unkept(request: Request, why: str) -> Entry:
+def _cache_key(runtime: RoleRuntime, request: Request, call: Call) -> str:
+    """By what an answer is known in other runs: who was asked what, and in which form media were shown."""
+    routes = route_mark(call, runtime.capabilities)
+    identity = {**runtime.identity, "routes": routes} if routes else runtime.identity
+    return ResponseCache.key(identity, request.digest, request.seed)
+
+
+def _unkept(request: Request, why: str, kind: ErrorKind = "unsupported") -> Entry:
     """A reply that is not journalled: nothing was asked, so there is nothing to keep."""
-    response = Response.failed("unsupported", why)
+    response = Response.failed(kind, why)
     return Entry(request.digest, response, to_line(response.to_json()), at=time.time())
 
 

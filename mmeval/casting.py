@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +14,7 @@ from mmeval.digest import digest
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.journal import Journal
 from mmeval.options import BackendSpec
+from mmeval.rolekinds import check_variants
 from mmeval.roles import RoleRuntime, mark_of
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL, judge_identity
@@ -58,7 +59,7 @@ class Backends:
         model = self.named[MODEL]
         found: dict[str, Any] = {"model": dict(model.identity)}
         if isinstance(model, ProgramBackend):
-            judges = {role for task in selection for metric in task.metrics for role in metric.bound.roles}
+            judges = {role for task in selection for metric in task.metrics for role in metric.bound.whom(self.named)}
             helpers = {role for role in self.named if role not in judges} - {MODEL}
             found["roles"] = {role: dict(self.named[role].identity) for role in sorted(helpers)}
         return found
@@ -127,10 +128,10 @@ def _positive(value: object) -> int:
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
     """Raises UsageError for a role that nobody asks: no metric and no task file names it, and nobody is an agent, which
     may ask any."""
+    check_variants(backends, _by_kind(tasks))
     if any(isinstance(backend, ProgramBackend) for backend in backends.values()):
         return
-    asked = {role for task in tasks for role in task.roles}
-    asked |= {role for task in tasks for metric in task.metrics for role in metric.bound.roles}
+    asked = _asked(tasks, backends)
     for role in backends:
         if role != MODEL and role not in asked:
             whom = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
@@ -139,11 +140,22 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
 
 def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
     """Raises UsageError for a role that nobody asks and that looks like a misspelt one, before its backend is made."""
-    asked = {role for task in tasks for role in task.roles}
-    asked |= {role for task in tasks for metric in task.metrics for role in metric.bound.roles}
-    for role in roles:
+    given = tuple(roles)
+    check_variants(given, _by_kind(tasks))
+    asked = _asked(tasks, given)
+    for role in given:
         if role not in (MODEL, *asked) and (near := did_you_mean(role, asked)):
             raise UsageError(f"--role {role}: no chosen task asks this role{near}")
+
+
+def _asked(tasks: Sequence[Task], present: Collection[str]) -> set[str]:
+    """The roles that task files and metrics name, with the variants of these that are present."""
+    asked = {role for task in tasks for metric in task.metrics for role in metric.bound.whom(present)}
+    return asked.union(*(task.roles for task in tasks))
+
+
+def _by_kind(tasks: Sequence[Task]) -> set[str]:
+    return {role for task in tasks for metric in task.metrics for role in metric.bound.by_kind}
 
 
 def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:

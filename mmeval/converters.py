@@ -1,39 +1,69 @@
 """Converters of input: what a model cannot read, given to it in a form that it can, by name and never in silence.
 
-A user names them (``convert=video->frames``); each answer that they touched carries a warning that says what was done.
+A user names them for a model (``convert=video->frames``), a program for a call (``Call.convert``, see
+:mod:`mmeval.sendable`); each answer that they touched carries a warning that says what was done.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mmeval.backend import ANY, Capabilities
 from mmeval.content import Part, PartKind, media_part, text_part
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, Frame, document_text, pages, video, video_info
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, Frame, document_text, mesh_arrays, pages, video, video_info
 from mmeval.encode import png
 from mmeval.errors import CorruptMediaError, UnknownNameError, UsageError
+from mmeval.excerpts import (
+    MAX_DOCUMENT_CHARS,
+    PAGE_DPI,
+    document_excerpt,
+    is_large,
+    is_long,
+    is_read,
+    smaller,
+    sound_excerpt,
+)
 from mmeval.media import Media
 from mmeval.records import Message, Request
+from mmeval.renders import render
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 FRAMES = 8
 """Taken evenly over a video."""
-PAGE_DPI = 96.0
+MAX_VIDEO_BYTES = 20 * 2**20
+"""A film above it is shown as frames where only what it holds is asked for."""
+_MATERIAL = "model/mtl"
+_LOOSE_GLTF = "model/gltf+json"
+"""Its geometry lies in other files."""
 MAX_PAGES = 64
 """More pictures than this are no fallback for a document: its text is."""
 
 
+def _anything(_media: Media) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One way to give a kind of part as another. ``convert`` gives the parts and what they are, in a few words."""
+    """One way to give a kind of part as another. ``convert`` gives the parts and what they are, in a few words.
+
+    ``version`` is raised whenever what it makes could change an answer. ``due`` says of a medium whose kind is taken
+    that it is better given in the other form; without it none is. ``reads`` says whether it can do anything with a
+    medium of its type. ``items`` is how many parts it makes, or characters of text, at most: for estimates.
+    """
 
     takes: PartKind
     gives: PartKind
     convert: Callable[[Media, DecodeLimits], tuple[list[Part], str]]
+    version: int = 1
+    due: Callable[[Media, DecodeLimits], bool] | None = None
+    reads: Callable[[Media], bool] = _anything
+    items: int = 1
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
@@ -70,7 +100,8 @@ def convert(
     """The request with every medium that a named converter takes in its other form, and what was done, as warnings.
 
     A named converter is used whether or not the model could read the medium itself: what a machine has installed must
-    not decide what a model is shown. Raises the errors of ``mmeval.decode``.
+    not decide what a model is shown. One that only shortens leaves what is short. Raises the errors of
+    ``mmeval.decode``.
     """
     routes = {ROUTES[name].takes: name for name in names}
     if not routes or routes.keys().isdisjoint(request.kinds()):
@@ -108,7 +139,11 @@ def _converted(message: Message, routes: Mapping[PartKind, str], limits: DecodeL
             parts.append(part)
             continue
         name = routes[part.kind]
-        made, about = ROUTES[name].convert(part.media, limits)
+        route = ROUTES[name]
+        if route.takes == route.gives and route.due is not None and not route.due(part.media, limits):
+            parts.append(part)
+            continue
+        made, about = route.convert(part.media, limits)
         parts += made
         done.append(f"{name}: {about} instead of the {part.kind}")
     return replace(message, content=replace(message.content, parts=tuple(parts)))
@@ -137,14 +172,35 @@ def _page_images(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     return shown, "1 picture of its page" if len(shown) == 1 else f"{len(shown)} pictures of its pages"
 
 
+def _is_big(media: Media, _limits: DecodeLimits) -> bool:
+    return media.size > MAX_VIDEO_BYTES
+
+
+def _is_drawn(media: Media) -> bool:
+    return media.mime != _LOOSE_GLTF
+
+
+def _renders(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+    if media.mime == _MATERIAL:
+        return document_excerpt(media, limits)
+    drawn = render(mesh_arrays(media, limits=limits))
+    return [media_part(drawn.picture)], drawn.about
+
+
 def _rendered(media: Media, limits: DecodeLimits) -> Iterator[Image]:
     return pages(media, dpi=PAGE_DPI, limits=limits)
 
 
 ROUTES: Mapping[str, Route] = {
-    "video->frames": Route("video", "image", _frames),
-    "document->text": Route("document", "text", _text),
+    "video->frames": Route("video", "image", _frames, due=_is_big, items=FRAMES),
+    "document->text": Route("document", "text", _text, items=sys.maxsize),
     "document->page_images": Route("document", "image", _page_images),
+    "document->excerpt": Route("document", "text", document_excerpt, reads=is_read, items=MAX_DOCUMENT_CHARS),
+    "3d->renders": Route("3d", "image", _renders, reads=_is_drawn),
+    "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),
+    "image->smaller": Route("image", "image", smaller, due=is_large),
 }
-LATER = ("audio->transcript", "3d->renders")
+TO_DESCRIBE = ("image->smaller", "audio->excerpt", "video->frames", "document->excerpt", "3d->renders")
+"""For whoever is asked what a medium holds: a form that is taken, and no more of it than that needs."""
+LATER = ("audio->transcript",)
 """Known by name only."""

@@ -35,7 +35,8 @@ from mmeval.program import Call, CallFailed, Program, Reply, Role
 from mmeval.records import Exchange, Response, Sample, Trial
 from mmeval.run import prepared, run_identity, run_path, say_unavailable
 from mmeval.runfolder import RunFolder, check_identity
-from mmeval.standing import known_reply
+from mmeval.sendable import foreseen
+from mmeval.standing import Known, known_reply
 from mmeval.task import Selection
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
 
@@ -107,6 +108,10 @@ class _LookAhead:
         for sample in self._samples(position):
             is_judged = judging and found.samples % every == 0
             found.samples += 1
+            if sample.fault:
+                found.trials += task.repeats
+                found.bad.add(task.name, sample, task.repeats)
+                continue
             for repeat in range(task.repeats):
                 found.trials += 1
                 trial = self._trial(run, sample, repeat, found)
@@ -151,15 +156,19 @@ class _LookAhead:
             scope = _JudgeScope(
                 run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True, about=about
             )
+            judged, asked = trial, dict[str, Load]()
             try:
                 judged = bound.supposed(trial) if any(about) else trial
-                self.walk.drive(bound.program(judged, run.role), scope, loads)
+                self.walk.drive(bound.program(judged, run.role), scope, asked)
             except EndlessError:
                 found.endless += 1
             except CallFailed:
                 pass  # it cannot do without a verdict, which a stand-in does not give
             except (Exception, SystemExit) as defect:  # a metric may fail in any way; the run leaves it unscored
                 found.note(f"{bound.name}: {_said(defect)} (on a stand-in for an answer)")
+            for role, load in asked.items():
+                load.estimated = judged is not trial and load.calls > 0
+                loads.setdefault(role, Load()).merge(load)
 
 
 @dataclass(slots=True)
@@ -176,6 +185,9 @@ class _Walk:
     def __init__(self, broker: Broker, seed: int) -> None:
         self.first: First | None = None
         self._broker, self._seed = broker, seed
+        self._kept: set[str] = set()
+        """Answers of the journal that were met, by their names there: each is one that is kept, however often it is
+        used."""
         self._asked: set[int] = set()
         """What was asked that may be shared, as hashes: the same is asked once, however many tasks hold it."""
 
@@ -200,10 +212,11 @@ class _Walk:
 
     def _reply(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, shared: bool) -> Reply:
         load = loads.setdefault(call.role, Load())
-        reply = known_reply(call, scope, path, self._broker, shared=shared)
+        known = known_reply(call, scope, path, self._broker, shared=shared)
         asked = ""
-        if reply is not None:
-            load.kept += reply.ok
+        if known is not None:
+            reply = known.reply
+            self._count_kept(known, load)
         elif (samples := self._broker.roles[call.role].samples) is not None:
             load.calls += 1
             response = samples.answer(scope.task, scope.sample, scope.repeat, call.request)
@@ -216,6 +229,14 @@ class _Walk:
         scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
         return reply
 
+    def _count_kept(self, known: Known, load: Load) -> None:
+        if known.key in self._kept:
+            load.equal += 1
+            return
+        load.kept += known.reply.ok
+        if known.key:
+            self._kept.add(known.key)
+
     def _stand_in(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, repeated: bool) -> Response:
         """What stands for an answer that nobody has given yet."""
         runtime, load, request = self._broker.roles[call.role], loads[call.role], call.request
@@ -227,7 +248,7 @@ class _Walk:
             return self.drive(runtime.programs.program(request, Role), inner, loads)
         else:
             load.calls += 1
-            weight = weigh(request)
+            weight = weigh(foreseen(call, runtime.capabilities) if call.convert else request)
             load.add(weight)
             self._note_first(call, scope, weight)
         return Response(output=stand_in(request))

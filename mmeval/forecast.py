@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from mmeval.badsample import BadSamples
 from mmeval.budget import Limits
 from mmeval.errors import EXIT_OK, EXIT_UNEXPECTED, MmevalError
 from mmeval.estimate import NOTHING, Range, Weight
@@ -26,7 +27,8 @@ OTHER_PROBLEMS = "other reasons"
 @dataclass
 class Load:
     """What one role of a task is asked for. ``kept`` calls are answered already, ``equal`` ones by the answer to
-    another; neither is among ``calls``. ``estimated`` where not every sample was looked at."""
+    another; neither is among ``calls``. ``estimated`` where not every sample was looked at, or a metric supposes what
+    an answer will hold."""
 
     calls: float = 0
     kept: float = 0
@@ -71,6 +73,8 @@ class TaskForecast:
     loads: dict[str, Load] = field(default_factory=dict)
     problems: Counter[str] = field(default_factory=Counter)
     endless: int = 0
+    bad: BadSamples = field(default_factory=BadSamples)
+    """Samples that cannot be asked, among ``samples``."""
 
     def note(self, problem: str) -> None:
         """Count a trial that would fail. Of problems that each have words of their own only the first are told."""

@@ -11,7 +11,7 @@ therefore ask the same calls again when it gets the same replies: no clock, no r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -34,12 +34,17 @@ class Call:
     A reply in which ``accept`` finds a fault is asked for again, a few times (see the broker); what does not become
     better is an error of the kind ``bad_reply``. Without ``accept`` every reply is taken. ``example`` is one that is
     taken, after which the program asks what it asks at most: a dry run counts on it.
+
+    ``convert`` names routes (:mod:`mmeval.sendable`) for media that whoever plays the role does not take as they are,
+    or of which a part will do: they are put into another form before they are sent, and warnings of the response say
+    so. Where it is named at all, media that cannot be decoded are not sent, but are an error of the kind ``bad_media``.
     """
 
     role: str
     request: Request
     accept: Accept | None = field(default=None, compare=False, repr=False)
     example: str = field(default="", compare=False, repr=False)
+    convert: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,7 @@ class Role:
 
     name: str
     params: GenerationParams = field(default_factory=GenerationParams)
+    variants: Mapping[PartKind, Role] = field(default_factory=dict, hash=False)
 
     def ask(
         self, *parts: Part | Media | str | Interleaved, system: str = "", wants: Sequence[PartKind] = ("text",)
@@ -109,6 +115,12 @@ class Role:
         wants: Sequence[PartKind] = ("text",),
         params: GenerationParams | None = None,
         accept: Accept | None = None,
+        convert: Sequence[str] = (),
     ) -> Call:
         """A call with whole messages."""
-        return Call(self.name, Request(tuple(messages), params or self.params, tuple(wants)), accept)
+        request = Request(tuple(messages), params or self.params, tuple(wants))
+        return Call(self.name, request, accept, convert=tuple(convert))
+
+    def variant(self, kind: PartKind) -> Role:
+        """Who is asked about one kind of medium: the role ``captioner.audio`` where the run has it, else this one."""
+        return self.variants.get(kind, self)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmeval.backend import ProgramBackend
 from mmeval.casting import Backends
 from mmeval.errors import MissingError, UsageError, sentence
 from mmeval.options import BackendSpec
-from mmeval.report.context import HIDDEN
+from mmeval.report.context import HIDDEN, hidden_names
 from mmeval.suspension import score_command
 from mmeval.task import Selection
 
@@ -23,7 +23,8 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
 
     Raises MissingError or UsageError with the whole command, where one of the run cannot be made again.
     """
-    asked = {role for task in selection for metric in task.metrics for role in metric.bound.roles}
+    present = {*options.roles_of_run, *options.roles}
+    asked = {role for task in selection for metric in task.metrics for role in metric.bound.whom(present)}
     backends = _made(selection, options, asked)
     if any(isinstance(backend, ProgramBackend) for backend in backends.named.values()):
         return _made(selection, options, options.roles_of_run.keys())
@@ -35,7 +36,7 @@ def _made(selection: Selection, options: RescoreOptions, wanted: Collection[str]
     specs = {**own, **options.roles}
     command = _command(options, selection, specs)
     for role, spec in own.items():
-        for name in _hidden(spec.args):
+        for name in hidden_names(spec.args):
             raise MissingError(
                 f"{name} of the {role} that this run was made with is a secret, which is not kept; write it for "
                 f"{HIDDEN}, or name another {role}: {command}"
@@ -59,12 +60,3 @@ def _command(options: RescoreOptions, selection: Selection, specs: Mapping[str, 
     if options.overrides.profile:
         words.append(f"--profile {options.overrides.profile}")
     return " ".join(words)
-
-
-def _hidden(args: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """The arguments whose values are hidden, at any depth."""
-    for name, value in args.items():
-        if isinstance(value, Mapping):
-            yield from _hidden(value, f"{path}{name}.")
-        elif value == HIDDEN:
-            yield f"{path}{name}"

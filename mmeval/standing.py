@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mmeval.broker import Broker, Scope
 from mmeval.program import Call, CallFailed, Program, Reply
 from mmeval.records import Response
+from mmeval.sendable import missing
 
 Standing = Literal["kept", "open", "unaskable"]
-"""``kept``: every call is answered; ``open``: something is left to ask; ``unaskable``: the model cannot be asked."""
+"""``kept``: every call is answered; ``open``: something is left to ask; ``unaskable``: the model cannot be asked,
+or the sample cannot."""
 
 
 def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
@@ -40,19 +42,28 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
             return
         calls = [(str(step), asked)] if isinstance(asked, Call) else [(f"{step}.{i}", c) for i, c in enumerate(asked)]
         replies = [known_reply(call, scope, path, broker, shared=step == 0) for path, call in calls]
-        found = [reply for reply in replies if reply is not None]
+        found = [known.reply for known in replies if known is not None]
         yield len(found) == len(replies)
         sent = found[0] if isinstance(asked, Call) else found
         step += 1
 
 
-def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> Reply | None:
+class Known(NamedTuple):
+    """A reply that nobody has to be asked for, and its name in the journal; empty where it says that the call cannot be
+    asked."""
+
+    reply: Reply
+    key: str = ""
+
+
+def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> Known | None:
     """What a call is answered with without asking anybody: its journalled answer, or that it cannot be asked."""
     if len(broker.journal):  # else there is nothing to find, and media need not be read to know what is looked for
         occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
-        entry = broker.journal.get(broker.key_of(call, scope, path, shared=shared, occurrence=occurrence))
+        key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)
+        entry = broker.journal.get(key)
         if entry is not None and entry.request_digest == call.request.digest:
-            return Reply(entry.response, path)
+            return Known(Reply(entry.response, path), key)
     runtime = broker.roles.get(call.role)
-    gaps = runtime.capabilities.missing(call.request) if runtime is not None else ["has no backend"]
-    return Reply(Response.failed("unsupported", "; ".join(gaps)), path) if gaps else None
+    gaps = missing(call, runtime.capabilities) if runtime is not None else ["has no backend"]
+    return Known(Reply(Response.failed("unsupported", "; ".join(gaps)), path)) if gaps else None

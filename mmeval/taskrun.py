@@ -14,7 +14,8 @@ from mmeval.digest import digest
 from mmeval.pieces import derived_outputs, piece_ranges
 from mmeval.program import Program, Role
 from mmeval.protocols import Ask, single
-from mmeval.records import GenerationParams, Sample, Trial
+from mmeval.records import Sample, Trial
+from mmeval.rolekinds import role_for
 from mmeval.runfolder import TaskRecords
 from mmeval.scoreset import PIECES, ScoreSet
 from mmeval.scoring import ScoringPlan
@@ -31,7 +32,7 @@ USUAL_PROTOCOL = "single"
 class TaskRun:
     """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role; ``gives`` are the kinds
     that the model under test can give (None: it is not asked); ``whole``: it has whole answers, so that the task's
-    protocol is not followed."""
+    protocol is not followed; ``present`` are the roles that the run has."""
 
     task: Task
     plan: ScoringPlan
@@ -41,6 +42,7 @@ class TaskRun:
     spellings: tuple[str, ...] = ()
     gives: frozenset[PartKind] | None = None
     whole: bool = False
+    present: frozenset[str] = frozenset()
 
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
         """The kinds to ask for. Where the task allows a partial output, those that the model can give; all of them
@@ -57,12 +59,13 @@ class TaskRun:
         return protocol(Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL)))
 
     def role(self, name: str) -> Role:
-        """A role as the task's programs see it, with the generation parameters that the task file gives it."""
-        return Role(name, self.task.roles.get(name, GenerationParams()))
+        """A role as the task's programs see it: with the generation parameters that the task file gives it, and with
+        the variants that the run has of it."""
+        return role_for(name, self.task.roles, self.present)
 
     def judging_key(self, bound: BoundMetric) -> str:
         """Names what a judged metric asks: its definition and the parameters of its roles."""
-        params = {name: self.role(name).params.to_json() for name in bound.roles}
+        params = {name: self.role(name).params.to_json() for name in bound.whom(self.present)}
         return digest([bound.key, params, *([dict(bound.asks)] if bound.asks else [])])[:12]
 
     def follows_from(self, bound: BoundMetric) -> set[str]:
@@ -109,7 +112,8 @@ def task_run(
     spellings = tuple(task.config.get("placeholders") or ())
     gives = frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
     whole = isinstance(backends.get(MODEL), WholeAnswers)
-    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings, gives, whole)
+    present = frozenset(backends)
+    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings, gives, whole, present)
 
 
 def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
@@ -141,14 +145,14 @@ def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, A
 
 def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
     """What the numbers of a task depend on besides the answers: it names the score set."""
-    asked = sorted({role for m in task.metrics for role in m.bound.roles})
+    asked = sorted({role for m in task.metrics for role in m.bound.whom(backends)})
     metrics = [
         {
             "metric": m.bound.name,
             "version": m.bound.metric.version,
             "switches": m.bound.definition,
             "profile": m.bound.profile,
-            "roles": {role: judge_identity(role, backends) for role in m.bound.roles if role in backends},
+            "roles": {role: judge_identity(role, backends) for role in m.bound.whom(backends) if role in backends},
             **({"asks": dict(m.bound.asks)} if m.bound.asks else {}),
             **({PIECES: piece_ranges(m, task.metrics)} if m.bound.metric.derived else {}),
             **({"unavailable": m.unavailable} if m.unavailable else {}),

@@ -15,6 +15,7 @@ class Ticket:
 
     ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who is paid for it (None: nobody).
     ``attempt`` counts the tries that failed before, ``draw`` the replies to this call that were not acceptable.
+    ``remarks`` are warnings that the answer gets, of what was done to the request.
     """
 
     trial: str
@@ -23,6 +24,7 @@ class Ticket:
     to: Payee | None = None
     attempt: int = 0
     draw: int = 0
+    remarks: tuple[str, ...] = ()
 
 
 NO_TICKET = Ticket("")

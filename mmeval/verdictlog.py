@@ -66,7 +66,7 @@ def verdict_lines(scope: Scope, *, index: int, metric: str, identities: Mapping[
     lines = []
     for exchange, key, params, at in zip(scope.exchanges, scope.keys, scope.params, scope.times, strict=True):
         response = exchange.response
-        if response.error is not None and response.error.kind == "unsupported":
+        if response.error is not None and response.error.kind in ("unsupported", "bad_media"):
             continue
         row: dict[str, Any] = {
             "i": index,

@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -185,6 +185,8 @@ class _Desk:
         written = None
         if response.output is not None:  # a failure answers no later call
             try:
+                if ticket.remarks:
+                    response = replace(response, warnings=(*response.warnings, *ticket.remarks))
                 written = self._segment.keep(raw_head(ticket, request), response)
             except StorageError:
                 raise

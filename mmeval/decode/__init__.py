@@ -12,11 +12,11 @@ Metrics share what is decoded: a picture, a sound, a mesh and the words of a doc
 its limits, and kept with the medium (see ``memo``). Frames and pages are streams, decoded whenever they are asked for.
 """
 
-from mmeval.decode.document import document_text, page_count, pages
+from mmeval.decode.document import document_start, document_text, page_count, pages
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
 from mmeval.decode.mesh import MeshArrays, mesh, mesh_arrays
 from mmeval.decode.picture import image
-from mmeval.decode.sound import Audio, audio
+from mmeval.decode.sound import Audio, SoundStart, audio, sound_start
 from mmeval.decode.video import Frame, VideoInfo, video, video_info
 
 __all__ = [
@@ -25,14 +25,17 @@ __all__ = [
     "DecodeLimits",
     "Frame",
     "MeshArrays",
+    "SoundStart",
     "VideoInfo",
     "audio",
+    "document_start",
     "document_text",
     "image",
     "mesh",
     "mesh_arrays",
     "page_count",
     "pages",
+    "sound_start",
     "video",
     "video_info",
 ]

@@ -1,16 +1,22 @@
-"""Documents: the pages of a PDF as pictures, and the words of a PDF or a text file. PDFs are read apart."""
+"""Documents: the pages of a PDF as pictures, and the words of a PDF, a Word document or a text file.
+
+All but text files are read apart.
+"""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
+from mmeval.decode.word import WORD, word_text
 from mmeval.errors import CorruptMediaError
 from mmeval.extras import need
 from mmeval.media import Media
@@ -18,6 +24,7 @@ from mmeval.media import Media
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+_MOST_BYTES_A_CHAR = 4
 _TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
 
 
@@ -42,20 +49,42 @@ def _kept_size(text: str) -> int:
 
 @decoded_once(size=_kept_size)
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
-    """The words of a document: a PDF's text layer, pages joined by line breaks, or a text file as it is.
+    """The words of a document: a PDF's text layer, pages joined by line breaks, those of a Word document (docx), or a
+    text file as it is.
 
     Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this package.
     """
     if media.mime == "application/pdf":
         return _pdf_text(media, limits)
+    if media.mime == WORD:
+        return word_text(media, limits=limits)
+    text = _plain_text(media, limits)
+    within(media, "max_text_chars", limits.max_text_chars, len(text), "characters")
+    return text
+
+
+def document_start(media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_LIMITS) -> tuple[str, bool]:
+    """The first ``chars`` characters of a document's words, and whether there are more. No more of it is read than
+    that takes, so that a document may be longer than the limits allow for a whole one. Raises the errors of this
+    package."""
+    if media.mime == "application/pdf":
+        text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
+    elif media.mime == WORD:
+        text = word_text(media, limits=replace(limits, max_text_chars=sys.maxsize), chars=chars)
+    else:
+        text = _plain_text(media, limits, chars)
+    return text[:chars], len(text) > chars
+
+
+def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
+    """A text file, or about the first ``chars`` of its characters and at least one more, if it has them."""
     if not media.mime.startswith(_TEXT_MIMES):
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, from which no text is read")
     with decoding(media, "text"):
         data = whole_bytes(media, limits)
         encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-        text = data.decode(encoding)
-        within(media, "max_text_chars", limits.max_text_chars, len(text), "characters")
-        return text
+        end = len(data) if chars is None else min(len(data), _MOST_BYTES_A_CHAR * (chars + 2))
+        return codecs.getincrementaldecoder(encoding)().decode(data[:end], final=end == len(data))
 
 
 def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
@@ -65,7 +94,7 @@ def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
     return data
 
 
-def _pdf_text(media: Media, limits: DecodeLimits) -> str:
+def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
     need("pypdfium2", "doc")
     data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
@@ -76,6 +105,8 @@ def _pdf_text(media: Media, limits: DecodeLimits) -> str:
             clock.check()
             words.append(step.buffers[0].decode("utf-8", "surrogatepass"))
             count += len(words[-1])
+            if chars is not None and count > chars:
+                break
             within(media, "max_text_chars", limits.max_text_chars, count, "characters")
     return "\n".join(words)
 

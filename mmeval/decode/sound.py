@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -51,21 +52,12 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
     """
     import numpy
 
-    data = whole_bytes(media, limits)
-    if media.mime in _SOUND_FILE_MIMES:
-        need("soundfile", "audio")
-        blocks = _sound_file_blocks(media, data, limits)
-    elif media.mime in AV_FORMATS:
-        blocks = _sound_track_blocks(media, data, limits)
-    else:
-        raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no sound")
+    blocks = _blocks(media, limits, whole=True)
     clock, joined, rate = Clock(media, limits), _Joined(), 0
     with decoding(media, "sound"), quiet():
         for block in blocks:
             _check_audio_size(media, limits, joined.count + len(block.samples), block.samples.shape[1], block.rate)
-            if not numpy.isfinite(block.samples).all():
-                raise CorruptMediaError(f"{media.label}: some of its samples are not numbers (NaN or infinite)")
-            joined.add(block.samples)
+            joined.add(_finite(media, block.samples))
             rate = rate or block.rate
             clock.check()
         if not joined.count:
@@ -74,6 +66,56 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
         numpy.clip(samples, -1.0, 1.0, out=samples)
         samples.flags.writeable = False
         return Audio(samples, rate)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoundStart:
+    """The beginning of a sound in one channel, samples of shape (n,), and whether the sound goes on."""
+
+    samples: np.ndarray[Any, np.dtype[np.float32]]
+    rate: int
+    more: bool
+
+
+def sound_start(media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS) -> SoundStart:
+    """The first seconds of a sound, channels averaged. No more is decoded than that, so that the sound may be longer
+    than the limits allow for a whole one. Raises the errors of this package."""
+    import numpy
+
+    clock, found, count, rate = Clock(media, limits), [], 0, 0
+    blocks = _blocks(media, limits, whole=False)
+    with contextlib.closing(blocks), decoding(media, "sound"), quiet():
+        for block in blocks:
+            rate = rate or block.rate
+            count += len(block.samples)
+            _check_audio_size(media, limits, min(count, int(seconds * rate)), 1, block.rate)
+            found.append(numpy.clip(_finite(media, block.samples).mean(axis=1), -1.0, 1.0))
+            if count > seconds * rate:
+                break
+            clock.check()
+        if not count:
+            raise CorruptMediaError(f"{media.label}: it holds no samples")
+        most = int(seconds * rate)
+        return SoundStart(numpy.concatenate(found)[:most], rate, count > most)
+
+
+def _finite(media: Media, samples: np.ndarray[Any, np.dtype[np.float32]]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    import numpy
+
+    if not numpy.isfinite(samples).all():
+        raise CorruptMediaError(f"{media.label}: some of its samples are not numbers (NaN or infinite)")
+    return samples
+
+
+def _blocks(media: Media, limits: DecodeLimits, *, whole: bool) -> Generator[Audio, None, None]:
+    """The sound block by block. What a file declares is held against the limits where the ``whole`` is wanted."""
+    data = whole_bytes(media, limits)
+    if media.mime in _SOUND_FILE_MIMES:
+        need("soundfile", "audio")
+        return _sound_file_blocks(media, data, limits, whole=whole)
+    if media.mime in AV_FORMATS:
+        return _sound_track_blocks(media, data, limits)
+    raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no sound")
 
 
 class _Joined:
@@ -105,7 +147,7 @@ def _check_audio_size(media: Media, limits: DecodeLimits, frames: int, channels:
     within(media, "max_step_bytes", limits.step_bytes(media.size), samples * _SAMPLE_BYTES, "bytes of memory")
 
 
-def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Iterator[Audio]:
+def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits, *, whole: bool) -> Generator[Audio, None, None]:
     import soundfile
 
     with soundfile.SoundFile(io.BytesIO(data)) as file:
@@ -113,7 +155,7 @@ def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Itera
         if declared >= _UNKNOWN_LENGTH:
             yield from _sound_track_blocks(media, data, limits)
             return
-        _check_audio_size(media, limits, declared, file.channels, file.samplerate)
+        _check_audio_size(media, limits, declared if whole else 0, file.channels, file.samplerate)
         count = 0
         block = max(1, _AUDIO_BLOCK // file.channels)
         while len(samples := file.read(block, dtype="float32", always_2d=True)):
@@ -123,7 +165,7 @@ def _sound_file_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Itera
             raise CorruptMediaError(f"{media.label}: it is cut short, {count} of {declared} frames could be read")
 
 
-def _sound_track_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Iterator[Audio]:
+def _sound_track_blocks(media: Media, data: bytes, limits: DecodeLimits) -> Generator[Audio, None, None]:
     av = need("av", "video")
     with opened(media, data, limits) as container:
         if not container.streams.audio:

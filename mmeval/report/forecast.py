@@ -116,6 +116,9 @@ def _money(forecast: Forecast) -> Iterator[str]:
 
 def _warnings(task: TaskForecast) -> Iterator[str]:
     name = task.task.name
+    if task.bad.count:
+        yield f"problem: {name}: {task.bad.said} and would fail; correct the data:"
+        yield from (f"  {line}" for line in task.bad.lines())
     for problem, count in task.problems.most_common():
         yield f"problem: {name}: {count:,} of {task.trials:,} trials: {_shown(problem)}"
     if task.endless:

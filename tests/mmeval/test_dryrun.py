@@ -73,6 +73,17 @@ class Broken(Rows):
         raise UsageError("test.jsonl: row 3: is no JSON")
 
 
+def test_samples_that_cannot_be_asked_are_counted_and_not_driven(tmp_path: Path) -> None:
+    def prompt(row: Sample) -> Any:
+        return (row.input[0],)  # which a sample without content has not
+
+    bad = Sample("torn", (), fault="row 2: torn")
+    found = ahead(tmp_path, replace(task(rows=[*samples(2), bad], repeats=2), prompt=prompt))
+
+    assert (calls(found), found.tasks[0].trials, found.tasks[0].problems) == ({"model": (4, 0)}, 6, {})
+    assert list(found.tasks[0].bad.lines()) == ["toy: sample 'torn': row 2: torn"]
+
+
 # --- counting ---------------------------------------------------------------------------------------------------------
 
 
@@ -145,6 +156,27 @@ def test_a_judge_is_asked_once_about_an_answer_however_many_tasks_and_repeats_gi
         {"model": (0, 0), "judge": (0, 0)},
     ]
     assert [calls(reference, at)["judge"] for at in (0, 1)] == [(3, 0), (0, 0)]
+
+
+def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(tmp_path: Path) -> None:
+    judged = [task(name, 3, metrics=("toy_verdict",), repeats=2) for name in ("a", "b")]
+    for one in judged:
+        run_toy(tmp_path, one, roles=JUDGE, model=BackendSpec("reference"))
+
+    found = ahead(tmp_path, *judged, roles=JUDGE, model=BackendSpec("reference"))
+
+    assert [calls(found, at)["judge"] for at in (0, 1)] == [(0, 3), (0, 0)]
+    assert [task.loads["judge"].equal for task in found.tasks] == [3, 6]
+
+
+def test_what_a_metric_supposes_of_an_answer_is_counted_about(tmp_path: Path) -> None:
+    [metric] = (judged := task(rows=2, metrics=("toy_verdict",))).metrics
+    supposing = replace(metric.bound.metric, supposed=lambda trial, _: trial.output or Interleaved())
+    guessed = replace(judged, metrics=(replace(metric, bound=replace(metric.bound, metric=supposing)),))
+
+    known, guess = (load(ahead(tmp_path, one, roles=JUDGE), "judge") for one in (judged, guessed))
+
+    assert [(known.calls, known.estimated), (guess.calls, guess.estimated)] == [(2, False), (2, True)]
 
 
 def test_an_agents_own_calls_are_counted_with_those_whom_it_asks(tmp_path: Path) -> None:

@@ -1,0 +1,52 @@
+"""The words that the published script for coherence judges: its oddities, each in a function of its own.
+
+They are those of ``evaluation/interleaved_coherence`` in the UniM authors' repository, which writes each caption behind
+its tag. An answer is read there as a text and a mapping from tags to paths.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mmeval.content import Part
+from mmeval.placeholders import canonical_label
+
+_TAG = re.compile(r"<((?:image|document|audio|video|code|threeD)[0-9]+)>")
+"""Single brackets, in this spelling alone: the outer ones of a double pair stay, and ``<3d1>`` is no tag."""
+_MARKER = "assistant\n"
+
+
+def tags(text: str) -> frozenset[str]:
+    """The labels of the tags that the script would replace."""
+    return frozenset(canonical_label(tag) for tag in _TAG.findall(text))
+
+
+def marked_up(text: str, captions: Mapping[str, str]) -> str:
+    """The text with ``<tag:caption>`` for each tag that has a caption; the others stay (``replace_placeholders``)."""
+
+    def written(tag: re.Match[str]) -> str:
+        caption = captions.get(canonical_label(tag[1]))
+        return tag[0] if caption is None else f"<{tag[1]}:{caption}>"
+
+    return _TAG.sub(written, text)
+
+
+def useful_words(reply: str) -> str:
+    """What the script takes of a captioner's reply: what follows the first line that ends in ``assistant``, which a
+    captioner that repeats its prompt writes there (``extract_caption``)."""
+    _, marker, after = reply.partition(_MARKER)
+    return (after if marker else reply).strip()
+
+
+def not_found(label: str) -> str:
+    """What the script writes for an item whose file is not there, in words of our own."""
+    return f"No file of {label} was found."
+
+
+def is_not_found(part: Part) -> bool:
+    """Whether the script finds no file for an item: it takes every value for a path, and so finds none for the words of
+    code; and none where the file has gone."""
+    if part.media is None:
+        return part.text is not None
+    return part.media.path is not None and not part.media.path.is_file()

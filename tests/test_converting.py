@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mmeval import sendable
+from mmeval.backend import Capabilities
+from mmeval.cache import ResponseCache
+from mmeval.content import Interleaved, Part, media_part
+from mmeval.converters import ROUTES, TO_DESCRIBE
+from mmeval.decode import DecodeLimits
+from mmeval.media import Media
+from mmeval.program import Call, Program, Reply, ask_one
+from mmeval.records import Message, Request
+from tests.mmeval.test_broker import brokered, scope
+from tests.support import tiny_media
+from tests.support.in_loop import in_loop
+from tests.support.toy import Toy, reply
+
+MODEL = Media.from_bytes(tiny_media.PLAIN_OBJ)
+DRAWN = ("3d->renders: three views of a mesh of 1 faces instead of the 3d",)
+
+
+def describe(medium: Media = MODEL) -> Program[Reply]:
+    request = Request((Message("user", Interleaved((media_part(medium, "3d"),))),))
+    call = Call("judge", request, lambda said: "" if said.text.strip() else "it is empty", convert=TO_DESCRIBE)
+    return (yield from ask_one(call))
+
+
+@in_loop
+async def test_a_medium_is_converted_away_from_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where: list[threading.Thread] = []
+    route = ROUTES["3d->renders"]
+
+    def watched(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+        where.append(threading.current_thread())
+        return route.convert(media, limits)
+
+    monkeypatch.setattr(sendable, "ROUTES", {**ROUTES, "3d->renders": replace(route, convert=watched)})
+    monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
+    async with brokered(tmp_path, judge=Toy(takes="text+image")) as broker:
+        await broker.run(describe(), scope(by_content=True))
+
+    assert len(where) == 1
+    assert where[0] is not threading.main_thread()
+
+
+@in_loop
+async def test_what_was_done_stays_with_the_answer_and_the_answer_with_the_medium(tmp_path: Path) -> None:
+    for _ in range(2):
+        judge = Toy(takes="text+image", answers=lambda _: reply("a triangle"))
+        async with brokered(tmp_path, judge=judge) as broker:
+            said = [await broker.run(describe(), scope(task, by_content=True)) for task in ("a", "b")]
+        assert [(one.text, one.response.warnings) for one in said] == [("a triangle", DRAWN)] * 2
+
+    assert judge.asked == []
+
+
+@in_loop
+async def test_a_renderer_that_draws_in_another_way_asks_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked(takes: str) -> int:
+        judge = Toy(takes=takes, answers=lambda _: reply("a triangle"))
+        async with brokered(tmp_path, judge=judge) as broker:
+            await broker.run(describe(), scope(by_content=True))
+        return len(judge.asked)
+
+    before = [await asked("text+image"), await asked("text+image"), await asked("text+3d")]
+    monkeypatch.setattr(sendable, "ROUTES", {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=2)})
+    monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
+
+    assert before == [1, 0, 1]
+    assert (await asked("text+image"), await asked("text+3d")) == (1, 0), (
+        "who takes models as they are is not concerned"
+    )
+
+
+@in_loop
+async def test_other_runs_know_an_answer_by_the_form_in_which_the_medium_was_shown(tmp_path: Path) -> None:
+    asked = []
+    for number, takes in enumerate(("text+image", "text+image", "text+3d")):
+        judge = Toy(takes=takes, answers=lambda _: reply("a triangle"))
+        async with brokered(tmp_path / str(number), judge=judge) as broker:
+            broker._cache = ResponseCache(tmp_path / "cache")
+            said = await broker.run(describe(), scope(by_content=True))
+        asked.append((len(judge.asked), said.response.warnings))
+
+    assert asked == [(1, DRAWN), (0, DRAWN), (1, ())]
+
+
+@in_loop
+async def test_an_empty_description_is_asked_for_again(tmp_path: Path) -> None:
+    says = iter(["", " ", "a triangle"])
+    judge = Toy(takes="text+image", answers=lambda _: reply(next(says)))
+    async with brokered(tmp_path, judge=judge) as broker:
+        said = await broker.run(describe(), scope(by_content=True))
+
+    assert said.text == "a triangle"
+    assert len({asked.seed for asked in judge.asked}) == 3
+    assert all(asked.kinds() == {"image"} for asked in judge.asked)
+
+
+@in_loop
+async def test_a_damaged_medium_is_neither_sent_nor_kept(tmp_path: Path) -> None:
+    judge = Toy(takes="text+image")
+    async with brokered(tmp_path, judge=judge) as broker:
+        said = await broker.run(describe(Media.from_bytes(b"v 0 0 0\nf 1 2 3\n")), scope(by_content=True))
+        assert len(broker.journal) == 0
+
+    assert said.response.error is not None
+    assert said.response.error.kind == "bad_media"
+    assert judge.asked == []
+
+
+@in_loop
+async def test_calls_at_the_same_time_convert_a_medium_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    converted: list[Call] = []
+
+    def watched(call: Call, able: Capabilities) -> sendable.Sendable:
+        converted.append(call)
+        return sendable.sendable(call, able)
+
+    monkeypatch.setattr("mmeval.broker.sendable", watched)
+    async with brokered(tmp_path, judge=Toy(takes="text+image")) as broker:
+        await asyncio.gather(*(broker.run(describe(), scope(f"t{i}", by_content=True)) for i in range(5)))
+
+    assert len(converted) == 1
