@@ -17,6 +17,7 @@ from mmeval.modelfault import WeightsError
 from mmeval.program import Program, Role
 from mmeval.raisedat import raised_at
 from mmeval.records import Sample, Score, Trial
+from mmeval.rolekinds import BY_KIND, played, who_is_asked
 
 if TYPE_CHECKING:  # which makes these
     from mmeval.metric import Metric
@@ -42,6 +43,15 @@ class BoundMetric:
     def roles(self) -> tuple[str, ...]:
         """The roles of the run that it asks, in the order of its arguments."""
         return tuple(self.asks.get(argument, argument) for argument in self.metric.roles)
+
+    @property
+    def by_kind(self) -> tuple[str, ...]:
+        """Those of its roles that a run may have a variant of for a kind of medium."""
+        return tuple(self.asks.get(argument, argument) for argument in self.metric.roles if argument in BY_KIND)
+
+    def whom(self, present: Collection[str]) -> tuple[str, ...]:
+        """The roles that it asks in a run that has those which are present: its own, and their variants by kind."""
+        return who_is_asked(self.roles, self.by_kind, present)
 
     @property
     def pieces(self) -> tuple[str, ...]:
@@ -126,17 +136,34 @@ class BoundMetric:
             if importlib.util.find_spec(package) is None:
                 yield MissingExtraError(package, extra)
 
+    @property
+    def never(self) -> str:
+        """Why it cannot be computed with its switches, whatever is installed here and whoever is asked; empty when it
+        can."""
+        return "" if self.metric.unavailable is None else self.metric.unavailable(self.params)
+
     def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
         """Why it cannot be computed here, in a run with these roles besides the model, with what changes it: a package,
         a role or a model; empty when it can."""
+        if self.never:
+            return self.never
         for missing in self.missing():
             return str(missing)
-        for argument in self.metric.roles:
-            role = self.asks.get(argument, argument)
-            if role != "model" and role not in roles:
-                as_its = f" (as its {argument})" if role != argument else ""
-                return f"it asks the role {role!r}{as_its}, which this run has not; add --role {role}=BACKEND"
-        return self.without_models(task)
+        return self._without_roles(roles) or self.without_models(task)
+
+    def _without_roles(self, present: Collection[str]) -> str:
+        """All roles that a run would have to have besides, with the flags that add them; empty when there are none."""
+        asked = {argument: self.asks.get(argument, argument) for argument in self.metric.roles}
+        lacking = {
+            role: f"{role!r}" + (f" (as its {argument})" if role != argument else "")
+            for argument, role in asked.items()
+            if role != "model" and not (played(role, present) if argument in BY_KIND else role in present)
+        }
+        if not lacking:
+            return ""
+        flags = " ".join(f"--role {role}=BACKEND" for role in lacking)
+        those = "role" if len(lacking) == 1 else "roles"
+        return f"it asks the {those} {' and '.join(lacking.values())}, which this run has not; add {flags}"
 
     def sample_fault(self, sample: Sample) -> str:
         """Why no answer to a sample could be scored, as far as the metric can tell beforehand; empty when one could."""

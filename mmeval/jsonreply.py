@@ -62,6 +62,14 @@ def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
     raise ReplyError("the reply holds no JSON object")
 
 
+def strict_json(text: str) -> Any:
+    """The value of a text that is JSON and nothing else (``Any``: whatever it holds); None for any other."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _same(one: Any, other: Any) -> bool:
     """Equality that tells true from 1, which Python's does not; the order of keys means nothing."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

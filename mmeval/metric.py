@@ -43,6 +43,8 @@ RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range]
 """The range of a derived metric, from those of its pieces and its switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 """What a metric imports, where that depends on its switches."""
+UnavailableOf: TypeAlias = Callable[[Mapping[str, Any]], str]
+"""Why a metric cannot be computed with these switches, wherever it runs; empty when it can."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Metric:
     asks, ``batch`` how many trials it scores at once (0: one by one). ``profiles`` maps profiles to the switches they
     set. ``check`` says, of a sample and the switches, why no answer could be scored. ``range_of`` gives the range of a
     derived metric where it depends on its pieces. ``supposed`` gives the answer that a dry run counts on.
+    ``unavailable`` says, of the switches, why it cannot be computed at all, which is told before a run.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Metric:
     batch: int = 0
     range_of: RangeOf | None = None
     supposed: Supposed | None = None
+    unavailable: UnavailableOf | None = None
 
     @property
     def judged(self) -> bool:
@@ -167,6 +171,7 @@ def metric(
     check: SampleCheck | None = None,
     batch: int | None = None,
     supposed: Supposed | None = None,
+    unavailable: UnavailableOf | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles.
 
@@ -196,6 +201,7 @@ def metric(
             batch=batch or 0,
             range_of=range if callable(range) else None,
             supposed=supposed,
+            unavailable=unavailable,
         )
 
     return describe

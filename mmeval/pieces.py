@@ -125,9 +125,10 @@ def _outputs(entry: Entry) -> Sequence[str]:
 
 
 def _pieces(entry: Entry) -> list[Any]:
-    """The outputs that an entry names, of any metric that is made of others."""
+    """The outputs that an entry names, or its metric by itself, of any metric that is made of others."""
     try:
-        written = entry.get(PIECES) if load_metric(entry["metric"]).derived else ()
+        metric = load_metric(entry["metric"])
     except MmevalError:
         return []
+    written = entry.get(PIECES, metric.switches[PIECES]) if metric.derived else ()
     return list(written) if isinstance(written, (list, tuple)) else []

@@ -12,6 +12,17 @@ from mmeval.task import Task
 _WAY = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
 """The task in the command that ends a reason, which differs where nothing else does."""
 
+_OF_ONE = re.compile(r"^it (?:asks|is)\b|(?<=\(as )its\b")
+"""Where a reason speaks of the metric, as one metric says it of itself."""
+
+
+_SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their"}
+
+
+def of_several(reason: str) -> str:
+    """A reason that one metric gives of itself, said of several."""
+    return _OF_ONE.sub(lambda found: _SEVERAL[found[0]], reason)
+
 
 class Lacking(NamedTuple):
     """Metrics of some tasks that cannot be computed, for one ``reason``, with what changes it."""
@@ -21,9 +32,11 @@ class Lacking(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        said = "metric {} is" if len(self.metrics) == 1 else "metrics {} are"
+        several = len(self.metrics) > 1
+        said = "metrics {} are" if several else "metric {} is"
         metrics = said.format(", ".join(self.metrics))
-        return f"{', '.join(self.tasks)}: the {metrics} unavailable: {self.reason}"
+        reason = of_several(self.reason) if several else self.reason
+        return f"{', '.join(self.tasks)}: the {metrics} unavailable: {reason}"
 
 
 def lacking_in(tasks: Iterable[Task]) -> Iterator[Lacking]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.judge import shown
+from mmeval.media import Media
 from mmeval.records import Sample, Trial
 
 if TYPE_CHECKING:
@@ -28,6 +32,23 @@ def material(trial: Trial, *, show_input: bool, show_references: bool, media: bo
         "input": shown(asked_of(trial.sample), media=media) if show_input else "",
         "references": references,
     }
+
+
+def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
+    """For ``@metric(supposed=...)`` of a metric that asks about each item of an answer: one that holds as many as the
+    first reference, each as large as that one's and yet another, as those of a model are."""
+    if not trial.sample.references:
+        return trial.output or Interleaved()
+    parts = trial.sample.references[0].parts
+    return Interleaved(
+        tuple(part if part.media is None else replace(part, media=_another(part.media, trial)) for part in parts)
+    )
+
+
+def _another(media: Media, trial: Trial) -> Media:
+    """A stand-in with the bytes of a medium that is told apart from it and from those of other trials."""
+    told = hashlib.sha256(f"{media.sha256} {trial.sample.id} {trial.repeat}".encode()).hexdigest()
+    return Media(path=media.path, data=media.data, sha256=told, mime=media.mime, size=media.size, name=media.name)
 
 
 def asked_of(sample: Sample) -> Interleaved:

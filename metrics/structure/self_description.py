@@ -6,12 +6,12 @@ answer is hostile: everything here takes time linear in its length.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from mmeval.content import Interleaved
+from mmeval.jsonreply import strict_json
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import pictures_of
 from mmeval.metrics.structure.part_order import official_text
@@ -214,14 +214,6 @@ def first_enclosed(text: str, opening: str, closing: str) -> str | None:
         if end >= 0:
             return line[start : end + len(closing)]
     return None
-
-
-def strict_json(text: str) -> Any:
-    """A JSON value (``Any``: whatever it holds); None for what is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def texts_of(labels: Mapping[str, Any], key: str) -> list[str]:

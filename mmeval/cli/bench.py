@@ -19,6 +19,7 @@ from mmeval.metricresult import MetricScores
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.program import CallFailed, Role
 from mmeval.records import Trial
+from mmeval.rolekinds import BY_KIND, check_variants, played, role_for, who_is_asked
 
 
 class Bench:
@@ -32,10 +33,13 @@ class Bench:
         as a key that is refused."""
         return self._runner.run(self._score(bound, trial))
 
+    def _role(self, name: str) -> Role:
+        return role_for(name, {}, self._broker.roles)
+
     async def _score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
         scope = Scope("metric", trial.sample, share=False, by_content=True)
         try:
-            return await self._broker.run(bound.program(trial, Role), scope)
+            return await self._broker.run(bound.program(trial, self._role), scope)
         except CallFailed as failed:
             return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
         except MmevalError:
@@ -48,12 +52,14 @@ class Bench:
 def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Bench]:
     """The roles of a metric, ready to be asked. Raises UsageError for one that no flag gives and for one that it does
     not ask."""
+    by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
-        if role not in specs:
+        if not (played(role, specs) if role in by_kind else role in specs):
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
             raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v")
+    check_variants(specs, by_kind)
     for role in specs:
-        if role not in metric.roles:
+        if role not in who_is_asked(metric.roles, by_kind, specs):
             raise UsageError(f"the metric {metric.name!r} does not ask the role {role!r}; leave it out")
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:

@@ -14,7 +14,7 @@ A judged metric asks a judge: --judge openai,model=m. Equal questions are asked 
 Each line of a cases file is a JSON object with any of files, answer, target, input, params, profile and metadata; id
 and name are handed back. A list of texts, or of lists of parts, as target means several references. Relative paths
 start from the folder of the cases file. One JSON result a line: value, status, reason, evidence, and outputs for a
-metric that gives several numbers.
+metric that gives several numbers. All lines are read before the first is scored.
 
 exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 something is unscored; 4 an extra or a model
 is missing.
@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -37,7 +38,7 @@ from mmeval.cli.parser import Parser, add_flags
 from mmeval.cli.settings import Setting, resolve
 from mmeval.cli.streams import print_text
 from mmeval.cli.values import read_json
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, MmevalError, UsageError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UsageError
 from mmeval.metricdevice import require_device, use_device
 from mmeval.report.terminal import escaped, write_line
 
@@ -135,23 +136,15 @@ def _run_one(metric: Metric, args: argparse.Namespace, score: Scoring, *, trust:
 
 
 def _run_cases(metric: Metric, file: Path, profile: str, score: Scoring, *, trust: bool) -> int:
-    """Results line by line, in order; a batched metric is given as many lines at once as it wants."""
-    code, failure = EXIT_OK, None
+    """Results line by line, in order; a batched metric is given as many lines at once as it wants. Nothing is scored,
+    and nobody asked, where a line cannot be read."""
+    deque(_ready_cases(metric, file, profile, trust=trust), maxlen=0)
+    code = EXIT_OK
     cases = _ready_cases(metric, file, profile, trust=trust)
-    while failure is None:
-        taken: list[ReadyCase] = []
-        try:
-            for ready in islice(cases, max(metric.batch, 1)):
-                taken.append(ready)
-        except MmevalError as error:  # told when those before it are scored
-            failure = error
-        if not taken and failure is None:
-            break
+    while taken := list(islice(cases, max(metric.batch, 1))):
         for ready, scores in zip(taken, _scored(taken, score), strict=True):
             print_text(_json_line(metric, scores, ready.case.labels))
             code = max(code, _exit_code(scores))
-    if failure is not None:
-        raise failure
     return code
 
 

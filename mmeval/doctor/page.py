@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from mmeval.doctor.finding import Finding, Section, Status
 from mmeval.report.markdown import printable
+from mmeval.unavailable import of_several
 
 _COLOURS: dict[Status, str] = {"ok": "32", "note": "33", "missing": "31", "broken": "31"}
 _WORD = 9
@@ -48,7 +49,8 @@ def gathered(sections: Sequence[Section]) -> list[Section]:
         subject = "" if metrics == ("",) else f"metric{'s' if len(metrics) > 1 else ''} {', '.join(metrics)}: "
         how_to = finding.how_to.replace("\0", " ".join(words))
         before = found.get(names, Section(_heading(names), ()))
-        told = replace(finding, what=subject + finding.what, how_to=how_to)
+        what = of_several(finding.what) if len(metrics) > 1 else finding.what
+        told = replace(finding, what=subject + what, how_to=how_to)
         found[names] = before._replace(findings=(*before.findings, told))
     first = next((at for at, item in enumerate(sections) if item.word), len(sections))
     others = [item for item in sections[first:] if not item.word]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.backend import AnyBackend
+from mmeval.badsample import in_words, rows_of
 from mmeval.build import FixedKinds
 from mmeval.doctor.finding import Finding
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.hubcache import cached_snapshot
-from mmeval.pieces import lacks_a_piece
 from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import Wanted, data_source
+from mmeval.task import TaskMetric
 from mmeval.taskdata import bundled_folder, is_hub_name
 from mmeval.taskindex import word_for
+from mmeval.undescribed import undescribed
 
 MODEL = "model"
 
@@ -40,12 +42,15 @@ def data(item: Wanted) -> Iterator[Finding]:
         if source is not None and (not on_hub or cached_snapshot(source.repo, source.revision, "dataset") is None):
             yield Finding("missing", f"data: {source} is not here", f"{fetched}{few}", required=True)
             return
-        next(iter(item.task.dataset()), None)
+        first = next(rows_of(item.task.dataset()), None)
     except MmevalError as error:
         lacking = "; ".join(by_hand(item))
         way = fetched if isinstance(error, MissingDataError) else f"mmeval validate {asked}"
         way = f"do that, then {fetched}" if lacking else way
         yield Finding("missing", f"data: {lacking or error}", f"{way}{few}", required=True)
+        return
+    if first is not None and first.fault:
+        yield Finding("note", f"data: {item.data.folder}: {in_words(first)}", f"mmeval validate {asked}")
         return
     checked = "" if item.data.bundled is not None else f"; {fetched} checks all of it"
     yield Finding("ok", f"data: {item.data.folder}, the first row was read{checked}")
@@ -66,19 +71,43 @@ def metrics(item: Wanted, *, strict: bool) -> Iterator[Finding]:
     if not listed:
         yield Finding("note", "the task lists no metric: answers are kept and not scored")
     for metric in lacking:
-        if lacks_a_piece(metric, listed):  # which is told of the piece
-            continue
-        said, _, way = metric.unavailable.partition("; ")
-        required = strict or not able
+        said, ways = _lack(_roots(metric, listed))
         name = metric.bound.name
-        yield Finding("missing", f"metric {name}: {said}", way.removeprefix("run: "), required=required, metric=name)
+        yield Finding("missing", f"metric {name}: {said}", ways, required=strict or not able, metric=name)
+
+
+def _lack(roots: Sequence[TaskMetric]) -> tuple[str, str]:
+    """Why a metric cannot be computed, and what mends it; where several things lack, each with the metric that lacks
+    it."""
+    reasons = [root.unavailable.partition("; ") for root in roots]
+    ways = "; ".join(dict.fromkeys(way.removeprefix("run: ") for _, _, way in reasons if way))
+    if len(roots) == 1:
+        return reasons[0][0], ways
+    parts = (f"{root.bound.name} ({said})" for root, (said, _, _) in zip(roots, reasons, strict=True))
+    return f"it is made of {' and '.join(parts)}", ways
+
+
+def _roots(metric: TaskMetric, listed: Sequence[TaskMetric]) -> list[TaskMetric]:
+    """What a metric that cannot be computed lacks: itself, or where it is made of others each of these that lacks
+    something. They are told together, since the same mends them."""
+    pieces = [
+        other for other in listed if other.unavailable and not set(metric.bound.pieces).isdisjoint(_outputs(other))
+    ]
+    found = [root for piece in pieces for root in _roots(piece, listed)]
+    return list({id(root): root for root in found}.values()) or [metric]
+
+
+def _outputs(metric: TaskMetric) -> Sequence[str]:
+    return metric.bound.metric.outputs
 
 
 def roles(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
     """Whom the task asks besides the model."""
-    asked = {role for metric in item.task.metrics for role in metric.bound.roles} - {MODEL}
+    asked = {role for metric in item.task.metrics for role in metric.bound.whom(backends)} - {MODEL}
     for role in sorted(asked & backends.keys()):
         yield Finding("ok", f"asks the {role}")
+    for lacking in undescribed([item.task], backends):
+        yield Finding("note", lacking.gap, lacking.way_out)
 
 
 def kinds(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:

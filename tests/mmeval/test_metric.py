@@ -228,6 +228,16 @@ def test_what_a_metric_needs_may_depend_on_its_switches() -> None:
     assert aloud.unavailable(()).startswith("no_such_module is not installed")
 
 
+def test_a_metric_may_say_of_its_switches_that_it_cannot_be_computed_at_all() -> None:
+    def grown(trial: Trial, *, tree: str = "oak") -> float:
+        return 1.0
+
+    of = metric(range=(0, 1), version="1", source="", unavailable=lambda s: "no elms yet" if s["tree"] == "elm" else "")
+    oak, elm = of(grown).bind(), of(grown).bind({"tree": "elm"})
+
+    assert (oak.unavailable(()), elm.unavailable(())) == ("", "no elms yet")
+
+
 def modelled(trial: Trial, judge: Role, *, model: Annotated[str, HubModel(("a",))] = "o/n") -> Iterator[Any]:
     yield []
 
@@ -247,6 +257,21 @@ def test_a_metric_that_asks_a_role_and_opens_a_model_is_refused() -> None:
 )
 def test_a_metric_is_unavailable_while_the_run_lacks_a_role(roles: frozenset[str], reason: str) -> None:
     assert metric(range=(0, 1), version="1", source="test")(graded).bind().unavailable(roles) == reason
+
+
+def both(trial: Trial, judge: Role, captioner: Role) -> Iterator[Any]:
+    yield []
+
+
+@pytest.mark.parametrize(
+    ("roles", "lacking"),
+    [((), ["judge", "captioner"]), (("judge",), ["captioner"]), (("judge", "captioner.audio"), [])],
+    ids=["both", "one", "one by its variant"],
+)
+def test_all_roles_that_lack_are_told_at_once(roles: tuple[str, ...], lacking: list[str]) -> None:
+    said = metric(range=(0, 1), version="1", source="test")(both).bind().unavailable(roles)
+
+    assert said.partition("; add ")[2] == " ".join(f"--role {role}=BACKEND" for role in lacking)
 
 
 def test_a_switch_without_a_star_before_it_is_refused() -> None:

@@ -10,18 +10,25 @@ from typing import Any
 
 from tests.support.mock_openai_server import MockServer
 
-FIELDS = {"met": "yes", "verdict": "yes", "grade": 4, "choice": "good"}
-"""The deciding field of each of our metrics, and what a kind judge says."""
+REPLIES = (
+    {"met": "yes"},
+    {"verdict": "yes"},
+    {"grade": 4},
+    {"choice": "good"},
+    {"score": 4},
+    {"coherence": 4, "style_consistency": 5},
+)
+"""What a kind judge says to each of our metrics, by the first field of the reply that is asked for."""
 
 
 @contextmanager
 def judge_server(folder: Path, says: Mapping[str, Any] | None = None, **options: Any) -> Iterator[MockServer]:
     """A judge. ``says`` maps words of a prompt to what it replies to prompts that hold them; an object is the JSON of
-    its reply. All other prompts get the values of ``FIELDS``."""
+    its reply. All other prompts get one of ``REPLIES``."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "replies.jsonl"
     told = [{"contains": words, "reply": _written(said)} for words, said in (says or {}).items()]
-    usual = [{"contains": f'"{name}": <', "reply": _written({name: value})} for name, value in FIELDS.items()]
+    usual = [{"contains": f'"{next(iter(values))}": <', "reply": _written(values)} for values in REPLIES]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in (*told, *usual)))
     with MockServer(replies=str(file), **options) as server:
         yield server

@@ -11,14 +11,13 @@ from mmeval.judge import UNREAD, Question, Repeats, ReplyForm, Verdict, ask_verd
 from mmeval.media import Media
 from mmeval.metrics.judged.pictures.replies import (
     ANSWER,
-    UNREADABLE,
-    Reading,
     characters_form,
     letter_form,
     words_form,
     yes_no_form,
 )
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
+from mmeval.metrics.judged.reading import UNREADABLE, Reading
 from mmeval.program import Call, Program, Role
 from mmeval.promptfile import JudgePrompt
 

@@ -21,7 +21,7 @@ from mmeval.metrics.judged.pictures.asking import (
     ask_letter,
 )
 from mmeval.metrics.judged.pictures.looked_at import only_picture
-from mmeval.metrics.judged.pictures.replies import Reading
+from mmeval.metrics.judged.reading import Reading
 from mmeval.program import Program, Role
 from mmeval.records import Sample, Score, Trial
 

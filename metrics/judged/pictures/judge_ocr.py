@@ -24,8 +24,8 @@ from mmeval.metrics.judged.pictures.asking import (
     ask_words,
 )
 from mmeval.metrics.judged.pictures.looked_at import region_of
-from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
+from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.text.word_accuracy import NEEDS as TEXT_NEEDS
 from mmeval.metrics.text.word_accuracy import Accuracy, accuracy_of
 from mmeval.program import Program, Role

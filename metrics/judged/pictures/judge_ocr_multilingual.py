@@ -17,7 +17,7 @@ from mmeval.metrics.judged.pictures.asking import (
 )
 from mmeval.metrics.judged.pictures.judge_ocr import NEEDS, ask_one_place, text_fault, worth_of
 from mmeval.metrics.judged.pictures.looked_at import only_picture
-from mmeval.metrics.judged.pictures.replies import Reading
+from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.text.normalisers import han
 from mmeval.metrics.text.word_accuracy import accuracy_of
 from mmeval.program import Program, Role

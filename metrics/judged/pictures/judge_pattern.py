@@ -20,8 +20,8 @@ from mmeval.metrics.judged.pictures.asking import (
 )
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, supposing
 from mmeval.metrics.judged.pictures.looked_at import last_picture
-from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import product
+from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, pattern_in, said_by
 from mmeval.program import Program, Role

@@ -18,8 +18,8 @@ from mmeval.metrics.judged.pictures.asking import (
 )
 from mmeval.metrics.judged.pictures.looked_at import only_picture
 from mmeval.metrics.judged.pictures.places import QUARTERS, SIDES, Place, ask_places
-from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import product
+from mmeval.metrics.judged.reading import Reading
 from mmeval.program import Program, Role
 from mmeval.records import Sample, Score, Trial
 

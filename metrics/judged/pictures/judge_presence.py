@@ -25,8 +25,8 @@ from mmeval.metrics.judged.pictures.asking import (
 )
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS
 from mmeval.metrics.judged.pictures.looked_at import each_picture, last_picture, region_of
-from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import Worth, mean, product
+from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, texts_of
 from mmeval.program import Program, Role
 from mmeval.records import Sample, Score, Trial

@@ -12,8 +12,8 @@ from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import PLAIN_REPLIES, About, Asking, Lost, PresencePrompt, ask_presence
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, claim_of, supposing
 from mmeval.metrics.judged.pictures.places import exactly_one
-from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import product
+from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, colors_in, texts_of
 from mmeval.program import Program, Role
 from mmeval.records import Sample, Score, Trial

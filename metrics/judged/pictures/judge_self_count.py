@@ -11,7 +11,7 @@ from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import PLAIN_REPLIES, Asking, ChoicePrompt, Lost
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, claim_of, supposing
 from mmeval.metrics.judged.pictures.judge_count import FEWEST, MOST, Counts, ask_count, counted
-from mmeval.metrics.judged.pictures.replies import Reading
+from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, count_in
 from mmeval.program import Program, Role

@@ -18,8 +18,8 @@ from mmeval.metrics.judged.pictures.asking import (
 )
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, claim_of, supposing
 from mmeval.metrics.judged.pictures.places import Place, Where, ask_places
-from mmeval.metrics.judged.pictures.replies import Reading
 from mmeval.metrics.judged.pictures.worth import product
+from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, letters_in
 from mmeval.program import Program, Role
 from mmeval.records import Sample, Score, Trial

@@ -10,7 +10,7 @@ from mmeval.metric import metric
 from mmeval.metrics.judged.pictures.asking import PLAIN_REPLIES, About, Asking, Lost, PlacePrompt, ask_words
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, claim_of, supposing
 from mmeval.metrics.judged.pictures.judge_ocr import NEEDS, compared
-from mmeval.metrics.judged.pictures.replies import Reading
+from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import LEAST_WORDS, MOST_WORDS, Statements, text_in
 from mmeval.program import Program, Role
 from mmeval.records import Sample, Score, Trial

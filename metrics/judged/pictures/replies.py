@@ -15,21 +15,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mmeval.jsonreply import MAX_CHARS, ReplyError, read_object
+from mmeval.jsonreply import MAX_CHARS, ReplyError, read_object, strict_json
 from mmeval.judge import MAX_TEXT_CHARS, Choice, Field, ReplyForm, Text, Vote, YesNo
-from mmeval.metrics.structure.self_description import first_enclosed, strict_json
+from mmeval.metrics.judged.reading import UNREADABLE, Reading
+from mmeval.metrics.structure.self_description import first_enclosed
 from mmeval.metrics.text.normalisers import han
 
-Reading = Literal["robust", "official"]
-"""How replies are read."""
 ANSWER = "answer"
 TAIL_CHARS = 20
 """So many characters at the end of an official reply are looked at for yes or no."""
 UNREAD = ""
 """The answer of an official reply that says nothing which the release could read: it is wrong, whatever was asked,
 unless nothing is what was wanted."""
-UNREADABLE = "unreadable"
-"""The key of a vote, beside its answer, whose official reply says none of what was asked for."""
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,14 @@ def mean(parts: Sequence[Worth]) -> Worth:
     return _of_both(sum(one.low for one in parts) / count, sum(one.high for one in parts) / count, parts)
 
 
+def weighted(parts: Sequence[Worth], weights: Sequence[float]) -> Worth:
+    """The sum of what parts are worth, each times its weight. The weights are 0 or more and sum up to 1; a part of
+    weight 0 leaves nothing open."""
+    low = sum(one.low * weight for one, weight in zip(parts, weights, strict=True))
+    high = sum(one.high * weight for one, weight in zip(parts, weights, strict=True))
+    return _of_both(min(1.0, low), min(1.0, high), parts)
+
+
 def _of_both(low: float, high: float, of: Sequence[Worth]) -> Worth:
     lacking = [one for one in of if not one.known]
     if low == high or not lacking:

@@ -122,6 +122,17 @@ def test_the_way_to_look_at_data_that_cannot_be_read_has_the_folder_that_was_giv
     assert found.startswith("mmeval validate ") and found.endswith(f" --data_dir {tmp_path / 'data'}")
 
 
+def test_a_first_row_that_cannot_be_asked_is_told_and_keeps_no_task_from_running(tmp_path: Path) -> None:
+    task = "task: t\nmetric_list: [{metric: exact_match}]\nmetadata: {version: 1}\n"
+    write_files(tmp_path, {"t.yaml": task, "data/test.jsonl": '{"id": "a"}\n{"input": "q"}\n'})
+
+    done = doctor("--tasks", tmp_path / "t.yaml", "--data_dir", tmp_path / "data", "--format", "json")
+
+    found = one(done, "Task t", "data: ")
+    assert (done.code, found["status"]) == (0, "note")
+    assert 'test.jsonl: row 1: "input" is missing' in found["what"] and found["how_to"].startswith("mmeval validate ")
+
+
 def test_what_is_fetched_by_hand_is_told(tmp_path: Path) -> None:
     done = doctor("--tasks", "mmmg_audio_text_order", "--data_dir", tmp_path)
 

@@ -64,9 +64,10 @@ def test_tables_of_several_runs_say_whose_they_are(bench: Bench) -> None:
     ("words", "said"),
     [
         (["--layout", "mmgm"], "unknown layout 'mmgm'; did you mean \"mmmg\"?"),
-        (["--layout", "mmmg", "--format", "html"], "its tables come as markdown, latex, csv, not as 'html'"),
+        (["--layout", "mmmg", "--format", "html"], "its tables come as markdown, latex, csv, not 'html'"),
+        (["--layout", "mmmg", "--format", "json"], "its tables come as markdown, latex, csv, not 'json'"),
     ],
-    ids=["unknown", "format"],
+    ids=["unknown", "format", "no format of any report"],
 )
 def test_what_cannot_be_is_refused(bench: Bench, words: list[str], said: str) -> None:
     left = bench.mmeval("report", str(run(bench)), *words)

@@ -109,6 +109,14 @@ def test_one_answer_is_scored_as_json(capsys: pytest.CaptureFixture[str]) -> Non
     assert (code, results(capsys)) == (0, [{"value": 1.0, "status": "scored", "reason": "", "evidence": evidence}])
 
 
+def test_a_metric_that_cannot_be_computed_at_all_says_so_and_exits_4(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["metric", "unim_gq", "--answer", "a"])
+
+    said = capsys.readouterr()
+    assert (code, said.out) == (4, "")
+    assert "unim_gq is unavailable: this version" in said.err
+
+
 def test_unscored_is_no_zero_and_exits_3(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["metric", "sts", "--answer", "a", "--target", "b", "--json"])
 
@@ -229,7 +237,7 @@ def test_the_input_may_stand_among_the_parameters(tmp_path: Path, capsys: pytest
     ],
     ids=["torn", "no object", "key", "answer", "files", "switch", "profile", "part"],
 )
-def test_a_line_that_cannot_be_read_is_named_after_the_results_before_it(
+def test_a_line_that_cannot_be_read_is_named_before_anything_is_scored(
     line: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = cases(tmp_path, {"answer": "b", "target": "b"}, line, {"answer": "b", "target": "b"})
@@ -237,7 +245,7 @@ def test_a_line_that_cannot_be_read_is_named_after_the_results_before_it(
     code = main(["metric", "exact_match", "--cases", str(file)])
 
     said = capsys.readouterr()
-    assert (code, len(said.out.splitlines())) == (2, 1)
+    assert (code, said.out) == (2, "")
     assert f"{file}:2" in said.err
     assert message in said.err
 

@@ -69,6 +69,15 @@ def test_tables_are_printed(name: str, words: str, run: Path, capsys: pytest.Cap
     assert not (run / "report").exists()
 
 
+def test_results_of_some_metrics_alone_are_told_with_the_way_to_all(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = write_run(run.with_name("part"), [], results={"left_aside": {"told": ["other"]}})
+
+    assert mmeval(part, "--format", "markdown") == 0
+    assert "these results are without other" in capsys.readouterr().err
+
+
 def test_with_a_folder_tables_and_charts_are_files_beside_the_page(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,167 @@
+"""Interleaved coherence (HC, SH, ICS): do the parts of an answer belong together, in meaning and in style?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from mmeval.content import PartKind
+from mmeval.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
+from mmeval.metric import metric
+from mmeval.metricresult import MetricScores
+from mmeval.metrics.judged.captioned import without_captions
+from mmeval.metrics.judged.captions import CaptionForm, CaptionPrompt, Written, captioned_all
+from mmeval.metrics.judged.material import as_the_reference, asked_of
+from mmeval.metrics.judged.pictures.worth import Worth, unknown, weighted, worth
+from mmeval.metrics.judged.reading import UNREADABLE, Reading
+from mmeval.metrics.judged.unim_grades import (
+    LOWEST,
+    RAW,
+    GradesForm,
+    as_empty,
+    grades_form,
+    is_half_said,
+    raw_votes,
+    share,
+)
+from mmeval.program import Program, Reply, Role, ask_all
+from mmeval.promptfile import JudgePrompt
+from mmeval.records import Score, Trial
+from mmeval.switches import Checked
+
+JudgeFailure = Literal["exclude", "lowest"]
+"""What a grade makes of the trial that the judge's replies do not give: it is left out, or counts as the lowest."""
+COHERENCE, STYLE = "coherence", "style_consistency"
+"""The keys of a reply."""
+OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
+
+
+def _share_fault(value: float) -> str:
+    return "" if 0 <= value <= 1 else "a number from 0 to 1"
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UniM, section 4.3 (HC, SH, ICS); official: evaluation/interleaved_coherence",
+    outputs=OUTPUTS,
+    profiles={"official": {"captions": "released", "reading": "official", "judge_failure": "lowest"}},
+    supposed=as_the_reference,
+)
+def interleaved_coherence(
+    trial: Trial,
+    judge: Role,
+    captioner: Role,
+    *,
+    weight: Annotated[float, Checked(_share_fault)] = 0.8,
+    show_input: bool = False,
+    captions: CaptionForm = "standard",
+    reading: Reading = "robust",
+    judge_failure: JudgeFailure = "exclude",
+    repeats: Repeats = 1,
+    combine: Combine = "mean",
+    prompt: Annotated[Written, JudgePrompt("answer", "input", form=False)] = "interleaved_coherence",
+    caption_image: CaptionPrompt = "caption_image",
+    caption_audio: CaptionPrompt = "caption_audio",
+    caption_video: CaptionPrompt = "caption_video",
+    caption_document: CaptionPrompt = "caption_document",
+    caption_3d: CaptionPrompt = "caption_3d",
+) -> Program[MetricScores]:
+    """How well the parts of an answer fit together: what they say (HC), how they say it (SH), and both (ICS).
+
+    Three numbers from 0 to 1, higher is better. A judge reads the answer with captions in the place of media and gives
+    two grades from 1 to 5: ``holistic_coherence`` and ``stylistic_harmony`` are ``(grade - 1) / 4``, and
+    ``interleaved_coherence`` is ``weight`` of the first and the rest of the second. With ``show_input`` the judge sees
+    the question too, captioned alike. An empty answer has grade 1 twice, and nobody is asked.
+
+    Unscored within bounds where a caption or a grade is lost; one grade that is lost leaves the other number scored.
+    A number beyond the scale counts as its end. ``reading: robust`` rounds and asks again for what does not fit;
+    ``official`` reads a reply as the release does and asks again for an empty one alone. With ``judge_failure: lowest``
+    grades that a reply does not give are 1, and the run says how many replies that were; without any reply the trial is
+    unscored all the same. ``captions: released`` is the text of the released script. With ``repeats`` the judge is
+    asked as often, and ``combine`` makes one grade of it. Evidence: the grades with the judge's reason and
+    ``captions``; ``raw``, what the judge wrote instead of a grade of the scale.
+    """
+    if trial.output is None:
+        return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
+    if trial.output.empty:
+        return _empty(weight)
+    prompts: Mapping[PartKind, Written] = {
+        "image": caption_image,
+        "audio": caption_audio,
+        "video": caption_video,
+        "document": caption_document,
+        "3d": caption_3d,
+    }
+    data = [asked_of(trial.sample)] if show_input else []
+    answer, *asked = yield from captioned_all([trial.output], captioner, prompts, data=data, form=captions)
+    seen = {"captions": answer.evidence}
+    if lost := without_captions({"answer": [answer], "question": asked}, seen):
+        return dict.fromkeys(OUTPUTS, lost)
+    values = {"answer": answer.text, "input": asked[0].text if asked else ""}
+    lowest = judge_failure == "lowest"
+    form = grades_form((COHERENCE, STYLE), reading, takes_all=lowest and reading == "official")
+    replies = yield from _ask(Question(judge, form, prompt, values), form, repeats)
+    coherence, style = _graded(form, replies, combine, lowest=lowest)
+    return _scores(coherence, style, weight, seen)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What the judge says of one dimension."""
+
+    name: str
+    verdict: Verdict
+
+    @property
+    def worth(self) -> Worth:
+        """Its grade as a share, or why it is not known."""
+        lacking = self.verdict.unknown(self.name)
+        if lacking:
+            return unknown(f"{self.name}: {lacking}", self.verdict.cause)
+        return worth(share(self.verdict.values[self.name]))
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        raw = raw_votes(self.verdict)
+        return {**self.verdict.evidence, **({RAW: raw} if raw else {})}
+
+
+def _empty(weight: float) -> MetricScores:
+    said = {"reason": "the answer is empty"}
+    both = {COHERENCE: LOWEST, STYLE: LOWEST, "weight": weight}
+    grades: list[dict[str, Any]] = [{COHERENCE: LOWEST}, {STYLE: LOWEST}, both]
+    return {name: Score(share(LOWEST), evidence={**said, **given}) for name, given in zip(OUTPUTS, grades, strict=True)}
+
+
+def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
+    """The replies. Where the judge was asked as often as it may and has never given both grades, one will do."""
+    call = question.call()
+    replies = yield from ask_all([call] * repeats)
+    half = [at for at, reply in enumerate(replies) if is_half_said(reply)]
+    if not half:
+        return replies
+    found = yield from ask_all([replace(call, accept=form.part_fault)] * len(half))
+    instead = dict(zip(half, found, strict=True))
+    return [instead.get(at, reply) for at, reply in enumerate(replies)]
+
+
+def _graded(form: GradesForm, replies: Sequence[Reply], combine: Combine, *, lowest: bool) -> list[Graded]:
+    """Each grade by itself, over all replies."""
+    given = [as_empty(reply) for reply in replies] if lowest else replies
+    return [Graded(one.grade.name, combined(one, given, combine)) for one in form.of_each(lowest=lowest)]
+
+
+def _scores(coherence: Graded, style: Graded, weight: float, answer: Mapping[str, Any]) -> MetricScores:
+    both = weighted([coherence.worth, style.worth], [weight, 1 - weight])
+    grades = {one.name: one.verdict.values.get(one.name) for one in (coherence, style)}
+    votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)  # where one lacks some, nothing counts
+    unread = sum(any(vote.get(UNREADABLE) for vote in pair) for pair in votes)
+    counted = {UNREAD: unread} if unread and both.known else {}
+    scores = (
+        coherence.worth.scored(coherence.evidence),
+        style.worth.scored(style.evidence),
+        both.scored({**grades, "weight": weight, **answer, **counted}),
+    )
+    return dict(zip(OUTPUTS, scores, strict=True))

@@ -1,0 +1,11 @@
+"""How the replies of judges are read: robustly, or as a benchmark's own script reads them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Reading = Literal["robust", "official"]
+"""How replies are read. ``robust`` refuses what does not fit, ``official`` reads as the release does, oddities
+included."""
+UNREADABLE = "unreadable"
+"""The key of a vote, beside what it counts as, whose official reply says none of what was asked for."""

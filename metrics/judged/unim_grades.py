@@ -1,0 +1,215 @@
+"""UniM's grades: whole numbers from 1 to 5, how replies are read for them, and what they are worth.
+
+``robust`` reads a JSON object as everywhere here and refuses what does not fit, which is then asked again. ``official``
+reads what the authors' scripts read, oddities included: the one for coherence is released
+(``evaluation/interleaved_coherence``), that for semantic correctness is an earlier one of the same author.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval.jsonreply import ReplyError, read_object, strict_json
+from mmeval.judge import MAX_TEXT_CHARS, Number, ReplyForm, Text, Verdict, Vote
+from mmeval.metrics.judged.reading import UNREADABLE, Reading
+from mmeval.program import Reply
+from mmeval.records import Response, answered
+
+LOWEST, HIGHEST = 1, 5
+"""The ends of the scale."""
+SCORE = "score"
+HALF_SAID = "the reply lacks one of its grades: "
+"""How the fault begins of a reply that has some of its grades and not all."""
+RAW = "raw"
+"""The key of a vote, beside its grade, for what the judge wrote where that is another number."""
+_REASON = Text("reason")
+_LARGEST = 1e9
+"""A number beyond is a slip of the judge's, and no grade."""
+
+
+def share(grade: float) -> float:
+    """A grade as a share of the scale: 1 is 0, 5 is 1."""
+    return (grade - LOWEST) / (HIGHEST - LOWEST)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A grade. One beyond the scale counts as its end, as a judge that gives it means the best or the worst; ``whole``
+    ones are rounded, halves upwards. A text that spells a number is one."""
+
+    name: str
+    whole: bool = True
+    unsure: bool = False
+    optional: bool = False
+
+    def asked(self) -> str:
+        return Number(self.name, LOWEST, HIGHEST).asked()
+
+    def written(self, value: Any) -> float:
+        """The number as the judge wrote it. Raises ReplyError."""
+        try:
+            return Number(self.name, -_LARGEST, _LARGEST, whole=False).read(value)
+        except ReplyError:
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}") from None
+
+    def read(self, value: Any) -> float:
+        number = self.written(value)
+        return min(HIGHEST, max(LOWEST, math.floor(number + 0.5) if self.whole else number))
+
+
+# --- semantic correctness --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StatedGradeForm(ReplyForm):
+    """One grade, asked for without reasons and read as the author's earlier script does."""
+
+    @property
+    def asked(self) -> str:
+        return _without_reasons(self)
+
+    def read(self, text: str) -> Vote:
+        grade = stated_grade(text)
+        if grade is None:
+            raise ReplyError(f"the reply states no grade from {LOWEST} to {HIGHEST}")
+        return {_REASON.name: text[:MAX_TEXT_CHARS], SCORE: grade}
+
+
+def score_form(reading: Reading) -> ReplyForm:
+    """The reply about semantic correctness: reasons and one grade."""
+    kind = StatedGradeForm if reading == "official" else ReplyForm
+    return kind((_REASON, Number(SCORE, LOWEST, HIGHEST)), example='{"score": 3}')
+
+
+def _without_reasons(form: ReplyForm) -> str:
+    return ReplyForm(tuple(one for one in form.fields if not isinstance(one, Text))).asked
+
+
+def stated_grade(text: str) -> int | None:
+    """The grade under ``score`` where that is a whole number of the scale. Else, official oddity: the first digit from
+    1 to 5 that stands alone anywhere in the reply, so that "out of 5: 3" is a 5 and "4.7" a 4."""
+    found = strict_json(text)
+    value: Any = found.get(SCORE) if isinstance(found, dict) else None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and value in range(LOWEST, HIGHEST + 1):
+        return int(value)
+    digit = re.search(r"\b[1-5]\b", text)
+    return int(digit[0]) if digit else None
+
+
+# --- coherence and style ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GradesForm(ReplyForm):
+    """Several grades in one object. ``takes_all``: replies count whatever they say, so that only an empty one is asked
+    again; else all grades must be there."""
+
+    reading: Reading = "robust"
+    takes_all: bool = False
+
+    @property
+    def asked(self) -> str:
+        return _without_reasons(self) if self.reading == "official" else super().asked
+
+    def fault(self, response: Response) -> str:
+        if self.takes_all:
+            return "" if response.text.strip() else "the reply is empty"
+        faults = {one.grade.name: one.fault(response) for one in self.of_each()}
+        lacking = [f"{name}: {fault}" for name, fault in faults.items() if fault]
+        if not lacking:
+            return ""
+        return next(iter(faults.values())) if len(lacking) == len(faults) else f"{HALF_SAID}{lacking[0]}"
+
+    def part_fault(self, response: Response) -> str:
+        """For ``Call.accept``: what is wrong with a reply of which some of the grades will do."""
+        faults = [one.fault(response) for one in self.of_each()]
+        return faults[0] if all(faults) else ""
+
+    def of_each(self, *, lowest: bool = False) -> list[OneGradeForm]:
+        """A form for each grade by itself, over the same replies."""
+        grades = [one for one in self.fields if isinstance(one, Grade)]
+        return [OneGradeForm((_REASON, one), grade=one, reading=self.reading, lowest=lowest) for one in grades]
+
+
+@dataclass(frozen=True)
+class OneGradeForm(ReplyForm):
+    """One grade of a reply that may hold several. With ``lowest`` a reply without it says the lowest grade, as the
+    release has it, and the vote says that it could not be read."""
+
+    grade: Grade
+    reading: Reading = "robust"
+    lowest: bool = False
+
+    def read(self, text: str) -> Vote:
+        try:
+            return self._read(text)
+        except ReplyError:
+            if self.lowest:
+                return {_REASON.name: text[:MAX_TEXT_CHARS], self.grade.name: LOWEST, UNREADABLE: True}
+            raise
+
+    def _read(self, text: str) -> Vote:
+        found = _object(text, self.grade.name, self.reading)
+        if self.grade.name not in found:
+            raise ReplyError(f"the reply's JSON lacks {self.grade.name!r}")
+        value = found[self.grade.name]
+        try:
+            grade, written = self.grade.read(value), self.grade.written(value)
+        except ReplyError as error:
+            raise ReplyError(f"{self.grade.name} {error}") from None
+        reason = found.get(_REASON.name)
+        words = {_REASON.name: reason[:MAX_TEXT_CHARS]} if isinstance(reason, str) else {}
+        return {**words, self.grade.name: grade, **({RAW: value} if written != grade else {})}
+
+
+def grades_form(names: Sequence[str], reading: Reading, *, takes_all: bool) -> GradesForm:
+    """The reply about some grades; the release asks for no reasons, and does not round."""
+    grades = (Grade(name, whole=reading != "official") for name in names)
+    example = "{" + ", ".join(f'"{name}": 3' for name in names) + "}"
+    return GradesForm((_REASON, *grades), example=example, reading=reading, takes_all=takes_all)
+
+
+def _object(text: str, name: str, reading: Reading) -> Mapping[str, Any]:
+    if reading == "robust":
+        return read_object(text, [name])
+    found = strict_json(unfenced(text))
+    if not isinstance(found, dict):
+        raise ReplyError("the reply is no JSON object")
+    return found
+
+
+def unfenced(text: str) -> str:
+    """The reply without the fence that the release knows. Official oddity: three backticks and ``json`` at the very
+    start, and three backticks at the very end, are taken off each for itself; prose before them, or a bare fence,
+    leaves no JSON."""
+    return text.strip().removeprefix("```json").removesuffix("```").strip()
+
+
+def is_half_said(reply: Reply) -> bool:
+    """Whether a call was given up with a reply that had some of its grades."""
+    error = reply.response.error
+    return error is not None and error.kind == "bad_reply" and error.message.startswith(HALF_SAID)
+
+
+def as_empty(reply: Reply) -> Reply:
+    """A reply that was given up since it could not be read, as one that says nothing; any other as it is: whoever never
+    replied has not said anything that could count."""
+    error = reply.response.error
+    if error is None or error.kind != "bad_reply":
+        return reply
+    return Reply(answered(()), reply.path)
+
+
+def unread_votes(verdict: Verdict) -> int:
+    """Of how many replies a grade could not be read, where that counts."""
+    return sum(1 for vote in verdict.votes if vote.get(UNREADABLE))
+
+
+def raw_votes(verdict: Verdict) -> list[Any]:
+    """What was written instead of grades of the scale."""
+    return [vote[RAW] for vote in verdict.votes if RAW in vote]

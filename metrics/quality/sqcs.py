@@ -1,0 +1,54 @@
+"""Semantic-quality coupled score (SQCS) of UniM: what an answer means counts most, how well it is made the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from mmeval.metric import Range, metric
+from mmeval.records import CAUSES, Score
+from mmeval.switches import Checked
+
+ETA = 0.7
+"""The weight of the paper, which also tried .6 and .8."""
+
+
+def _pair_fault(of: Sequence[str]) -> str:
+    return "" if len(of) == 2 else "two outputs: the correctness, and after it the quality"
+
+
+def _share_fault(value: float) -> str:
+    return "" if 0 <= value <= 1 else "a number from 0 to 1"
+
+
+@metric(range=(0, 1), version="1", source="UniM, section 4.1 (SQCS)")
+def sqcs(
+    scores: Mapping[str, Score],
+    *,
+    of: Annotated[Sequence[str], Checked(_pair_fault)] = ("semantic_correctness", "unim_gq"),
+    eta: Annotated[float, Checked(_share_fault)] = ETA,
+) -> Score:
+    """The correctness, of which a part depends on the quality: ``correctness * (eta + (1 - eta) * quality)``.
+
+    Range 0 to 1, higher is better. ``of`` names the two outputs that it is made of, the correctness first; both must
+    lie between 0 and 1. Unscored where a piece is, with the bounds that follow from what is known, but for a score that
+    is known all the same: without any correctness it is 0, whatever the quality. Evidence: the value of each piece,
+    null where there is none, and ``eta``.
+    """
+    correct, quality = (_span(scores[name]) for name in of)
+    low, high = (c * (eta + (1 - eta) * q) for c, q in zip(correct, quality, strict=True))
+    evidence = {"of": {name: scores[name].value for name in of}, "eta": eta}
+    unknown = {name: scores[name] for name in of if scores[name].value is None}
+    if not unknown:
+        return Score(low, evidence=evidence)
+    if low == high:
+        return Score(low, evidence={**evidence, "whatever": sorted(unknown)})
+    reason = "; ".join(f"{name}: {score.reason}" for name, score in unknown.items())
+    causes = {score.cause for score in unknown.values()}
+    cause = next(cause for cause in CAUSES if cause in causes)
+    return Score(status="unscored", reason=reason, evidence=evidence, bounds=(low, high), cause=cause)
+
+
+def _span(score: Score) -> Range:
+    """Between which values a piece lies: the formula rises with both."""
+    return score.bounds or (0.0, 1.0) if score.value is None else (score.value, score.value)

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmeval import taskindex
+from mmeval.errors import UsageError
+from mmeval.metric import load_metric
+from mmeval.options import BackendSpec
+from mmeval.records import Score
+from mmeval.scoreset import finished_rows
+from tests.support.task_folder import write_files, write_rows
+from tests.support.toy import registered, run_toy
+
+SHARES = st.floats(0, 1)
+NAMES = ("semantic_correctness", "unim_gq")
+LOST = Score.lost("the judge is gone", bounds=(0.0, 1.0))
+
+
+def score(correct: Score | float, quality: Score | float, **switches: Any) -> Score:
+    given_ = [one if isinstance(one, Score) else Score(one) for one in (correct, quality)]
+    return load_metric("sqcs").bind(switches).combined(dict(zip(NAMES, given_, strict=True)))["sqcs"]
+
+
+def known(low: float, high: float) -> Score:
+    return Score.unscored("lost", bounds=(low, high))
+
+
+@pytest.mark.parametrize(
+    ("correct", "quality", "value"),
+    [(1, 1, 1), (1, 0, 0.7), (0.5, 1, 0.5), (0.5, 0.5, 0.425), (0, 1, 0), (0.75, 0.2, 0.57)],
+)
+def test_most_of_the_correctness_counts_and_the_rest_as_the_quality_is(
+    correct: float, quality: float, value: float
+) -> None:
+    found = score(correct, quality)
+
+    assert found.value == pytest.approx(value)
+    assert found.evidence == {"of": {"semantic_correctness": correct, "unim_gq": quality}, "eta": 0.7}
+
+
+@pytest.mark.parametrize(("eta", "value"), [(0.6, 0.4), (0.8, 0.45), (0, 0.25), (1, 0.5)])
+def test_the_papers_weight_may_be_another(eta: float, value: float) -> None:
+    assert load_metric("sqcs").switches == {"of": NAMES, "eta": 0.7}
+    assert score(0.5, 0.5, eta=eta).value == pytest.approx(value)
+
+
+@given(SHARES, SHARES, SHARES)
+def test_a_value_is_a_share_and_never_above_the_correctness(correct: float, quality: float, eta: float) -> None:
+    value = score(correct, quality, eta=eta).value
+
+    assert value is not None
+    assert 0 <= value <= correct + 1e-12
+
+
+@given(SHARES, SHARES, SHARES)
+def test_the_bounds_of_what_is_unknown_hold_every_value_that_it_could_have(a: float, b: float, truth: float) -> None:
+    open_quality, open_correctness = score(a, known(min(b, truth), max(b, truth))), score(LOST, b)
+
+    for found, value in ((open_quality, score(a, truth).value), (open_correctness, score(truth, b).value)):
+        low, high = found.bounds or (found.value, found.value)
+        assert low is not None and high is not None and value is not None
+        assert low <= value <= high
+
+
+def test_an_unscored_quality_leaves_bounds() -> None:
+    found = score(0.5, LOST)
+
+    assert (found.value, found.status, found.cause) == (None, "unscored", "lost")
+    assert found.bounds == pytest.approx((0.35, 0.5))
+    assert found.reason == "unim_gq: the judge is gone"
+
+
+def test_without_any_correctness_the_quality_does_not_matter() -> None:
+    assert score(0.0, LOST).evidence["whatever"] == ["unim_gq"]
+    assert score(0.0, LOST).value == 0.0
+    assert score(0.25, LOST, eta=1).value == 0.25
+
+
+@pytest.mark.parametrize(("switch", "value"), [("of", ["one"]), ("of", ["a", "b", "c"]), ("eta", 1.01), ("eta", -0.1)])
+def test_what_it_cannot_be_made_of_is_refused(switch: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=f"the switch '{switch}' of the metric 'sqcs' must be"):
+        load_metric("sqcs").bind({switch: value})
+
+
+@pytest.fixture
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+TASK = """\
+task: asked
+dataset_path: data
+metric_list:
+  - metric: toy_yes
+  - metric: toy_verdict
+  - metric: sqcs
+    of: [toy_verdict, toy_yes]
+metadata: {version: 1}
+"""
+
+
+def test_in_a_run_it_is_made_of_a_judges_number_and_of_another(tmp_path: Path, toys: None) -> None:
+    folder = write_files(tmp_path / "tasks", {"asked.yaml": TASK})
+    write_rows(folder / "data", {"id": "a", "input": "yes"}, {"id": "b", "input": "no"})
+    (task,) = taskindex.select(["asked"], [folder], roles=frozenset({"judge"})).tasks
+    outcome = run_toy(tmp_path, task, roles={"judge": BackendSpec("toy")})
+    rows = [row["scores"] for row in finished_rows(outcome.score_sets["asked"], lambda index, repeat: True)]
+
+    for row in rows:
+        correct, quality = row["toy_verdict"]["value"], row["toy_yes"]["value"]
+        assert row["sqcs"]["value"] == pytest.approx(correct * (0.7 + 0.3 * quality))
+    assert len({row["sqcs"]["value"] for row in rows}) == 2

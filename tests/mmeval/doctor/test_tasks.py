@@ -1,0 +1,110 @@
+"""What the doctor says of a task's metrics, on UniM's: some ask nobody, some two roles, one is of no use yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from mmeval.backend import Capabilities
+from mmeval.doctor import tasks
+from mmeval.doctor.finding import Finding, section
+from mmeval.doctor.page import gathered
+from mmeval.model_backends.empty import EmptyBackend
+from mmeval.prepare.sources import Wanted, wanted
+from mmeval.task import TaskOverrides
+from mmeval.taskindex import TaskIndex, choose
+
+STRUCTURE = ("strict_structure", "lenient_structure")
+JUDGED = ("semantic_correctness", "interleaved_coherence")
+NOT_YET = "this version of mmeval does not compute it yet"
+
+
+class Seeing(EmptyBackend):
+    """A backend that takes some kinds alone."""
+
+    def __init__(self, *kinds: str) -> None:
+        self.capabilities = Capabilities.of(kinds, ["text"])
+
+
+def unim(*roles: str) -> Wanted:
+    """UniM's hard task on its bundled samples, in a run with some roles."""
+    chosen = choose(["unim_hard"], TaskIndex())
+    (item,) = wanted(chosen, TaskOverrides(data="bundled"), roles=frozenset(roles))
+    return item
+
+
+def told(*roles: str, strict: bool = False) -> list[Finding]:
+    return list(tasks.metrics(unim(*roles), strict=strict))
+
+
+def by_metric(findings: list[Finding]) -> dict[str, list[Finding]]:
+    """What lacks, by metric."""
+    names = dict.fromkeys(finding.metric for finding in findings if finding.metric)
+    return {name: [finding for finding in findings if finding.metric == name] for name in names}
+
+
+def computed(findings: list[Finding]) -> list[str]:
+    (found,) = (one.what for one in findings if one.status == "ok")
+    return found.removeprefix("metrics that can be computed: ").split(", ")
+
+
+@pytest.mark.parametrize("captioner", ["captioner", "captioner.audio"])
+def test_with_judge_and_captioner_all_but_quality_can_run(captioner: str) -> None:
+    found = told("judge", captioner)
+
+    assert computed(found) == [*STRUCTURE, *JUDGED]
+    assert {name: [one.what for one in said] for name, said in by_metric(found).items()} == {
+        name: [f"metric {name}: {NOT_YET}"] for name in ("unim_gq", "sqcs")
+    }
+
+
+@pytest.mark.parametrize(
+    ("roles", "adds"),
+    [
+        ((), "--role judge=BACKEND --role captioner=BACKEND"),
+        (("judge",), "--role captioner=BACKEND"),
+        (("captioner",), "--role judge=BACKEND"),
+    ],
+    ids=["neither", "no captioner", "no judge"],
+)
+def test_what_lacks_a_role_is_told_with_the_flags_that_add_it(roles: tuple[str, ...], adds: str) -> None:
+    found = told(*roles)
+
+    assert computed(found) == list(STRUCTURE)
+    lacking = by_metric(found)
+    assert {name: lacking[name][0].how_to for name in JUDGED} == dict.fromkeys(JUDGED, f"add {adds}")
+    assert not any(finding.blocks for finding in found), "the structure scores can run"
+
+
+def test_a_score_that_is_made_of_others_is_told_with_each_that_lacks() -> None:
+    (made,) = by_metric(told())["sqcs"]
+
+    assert made.what.startswith("metric sqcs: it is made of semantic_correctness (it asks the roles 'judge' and ")
+    assert made.what.endswith(f" and unim_gq ({NOT_YET})")
+    assert made.how_to == "add --role judge=BACKEND --role captioner=BACKEND"
+
+
+def test_on_the_page_metrics_that_lack_the_same_are_told_together() -> None:
+    (shown,) = gathered([section("Task unim_hard", told, word="unim_hard")])
+
+    assert [finding.what.partition(":")[0] for finding in shown.findings] == [
+        "metrics that can be computed",
+        "metrics semantic_correctness, interleaved_coherence",
+        "metric unim_gq",
+        "metric sqcs",
+    ]
+
+
+def test_with_strict_a_metric_that_lacks_something_keeps_the_task_from_running() -> None:
+    assert {one.metric for one in told("judge", "captioner", strict=True) if one.blocks} == {"unim_gq", "sqcs"}
+
+
+def test_a_kind_that_no_captioner_takes_is_told_with_the_role_that_adds_one() -> None:
+    deaf, hearing = Seeing("text", "image"), Seeing("text", "audio")
+    item = unim("judge", "captioner", "captioner.audio")
+
+    (noted,) = (one for one in tasks.roles(item, {"captioner": deaf}) if one.status == "note")
+
+    assert "the captioner takes no audio, in no form" in noted.what
+    assert noted.how_to == "add --role captioner.audio=BACKEND"
+    heard = tasks.roles(item, {"captioner": deaf, "captioner.audio": hearing})
+    assert [one.what for one in heard] == ["asks the captioner", "asks the captioner.audio"]
