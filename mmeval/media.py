@@ -19,6 +19,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javasc
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
+_PAGES = ("image/png", "image/jpeg")
 
 
 def kind_for(mime: str) -> MediaKind:
@@ -27,6 +28,12 @@ def kind_for(mime: str) -> MediaKind:
     if family in ("image", "audio", "video"):
         return family  # type: ignore[return-value]  # just narrowed
     return "3d" if family == "model" else "document"
+
+
+def may_be(kind: str, mime: str) -> bool:
+    """Whether a medium of this MIME type can be what a part of some kind holds. A document may be the picture of its
+    page."""
+    return kind_for(mime) == kind or (kind == "document" and mime in _PAGES)
 
 
 class Media:

@@ -9,9 +9,9 @@ import io
 import struct
 import wave
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from mmeval.extras import need
 
@@ -117,17 +117,23 @@ def faded(sound: bytes, *, out: bool = False) -> bytes:
 
 # Clips
 
+_CODECS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "mp4": ("libx264", {"crf": "20"}),
+    "webm": ("libvpx-vp9", {"crf": "20", "b:v": "0"}),
+}
 
-def clip(frames: Iterable[Painter]) -> bytes:
-    """A silent MP4 clip, 12 frames a second."""
+
+def clip(frames: Iterable[Painter], *, form: Literal["mp4", "webm"] = "mp4") -> bytes:
+    """A silent clip, 12 frames a second."""
+    codec, options = _CODECS[form]
     av, numpy = need("av", "video"), need("numpy", "video")
     buffer = io.BytesIO()
-    with av.open(buffer, "w", format="mp4", options={"fflags": "+bitexact"}) as container:
-        stream = container.add_stream("libx264", rate=Fraction(12))
+    with av.open(buffer, "w", format=form, options={"fflags": "+bitexact"}) as container:
+        stream = container.add_stream(codec, rate=Fraction(12))
         stream.width = stream.height = SIDE
         stream.pix_fmt = "yuv420p"
         stream.thread_count = 1
-        stream.options = {"crf": "20", "flags": "+bitexact"}
+        stream.options = {"flags": "+bitexact", **options}
         palette = numpy.array(PALETTE, dtype=numpy.uint8)
         for paint in frames:
             pixels = palette[[[paint(x, y) for x in range(SIDE)] for y in range(SIDE)]]

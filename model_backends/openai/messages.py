@@ -10,6 +10,7 @@ import base64
 import io
 import json
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from mmeval.content import Interleaved, Part, PartKind, text_part
 from mmeval.errors import ContentError, MissingExtraError
@@ -21,6 +22,8 @@ from mmeval.sniff import suffix_for
 SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The sounds that the interface knows how to name."""
 _DRAWING = "image/svg+xml"
+_PICTURES = ("image/png", "image/jpeg")
+"""What a document may be besides a document: the picture of its page."""
 
 
 def encode_messages(messages: Sequence[Message], inputs: Collection[PartKind]) -> bytes:
@@ -98,9 +101,19 @@ class _Encoder:
         if part.kind == "audio":
             return _audio_item(part)
         if part.kind == "document":
-            self._documents += 1
-            return _file_item(part, self._documents)
+            return self._document(part, part.media)
         return _url_item(part)
+
+    def _document(self, part: Part, media: Media | None) -> bytes:
+        """A picture of a page goes as a picture, a text as text: many servers take nothing but PDF as a file."""
+        assert media is not None  # the caller has looked
+        self._documents += 1
+        name = f"document{self._documents}{suffix_for(media.mime)}"
+        if media.mime in _PICTURES and "image" in self._inputs:
+            return _url_item(replace(part, kind="image"))
+        if media.mime.startswith("text/"):
+            return _text_item(f"\n[{name}]\n{_words_of(media)}\n[end of {name}]\n")
+        return _file_item(part, name)
 
 
 def _text_row(role: str, text: str) -> bytes:
@@ -128,10 +141,17 @@ def _audio_item(part: Part) -> bytes:
     return b'{"type": "input_audio", "input_audio": {"data": "%b", "format": "%b"}}' % (data, form.encode())
 
 
-def _file_item(part: Part, number: int) -> bytes:
-    assert part.media is not None  # the caller has looked
-    name = json.dumps(f"document{number}{suffix_for(part.media.mime)}").encode()
-    return b'{"type": "file", "file": {"filename": %b, "file_data": %b}}' % (name, data_uri(part))
+def _file_item(part: Part, name: str) -> bytes:
+    return b'{"type": "file", "file": {"filename": %b, "file_data": %b}}' % (json.dumps(name).encode(), data_uri(part))
+
+
+def _words_of(media: Media) -> str:
+    from mmeval.decode import document_text
+
+    try:
+        return document_text(media)
+    except ContentError as error:
+        raise CallError("bad_request", str(error)) from None
 
 
 def _damaged(part: Part, media: Media) -> CallError:

@@ -1,99 +1,158 @@
 """The reader of UniM's published layout.
 
     qapairs_placeholder/<field>/<k_domain>/...   records: JSON objects one after the other (*.jsonl, *.json)
+    qapairs_caption/<field>/<k_domain>/...       the same records with captions in place of the media
     data/<field>/<domain>/...                    media
 
-A folder that holds the records directly is read as well. The caption variant (``qapairs_caption``) has the same
-questions and is left out.
+A folder that holds the records directly is read as well.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from mmeval.dataset import DataSource
 from mmeval.digest import digest
 from mmeval.errors import MissingDataError, UnknownNameError
-from mmeval.media import path_inside
 from mmeval.records import Sample
-from mmeval.tasks.unim.concatenated_json import read_records
-from mmeval.tasks.unim.sample import Place, sample_of
+from mmeval.tasks.unim.captions import Captions, caption_of
+from mmeval.tasks.unim.concatenated_json import Record, read_records
+from mmeval.tasks.unim.domains import DOMAINS, FIELDS, domain_of
+from mmeval.tasks.unim.files import Place
+from mmeval.tasks.unim.folders import (
+    CAPTION_FOLDER,
+    RECORD_FOLDER,
+    belongs,
+    counts_of,
+    may_hold,
+    record_files,
+    sha256_of,
+    wanted_names,
+)
+from mmeval.tasks.unim.labels import ANY, Names
+from mmeval.tasks.unim.sample import Caption, Identity, identity_of, sample_of
 
-RECORD_FOLDER = "qapairs_placeholder"
-_OTHER_FOLDERS = ("qapairs_caption", "data")
-_SUFFIXES = (".jsonl", ".json")
+VARIANTS = ("placeholder", "caption")
 
 
 @dataclass(frozen=True)
 class UnimDataset:
-    """Samples in the order of the files' paths, then of the records. ``files`` lie under ``records``, which is
-    ``root`` or a folder in it."""
+    """Samples in the order of the files' paths, then of the records; those of ``wanted``, and those that do not tell
+    whether they are.
+
+    ``files`` lie under ``records``, which is ``root`` or a folder in it; ``captions`` are the files of the caption
+    variant, under a folder of the same layout. With ``as_captions`` the questions are those of the caption variant.
+    """
 
     root: Path
     records: Path
     files: tuple[Path, ...]
+    wanted: Names = ANY
+    captions: tuple[Path, ...] = ()
+    as_captions: bool = False
 
     @cached_property
     def fingerprint(self) -> str:
-        """Covers the record files: their bytes, and their paths, which may name field and domain."""
-        return digest([[file.relative_to(self.records).as_posix(), _sha256(file)] for file in self.files])
+        """Covers the files of both variants: their bytes, and their paths, which may name field and domain."""
+        files = [(file.relative_to(self.records), file) for file in self.files]
+        files += [(file.relative_to(self.root), file) for file in self.captions]
+        return digest([[path.as_posix(), sha256_of(file)] for path, file in files])
 
     def __len__(self) -> int:
         return self._count
 
     @cached_property
     def _count(self) -> int:
-        return sum(1 for file in self.files for _ in read_records(file))
+        held = (counts_of(self._place(file)).items() for file in self.files)
+        return sum(count for counts in held for names, count in counts if belongs(names, self.wanted))
 
     def __iter__(self) -> Iterator[Sample]:
         """A later record with an id that was seen before gets ``#2``, ``#3`` and so on behind it: ids are known to be
         unique within a domain's file, not across the files of a domain."""
-        seen: dict[str, int] = {}
+        seen = Counter[str]()
+        captions = Captions(self.root, self.root / CAPTION_FOLDER, self.captions)
         for file in self.files:
-            place = Place(self.root, self.records, file)
+            place = self._place(file)
+            here = Counter[str]()
             for record in read_records(file):
-                sample = sample_of(record, place)
-                seen[sample.id] = seen.get(sample.id, 0) + 1
-                times = seen[sample.id]
-                yield sample if times == 1 else replace(sample, id=f"{sample.id}#{times}")
+                identity = identity_of(record, place)
+                if not belongs(identity.names, self.wanted):
+                    continue
+                caption = self._caption(captions, record, place, identity, here)
+                sample = sample_of(record, place, identity, caption, as_captions=self.as_captions)
+                yield replace(sample, id=name) if (name := _own_id(sample.id, seen)) != sample.id else sample
+        captions.tell_missing()
+
+    def _place(self, file: Path) -> Place:
+        return Place(self.root, self.records, file)
+
+    def _caption(
+        self, captions: Captions, record: Record, place: Place, identity: Identity, here: Counter[str]
+    ) -> Caption | None:
+        """The caption variant of a record; the record itself where the data have no other variant. ``here`` counts the
+        records of each identity in the file."""
+        if self.records.name == CAPTION_FOLDER:
+            return caption_of(record)
+        if not identity.known:
+            return None
+        here[str(identity)] += 1
+        return captions.find(record, place, identity, here[str(identity)] - 1)
+
+
+def _own_id(name: str, seen: Counter[str]) -> str:
+    """The name, or with the next number behind it that makes one nobody has; ``seen`` counts those that were asked
+    for."""
+    own = name
+    while seen[own]:
+        seen[name] += 1
+        own = f"{name}#{seen[name]}"
+    seen[own] += 1
+    return own
 
 
 def load(source: DataSource) -> UnimDataset:
-    """The records of UniM's published layout.
+    """The records of UniM's published layout, of the field or domain that ``dataset_name`` names, or all.
 
-    Raises MissingDataError when there are none, UnknownNameError for an option.
+    The option ``variant`` is ``placeholder`` or ``caption``: then questions are asked with captions in place of their
+    media. Raises MissingDataError when there are no records, UnknownNameError for an option or a name.
     """
-    for option in source.options:
-        raise UnknownNameError("option of the loader 'unim'", option, (), "It takes no dataset_kwargs.")
-    records = source.folder / RECORD_FOLDER
-    if not records.is_dir():
-        records = source.folder
-    files = tuple(_record_files(records))
+    as_captions = _variant(source.options) == "caption"
+    names = (RECORD_FOLDER, CAPTION_FOLDER) if as_captions else (RECORD_FOLDER,)
+    records = next((source.folder / name for name in names if (source.folder / name).is_dir()), source.folder)
+    files = record_files(records)
     if not files:
         raise MissingDataError(
             f"{source.folder}: no UniM records (*.jsonl or *.json under {RECORD_FOLDER}/); "
             "name the folder of the downloaded data set with --data_dir, or try --data bundled"
         )
-    return UnimDataset(source.folder, records, files)
+    wanted = wanted_names(source.name)
+    opened = tuple(file for file in files if may_hold(file.relative_to(records), wanted))
+    if not opened and (wanted.field or domain_of(wanted.domain)):
+        raise MissingDataError(f"{records}: no records of {source.name} are among the data")
+    if not opened:
+        raise UnknownNameError("field or domain (dataset_name)", source.name, _known_names())
+    captions = source.folder / CAPTION_FOLDER
+    captioned = record_files(captions) if captions.is_dir() and captions != records else []
+    near = tuple(file for file in captioned if may_hold(file.relative_to(captions), wanted))
+    return UnimDataset(source.folder, records, opened, wanted, near, as_captions)
 
 
-def _record_files(records: Path) -> list[Path]:
-    found = (path for path in records.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
-    kept = (path for path in found if _holds_records(path.relative_to(records).parts))
-    return sorted((path_inside(records, str(path.relative_to(records))) for path in kept), key=Path.as_posix)
+def _variant(options: Mapping[str, Any]) -> str:
+    for option in options:
+        if option != "variant":
+            raise UnknownNameError(
+                "option of the loader 'unim'", option, ("variant",), "It is given in dataset_kwargs."
+            )
+    variant = options.get("variant", VARIANTS[0])
+    if variant not in VARIANTS:
+        raise UnknownNameError("variant of UniM", str(variant), VARIANTS, f"There are {' and '.join(VARIANTS)}.")
+    return str(variant)
 
 
-def _holds_records(parts: tuple[str, ...]) -> bool:
-    return parts[0] not in _OTHER_FOLDERS and not any(part.startswith(".") for part in parts)
-
-
-def _sha256(file: Path) -> str:
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise MissingDataError(f"{file}: the records cannot be read ({error.strerror}); fetch the file again") from None
+def _known_names() -> list[str]:
+    return [*FIELDS, *(domain.name for domain in DOMAINS)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
-from mmeval.media import Media, kind_for, path_inside
+from mmeval.media import Media, kind_for, may_be, path_inside
 from tests.support import tiny_media as tiny
 
 
@@ -24,6 +24,21 @@ from tests.support import tiny_media as tiny
 )
 def test_a_mime_type_has_a_kind(mime: str, kind: str) -> None:
     assert kind_for(mime) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "mime", "possible"),
+    [
+        ("image", "image/png", True),
+        ("image", "application/pdf", False),
+        ("document", "application/pdf", True),
+        ("document", "image/jpeg", True),
+        ("document", "image/gif", False),
+        ("3d", "image/png", False),
+    ],
+)
+def test_a_document_may_be_a_picture_and_nothing_else_is_of_another_kind(kind: str, mime: str, possible: bool) -> None:
+    assert may_be(kind, mime) is possible
 
 
 def test_a_medium_is_not_read_before_it_is_needed(tmp_path: Path) -> None:

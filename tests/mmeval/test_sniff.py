@@ -62,6 +62,7 @@ def test_real_files_are_known_by_their_content_alone(mime: str, data: bytes) -> 
         (b"\xff\xe3\x18\xc4", "audio/mpeg"),
         (b"\xff\xfd\x90\x64", "audio/mpeg"),
         (b"\xff\xf1\x50\x80", "audio/aac"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "application/msword"),
         (b"RF64\xff\xff\xff\xffWAVEds64", "audio/wav"),
         (b"RIFF\x04\0\0\0RMIDdata", "application/octet-stream"),
         (b"\0\0\0\x1cftypM4A \0\0\0\0", "audio/mp4"),

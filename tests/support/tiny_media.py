@@ -155,3 +155,17 @@ def zipped(*names: str, first: int = 0) -> bytes:
         for name in names:
             out.writestr(name, b"")
     return file.getvalue()
+
+
+def word(*paragraphs: str, xml: str = "", head: str = "", part: str = "word/document") -> bytes:
+    """A Word document of some paragraphs, or with any ``xml`` in its body; ``head`` stands before its root."""
+    import zipfile
+    from xml.sax.saxutils import escape
+
+    body = xml or "".join(f"<w:p><w:r><w:t>{escape(words)}</w:t></w:r></w:p>" for words in paragraphs)
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("[Content_Types].xml", "<Types/>")
+        out.writestr(f"{part}.xml", f'{head}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>')
+    return file.getvalue()

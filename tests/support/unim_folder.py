@@ -11,6 +11,9 @@ from mmeval.dataset import DataSource
 from mmeval.records import Sample
 from mmeval.tasks.unim.loader import UnimDataset, load
 
+GOLD = "image/gold.png"
+"""The picture of an answer, at the top of the data set."""
+
 
 def unim_row(**changes: Any) -> dict[str, Any]:
     """A record that asks for a picture and gets one; ``changes`` replace its keys, None removes one."""
@@ -20,7 +23,7 @@ def unim_row(**changes: Any) -> dict[str, Any]:
         "id": "1",
         "difficulty_level": 3,
         "input": {"modal": {}, "content": "Draw a line."},
-        "output": {"modal": {}, "content": "Here: <image1>"},
+        "output": {"modal": {"image1": GOLD}, "content": "Here: <image1>"},
         **changes,
     }
     return {key: value for key, value in row.items() if value is not None}
@@ -29,24 +32,52 @@ def unim_row(**changes: Any) -> dict[str, Any]:
 def write_records(
     folder: Path, *rows: Mapping[str, Any], file: str = "natural_science/1_math/text_image.jsonl"
 ) -> Path:
-    """Write a record file; returns its path."""
+    """Write a record file, and the picture of ``unim_row``; returns its path."""
+    write_medium(folder, GOLD)
     path = folder / "qapairs_placeholder" / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(json.dumps(row, indent=2) for row in rows))
     return path
 
 
-def write_medium(folder: Path, path: str, data: bytes = b"\x89PNG\r\n\x1a\n") -> Path:
-    """Write a media file; returns its path."""
+def write_captions(
+    folder: Path, *rows: Mapping[str, Any], file: str = "natural_science/1_math/text_image.jsonl"
+) -> Path:
+    """Write a file of the caption variant; returns its path."""
+    path = folder / "qapairs_caption" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
+
+
+FIRST_BYTES = {
+    ".png": b"\x89PNG\r\n\x1a\n",
+    ".jpg": b"\xff\xd8\xff",
+    ".wav": b"RIFF\0\0\0\0WAVE",
+    ".mp4": b"\0\0\0\x18ftypmp42",
+    ".pdf": b"%PDF-1.4",
+    ".csv": b"a,b\n",
+    ".txt": b"words",
+    ".doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    ".obj": b"mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+    ".mtl": b"newmtl a\n",
+    ".off": b"OFF\n0 0 0\n",
+    ".ply": b"ply\nformat ascii 1.0\n",
+}
+"""As much of a file of each kind as tells what it is, by suffix."""
+
+
+def write_medium(folder: Path, path: str, data: bytes | None = None) -> Path:
+    """Write a media file, by default of the kind that its suffix says; returns its path."""
     target = folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(data)
+    target.write_bytes(FIRST_BYTES[target.suffix] if data is None else data)
     return target
 
 
-def unim_dataset(folder: Path) -> UnimDataset:
-    return load(DataSource("unim", folder))
+def unim_dataset(folder: Path, name: str = "", **options: Any) -> UnimDataset:
+    return load(DataSource("unim", folder, name, options=options))
 
 
-def unim_samples(folder: Path) -> list[Sample]:
-    return list(unim_dataset(folder))
+def unim_samples(folder: Path, name: str = "", **options: Any) -> list[Sample]:
+    return list(unim_dataset(folder, name, **options))

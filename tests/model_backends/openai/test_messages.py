@@ -59,6 +59,37 @@ def test_a_medium_goes_as_its_own_bytes_under_a_neutral_name(data: bytes, item: 
     assert row["content"] == [{"type": "text", "text": "look:"}, item]
 
 
+def document(data: bytes, name: str = "") -> Part:
+    return media_part(Media.from_bytes(data, name), "document")
+
+
+def test_a_document_that_is_a_picture_goes_as_a_picture() -> None:
+    [row] = encoded(user(document(PNG)))
+
+    assert row["content"] == [{"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}]
+
+
+def test_a_document_that_is_a_picture_is_a_file_for_a_server_without_pictures() -> None:
+    [row] = encoded(user(document(PNG)), inputs=("text", "document"))
+
+    assert row["content"][0]["file"]["filename"] == "document1.png"
+
+
+def test_a_document_of_words_goes_as_its_words_under_a_neutral_name() -> None:
+    [row] = encoded(user("Sum up", document(b"salt,2\n", "answer.csv"), document(b"words", "b.txt")))
+
+    assert [item["text"] for item in row["content"]] == [
+        "Sum up",
+        "\n[document1.csv]\nsalt,2\n\n[end of document1.csv]\n",
+        "\n[document2.txt]\nwords\n[end of document2.txt]\n",
+    ]
+
+
+def test_a_document_of_words_that_cannot_be_read_is_a_fault_of_the_data() -> None:
+    with pytest.raises(CallError, match="bad_request"):
+        encoded(user(document(b"\xff\xfea", "a.txt")))
+
+
 def test_a_drawing_goes_as_the_picture_that_it_shows() -> None:
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="4"><!-- a hint --></svg>'
     [row] = encoded(user(medium(drawing)))

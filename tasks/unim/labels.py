@@ -1,0 +1,133 @@
+"""The labels of a UniM record: field, domain, difficulty, capabilities. What cannot be read is left out and named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mmeval.tasks.unim.domains import FIELDS
+
+DIFFICULTIES = {"1": "easy", "2": "medium", "3": "hard"}
+CAPABILITY_KEYS = ("capabilities", "capability", "capability_labels")
+"""No public record shows the key of the capabilities, so that the likely ones are read."""
+CAPABILITIES: Mapping[str, str] = {
+    "C1": "perceptual understanding",
+    "C2": "spatial understanding",
+    "C3": "temporal understanding",
+    "C4": "semantic generation",
+    "C5": "content editing",
+    "C6": "creative expression",
+    "C7": "reasoning",
+    "C8": "emotional analysis",
+    "C9": "structural analysis",
+    "C10": "planning",
+}
+"""The ten capabilities by the ids of the paper (its table 10)."""
+
+_FIELD_ALIASES = {"general_domain": "general_area"}
+_DOMAIN = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+_CAPABILITY = re.compile(r"c?0*+([1-9][0-9]?)")
+_CAPABILITY_IDS = {name.replace(" ", "_"): number for number, name in CAPABILITIES.items()}
+_HEAVIEST = 1e9
+"""A greater weight is none: whole numbers in JSON may be too large for any sum."""
+_SHOWN = 80
+"""Characters of a bad value that a message shows."""
+
+
+class Names(NamedTuple):
+    """What the paper calls field and domain; the data call them ``domain`` and ``subdomain``. Empty where unknown."""
+
+    field: str = ""
+    domain: str = ""
+
+
+ANY = Names()
+
+
+def word(value: object) -> str:
+    """A name in lower snake case, without the running number of a folder such as ``1_math``."""
+    return _word(str(value))
+
+
+@lru_cache(maxsize=1024)
+def _word(name: str) -> str:
+    return re.sub(r"^\d+_", "", re.sub(r"[ \-]+", "_", name.strip().lower()))
+
+
+def field_of(name: object) -> str:
+    """The field that a word of the data or of a folder means; empty where it means none."""
+    field = word(name)
+    field = _FIELD_ALIASES.get(field, field)
+    return field if field in FIELDS else ""
+
+
+def field_words(field: str) -> tuple[str, ...]:
+    """The ways in which data and folders write a field."""
+    return (field, *(alias for alias, meant in _FIELD_ALIASES.items() if meant == field))
+
+
+def names_of(row: Mapping[str, Any], folders: Sequence[str], faults: list[str]) -> Names:
+    """Field and domain of a record, from itself first and from its folders second."""
+    said = row.get("domain") or (folders[0] if folders else "")
+    field = field_of(said)
+    if not field:
+        faults.append(f"'domain' is {_shown(said)}; it must be one of {', '.join(FIELDS)}")
+    said = row.get("subdomain") or (folders[1] if len(folders) > 1 else "")
+    domain = word(said)
+    if not _DOMAIN.fullmatch(domain):
+        faults.append(f"'subdomain' is {_shown(said)}; it must be a name such as 'computer_science'")
+        domain = ""
+    return Names(field, domain)
+
+
+def number_of(row: Mapping[str, Any], faults: list[str]) -> str:
+    """The id of a record, empty where it has none."""
+    number = row.get("id")
+    if isinstance(number, bool) or not isinstance(number, str | int) or not str(number).strip():
+        faults.append("'id' must be a word or a number")
+        return ""
+    return str(number).strip()
+
+
+def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
+    level = row.get("difficulty_level")
+    said = str(level).strip().lower()
+    difficulty = DIFFICULTIES.get(said, said)
+    if difficulty in DIFFICULTIES.values():
+        return difficulty
+    faults.append(f"'difficulty_level' is {_shown(level)}; it must be 1 (easy), 2 (medium) or 3 (hard)")
+    return ""
+
+
+def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The labels ``capabilities``, a list that may be empty, and ``capability_weights`` where the record has weights.
+
+    Known ids and names become the ids of the paper; others stay as they are. A capability of weight 0 is none.
+    """
+    found: object = next((row[key] for key in CAPABILITY_KEYS if row.get(key)), [])
+    if isinstance(found, dict):
+        weights = {_capability(name): weight for name, weight in found.items()}
+        if all(_is_weight(weight) for weight in weights.values()):
+            chosen = [name for name, weight in weights.items() if weight]
+            return {"capabilities": chosen, "capability_weights": {name: float(weights[name]) for name in chosen}}
+        found = list(found)
+    items = found if isinstance(found, list) else [found]
+    return {"capabilities": list(dict.fromkeys(map(_capability, items)))}
+
+
+def _capability(item: object) -> str:
+    name = str(item).strip()
+    lowered = re.sub(r"[\s\-]+", "_", name.lower())
+    number = _CAPABILITY.fullmatch(lowered)
+    known = f"C{number[1]}" if number else _CAPABILITY_IDS.get(lowered, "")
+    return known if known in CAPABILITIES else name
+
+
+def _is_weight(weight: object) -> bool:
+    return isinstance(weight, int | float) and 0 <= weight <= _HEAVIEST
+
+
+def _shown(value: object) -> str:
+    return repr(str(value)[:_SHOWN])
