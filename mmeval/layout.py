@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from mmeval import plugins
 from mmeval.errors import PluginError
 from mmeval.records import Result
 from mmeval.report.asked import counted_by
+from mmeval.report.provenance import left_out_of, made_with
 
 if TYPE_CHECKING:
     from mmeval.aggregate import Scores
@@ -31,13 +32,14 @@ Cell: TypeAlias = str | float | None
 class Table:
     """One table: its title, the headers, rows of as many cells, and what is to be said below it.
 
-    Numbers are written with three digits, and whole where a program reads them.
+    Numbers are written with so many ``digits`` behind the point, and whole where a program reads them.
     """
 
     title: str
     headers: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    digits: int = 3
 
     def __post_init__(self) -> None:
         uneven = next((row for row in self.rows if len(row) != len(self.headers)), None)
@@ -65,12 +67,21 @@ def layouts_of(run: StoredRun) -> list[str]:
 
 
 def tables_of(run: StoredRun, name: str) -> list[Table]:
-    """The tables of a layout. Raises UnknownNameError, PluginError where the layout fails on this run."""
+    """The tables of a layout; below the first stands with whom they were made. Raises UnknownNameError, PluginError
+    where the layout fails on this run."""
     layout = load_layout(name)
     try:
-        return list(layout(run))
+        return _with_provenance(list(layout(run)), run)
     except (Exception, SystemExit) as error:  # a layout may fail in any way; the user learns which one it is
         raise PluginError(f"the layout {name!r} failed ({type(error).__name__}: {error})") from error
+
+
+def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
+    if not tables:
+        return []
+    first, *others = tables
+    left = (f"{said[:1].upper()}{said[1:]}." for said in left_out_of(run))
+    return [replace(first, notes=(made_with(run), *left, *first.notes)), *others]
 
 
 def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,10 +66,16 @@ class TaskFiles:
             raise document.error(path, message)
         if not target.is_file():
             raise document.error(path, f"there is no file {name!r} beside {source.name}")
-        return target
+        return _without_detours(target)
 
     def _outside(self, folder: Path) -> bool:
         return not any(folder.is_relative_to(root) for root in self._roots)
+
+
+def _without_detours(file: Path) -> Path:
+    """The path without ``..``, as messages show it, where that is the same file (behind a link it may be another)."""
+    plain = Path(os.path.normpath(file))
+    return plain if plain != file and plain.is_file() and plain.samefile(file) else file
 
 
 def _listed(document: Document, key: str, value: Any) -> Iterator[tuple[KeyPath, str]]:

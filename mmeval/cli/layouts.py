@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mmeval.cli.streams import print_text
-from mmeval.errors import UsageError, did_you_mean
+from mmeval.errors import UsageError
 from mmeval.layout import Table, load_layout, tables_of
 from mmeval.report.layouts import ENDINGS, RENDERED
 from mmeval.report.page.stored import StoredRun
@@ -18,14 +19,10 @@ log = logging.getLogger(__name__)
 def write_layout(folders: Sequence[Path], name: str, formats: Sequence[str], into: Path | None) -> bool:
     """Print the tables of a layout, run by run, or write them into a folder. Whether every run has some.
 
-    Raises UnknownNameError for a layout that nobody has registered, UsageError for a format that tables have not, and
+    ``formats`` are among those of tables. Raises UnknownNameError for a layout that nobody has registered, UsageError
     where no run has a table.
     """
     load_layout(name)
-    for wanted in formats:
-        if wanted not in RENDERED:
-            near = did_you_mean(wanted, RENDERED)
-            raise UsageError(f"--layout: its tables come as {', '.join(RENDERED)}, not as {wanted!r}{near}")
     runs = [StoredRun(folder) for folder in folders]
     found = [(run, [_of(run, table, len(runs) > 1) for table in tables_of(run, name)]) for run in runs]
     for run, tables in found:
@@ -40,7 +37,7 @@ def write_layout(folders: Sequence[Path], name: str, formats: Sequence[str], int
 
 def _of(run: StoredRun, table: Table, several: bool) -> Table:
     """A table that says whose it is, where there are several runs."""
-    return Table(f"{run.name}: {table.title}", table.headers, table.rows, table.notes) if several else table
+    return replace(table, title=f"{run.name}: {table.title}") if several else table
 
 
 def _give(tables: Sequence[Table], name: str, wanted: str, into: Path | None) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mmeval.report.page.stored import StoredRun
 
 FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
+OF_LAYOUTS = ("markdown", "latex", "csv")
+"""Those in which the tables of a layout come."""
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +67,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write what is asked for; print tables, or the paths of what was written. The exit code is EXIT_INCOMPLETE where
     something of the runs could not be shown."""
-    formats = _formats(("markdown" if args.layout else "html") if args.format is None else args.format)
+    from mmeval.report.page.stored import StoredRun
+    from mmeval.report.provenance import left_out_of
+
+    formats = _formats(args.format, layout=bool(args.layout))
     folders = [_run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
+    for folder in folders:
+        for said in left_out_of(StoredRun(folder)):
+            log.warning("%s", said)
     if args.layout:
         from mmeval.cli.layouts import write_layout
 
@@ -81,13 +89,17 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK if whole else EXIT_INCOMPLETE
 
 
-def _formats(text: str) -> list[str]:
-    names = list(values.words(text))
+def _formats(text: str | None, *, layout: bool) -> list[str]:
+    """The formats that are asked for, or the usual one of what is. Raises UsageError for one that it has not."""
+    known = OF_LAYOUTS if layout else FORMATS
+    names = [known[0]] if text is None else list(values.words(text))
+    listed = ", ".join(known)
+    there = f"--layout: its tables come as {listed}" if layout else f"--format: {listed} are there"
     for name in names:
-        if name not in FORMATS:
-            raise UsageError(f"--format: {', '.join(FORMATS)} are there, not {name!r}{did_you_mean(name, FORMATS)}")
+        if name not in known:
+            raise UsageError(f"{there}, not {name!r}{did_you_mean(name, known)}")
     if not names:
-        raise UsageError(f"--format: {', '.join(FORMATS)} are there")
+        raise UsageError(f"{there}; name one")
     return names
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,15 @@ class ReportContext:
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping with the values of keys, tokens and passwords hidden, at any depth."""
     return {name: HIDDEN if _secret(name, value) else _inner(value) for name, value in values.items()}
+
+
+def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """What :func:`without_secrets` has hidden, at any depth: ``a.b`` for a value in a mapping."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from hidden_names(value, f"{path}{name}.")
+        elif value == HIDDEN:
+            yield f"{path}{name}"
 
 
 def text_without_secrets(text: str) -> str:

@@ -19,7 +19,6 @@ from mmeval.task import Selection
 
 log = logging.getLogger(__name__)
 
-DIGITS = 3
 UNKNOWN = "N/A"
 
 
@@ -52,16 +51,16 @@ def markdown_tables(tables: Iterable[Table]) -> str:
 
 
 def _markdown(table: Table) -> str:
-    rows = [[_shown(value) for value in row] for row in table.rows]
+    rows = [[_shown(value, table.digits) for value in row] for row in table.rows]
     lines = table_lines([cell(header) for header in table.headers], rows, right_aligned=_numbers(table))
     notes = [printable(note, limit=MAX_NOTE) for note in table.notes]
     return "\n".join([printable(table.title, limit=MAX_NOTE), "", *lines, *(["", *notes] if notes else [])]) + "\n"
 
 
-def _shown(value: Cell) -> str:
+def _shown(value: Cell, digits: int) -> str:
     if value is None:
         return UNKNOWN
-    return cell(value) if isinstance(value, str) else f"{value:.{DIGITS}f}"
+    return cell(value) if isinstance(value, str) else f"{value:.{digits}f}"
 
 
 def _numbers(table: Table) -> frozenset[str]:
@@ -85,7 +84,7 @@ def _latex(table: Table) -> str:
         r"\toprule",
         rf"{' & '.join(map(latex_text, table.headers))} \\",
         r"\midrule",
-        *(rf"{' & '.join(map(_latex_cell, row))} \\" for row in table.rows),
+        *(rf"{' & '.join(_latex_cell(value, table.digits) for value in row)} \\" for row in table.rows),
         r"\bottomrule",
         r"\end{tabular}",
         *(rf"\par{{\footnotesize {latex_text(note)}\par}}" for note in table.notes),
@@ -93,10 +92,10 @@ def _latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _latex_cell(value: Cell) -> str:
+def _latex_cell(value: Cell, digits: int) -> str:
     if value is None:
-        return "--"
-    return latex_text(value) if isinstance(value, str) else f"{value:.{DIGITS}f}"
+        return UNKNOWN
+    return latex_text(value) if isinstance(value, str) else f"{value:.{digits}f}"
 
 
 def csv_tables(tables: Iterable[Table]) -> str:

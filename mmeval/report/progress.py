@@ -138,16 +138,19 @@ def for_stderr() -> Progress:
     return Bar() if sys.stderr.isatty() else Quiet()
 
 
-def opening(*, kept: int, new: int, since: str, exact: bool = True) -> str:
+def opening(*, kept: int, new: int, since: str, exact: bool = True, bad: bool = False) -> str:
     """The first line of a run: what is kept, from when, and what will be asked.
 
-    ``exact`` is False when a filter has yet to say how many samples it keeps.
+    ``exact`` is False when a filter has yet to say how many samples it keeps, ``bad`` says that some of them are known
+    as such that cannot be asked.
     """
     if not kept and not new:
         return "nothing to ask"
     if not kept:
         filtered = ": a task filters its rows, and asks those that it keeps"
-        return f"asking {_answers(new)}" if exact else f"asking up to {_answers(new)}{filtered}"
+        if exact:
+            return f"asking up to {_answers(new)}: some samples cannot be asked" if bad else f"asking {_answers(new)}"
+        return f"asking up to {_answers(new)}{filtered}"
     when = f" from {since}" if since else ""
     if not new:
         return f"kept {_answers(kept)}{when}, nothing new to ask"

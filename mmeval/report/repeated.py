@@ -1,4 +1,5 @@
-"""Numbers that say what another row says: those of the only piece that a derived score is made of."""
+"""Numbers that say what another row says: of the only piece of a derived score, and of a slice where nothing can be
+scored."""
 
 from __future__ import annotations
 
@@ -27,10 +28,10 @@ def _numbers(result: Result) -> _Numbers:
 
 
 def repeated(results: Iterable[Result], pieces_of: Pieces) -> set[Key]:
-    """The numbers that tables leave out: of a piece that alone makes another number, equal to its own. Files of
-    results keep them."""
+    """The numbers that tables leave out: of a piece that alone makes another number, equal to its own; of a slice,
+    where the number is unavailable in all of its task. Files of results keep them."""
     known = {Key.of(result): result for result in results}
-    found = set()
+    found = {key for key in known if key.slice and is_unavailable(known.get(key._replace(slice="")))}
     for key, result in known.items():
         pieces = list(pieces_of(key.task, key.metric))
         if len(pieces) != 1:
@@ -39,3 +40,8 @@ def repeated(results: Iterable[Result], pieces_of: Pieces) -> set[Key]:
         if piece in known and piece != key and _numbers(known[piece]) == _numbers(result):
             found.add(piece)
     return found
+
+
+def is_unavailable(whole: Result | None) -> bool:
+    """Whether a number was known before the run to be none: not one trial has it, and none has lost it."""
+    return whole is not None and whole.unavailable > 0 and not whole.scored and not whole.unscored

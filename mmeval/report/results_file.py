@@ -186,6 +186,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
         "asked": {task.name: _asked(task, outcome) for task in outcome.selection.tasks},
         "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
+        "left_aside": {task: list(names) for task, names in outcome.left_aside.items()},
         "left_out": {task.name: task.why for task in outcome.selection.left_out},
         "not_comparable": [task.name for task in outcome.selection.tasks if not task.comparable],
         "spent": spent_json(outcome.bills),

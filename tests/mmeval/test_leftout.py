@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +10,28 @@ import pytest
 from mmeval.dataset import Dataset
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.leftout import with_data
+from mmeval.records import Sample, user
 from mmeval.task import Group, Selection, Task
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.task_pair import write_pair
 from tests.support.toy import task
 
 GROUP = Group("g", "G", ("a", "b"))
+
+
+class Listed:
+    """A data set of these samples."""
+
+    fingerprint = "listed"
+
+    def __init__(self, samples: list[Sample]) -> None:
+        self._samples = samples
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self._samples)
 
 
 def without_data(name: str) -> Task:
@@ -34,12 +51,52 @@ def test_a_member_of_a_group_whose_data_are_missing_is_left_out_and_said(caplog:
     ]
 
 
+def test_several_that_are_left_out_are_said_together_with_the_reason_of_the_first(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wide = Group("g", "G", ("a", "b", "c"))
+
+    chosen = with_data(Selection((task("a", 1), without_data("b"), without_data("c")), (wide,)), strict=False)
+
+    assert [one.why for one in chosen.left_out] == ["no rows of b", "no rows of c"]
+    assert caplog.messages == ["2 tasks are left out, their data are not here: b, c. The first: no rows of b."]
+
+
 def test_a_member_of_an_inner_group_is_left_out_as_well() -> None:
     outer = Group("o", "O", ("g",))
 
     chosen = with_data(Selection((task("a", 1), without_data("b")), (outer, GROUP)), strict=False)
 
     assert [one.name for one in chosen.left_out] == ["b"]
+
+
+def labelled(name: str, *levels: str) -> Task:
+    """A task of the samples of level 3, on data that have others."""
+    samples = [Sample(level, (user("?"),), metadata={"level": level}) for level in levels]
+    return replace(task(name, 1), filter={"level": ["3", "three"]}, dataset=lambda: Listed(samples))
+
+
+def test_a_member_whose_filter_keeps_nothing_of_the_data_is_left_out() -> None:
+    chosen = with_data(Selection((labelled("a", "1", "3"), labelled("b", "1", "2")), (GROUP,)), strict=False)
+
+    assert [one.name for one in chosen.tasks] == ["a"]
+    assert [(one.name, one.why) for one in chosen.left_out] == [
+        ("b", "there is no sample of level 3 or three among the 2")
+    ]
+
+
+def test_a_filter_by_a_label_that_no_sample_has_is_a_mistake_and_nothing_missing() -> None:
+    unlabelled = replace(labelled("b", "1"), filter={"lvel": "3"})
+
+    chosen = with_data(Selection((labelled("a", "3"), unlabelled), (GROUP,)), strict=False)
+
+    assert [one.name for one in chosen.tasks] == ["a", "b"]
+
+
+def test_a_task_that_is_named_by_itself_is_not_looked_through() -> None:
+    chosen = with_data(Selection((labelled("a", "3"), task("b", 1), labelled("c", "1")), (GROUP,)), strict=False)
+
+    assert [one.name for one in chosen.tasks] == ["a", "b", "c"]
 
 
 def test_strict_requires_the_data_of_every_task() -> None:

@@ -60,3 +60,27 @@ def test_a_package_may_include_from_a_folder_of_the_include_path(tmp_path: Path)
     write_files(tmp_path, {"mine/base.yaml": "repeats: 7", "package/t.yaml": "include: ../mine/base.yaml"})
     files = TaskFiles([tmp_path / "package", tmp_path / "mine"])
     assert files.document(tmp_path / "package/t.yaml").data == {"repeats": 7}
+
+
+def test_a_path_through_an_included_file_has_no_detours(tmp_path: Path) -> None:
+    write_files(tmp_path, {"base.yaml": "loader: one", "sub/t.yaml": task("t", "include: ../base.yaml")})
+
+    file = parse_task(TaskFiles([tmp_path]).document(tmp_path / "sub/t.yaml"))
+
+    assert file.beside("loader") == tmp_path
+
+
+def test_a_detour_through_a_link_stays_as_it_leads_elsewhere(tmp_path: Path) -> None:
+    write_files(
+        tmp_path,
+        {
+            "base.yaml": "loader: near",
+            "far/base.yaml": "loader: far",
+            "far/sub/t.yaml": task("t", "include: ../base.yaml"),
+        },
+    )
+    (tmp_path / "sub").symlink_to(tmp_path / "far/sub")
+
+    file = parse_task(TaskFiles([tmp_path]).document(tmp_path / "sub/t.yaml"))
+
+    assert file.keys.loader == "far"

@@ -140,6 +140,30 @@ def test_a_score_has_its_reason_evidence_bounds_and_the_reply_of_its_judge(trial
     expect(score.locator(".verdicts")).to_contain_text("Grade: 4")
 
 
+@pytest.mark.parametrize(
+    ("roles", "heading"),
+    [
+        (["captioner"], "The captioner's reply"),
+        (["judge", "judge"], "2 replies of the judge"),
+        (["captioner.audio", "captioner", "judge"], "3 replies: 2 of the captioner, 1 of the judge"),
+    ],
+)
+def test_replies_are_counted_by_role(roles: list[str], heading: str, seen: Watched, tmp_path: Path) -> None:
+    verdicts = [{"path": "0", "role": role, "asked": "m", "parts": [text("so")]} for role in roles]
+    score = {"name": "right", "status": "scored", "value": 1.0, "evidence": {}, "verdicts": verdicts}
+    page = seen.open(write(tmp_path / "report", [Row("a", details={"scores": [score]})]), "#trial=toy/0/0")
+
+    expect(page.locator(".verdicts h5")).to_have_text(heading)
+
+
+def test_a_step_whose_reply_is_the_output_says_so(seen: Watched, tmp_path: Path) -> None:
+    step = {"path": "0", "role": "model", "parts": None, "error": None}
+    page = seen.open(write(tmp_path / "report", [Row("a", details={"steps": [step]})]), "#trial=toy/0/0")
+    page.locator(".block-steps summary").click()
+
+    expect(page.locator(".block-steps .empty")).to_have_text("Its reply is the output above.")
+
+
 def test_steps_unfold(trial: Page) -> None:
     step = trial.locator(".block-steps details")
     expect(step.get_by_text("A plan.")).to_be_hidden()

@@ -144,6 +144,7 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
             {"depth": 0, "name": "Toy", "href": "#task=toy", "version": "1.0", "metric": "accuracy", "better": "up",
              "notes": "", "remark": None, "absent": [""], "beside": "",
              "numbers": [{**number, "total": len(rows)}]}], "remarks": [], "baseline": ""}],
+        "layouts": [],
         "charts": [{"title": "By field", "text": "", "svg": Markup(CHART), "narrow": Markup(CHART)}],
         "count": len(rows),
         **given,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmeval.report.charts.scale import Scale, scale_for, shown
-from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
+from mmeval.report.charts.svg import Drawing, fitted, text_width
 
 LABEL_CHARS = 32
 WIDTH, BAR, GAP, GROUP_GAP, TOP, BOTTOM = 640.0, 14.0, 3.0, 8.0, 8.0, 24.0
@@ -47,8 +47,8 @@ def bars(
     above = LABEL if narrow else 0.0
     heights = [above + len(group) * (BAR + GAP) + GROUP_GAP for _, group in groups]
     drawing = Drawing(width, TOP + legend.height + sum(heights) + BOTTOM, title)
-    longest = 0 if narrow else max((len(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0)
-    axis = _Axis(scale, 12 + longest * CHAR_WIDTH, width - VALUES)
+    longest = 0 if narrow else max((text_width(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0)
+    axis = _Axis(scale, 12 + longest, width - VALUES)
     legend.draw(drawing)
     top = TOP + legend.height
     axis.draw(drawing, top, top + sum(heights))
@@ -104,7 +104,7 @@ class _Legend:
         self._places: list[tuple[float, float, str]] = []
         x, y = 8.0, TOP
         for name in (fitted(name, LABEL_CHARS) for name in names):
-            taken = 30 + len(name) * CHAR_WIDTH
+            taken = 30 + text_width(name)
             if x + taken > width and x > 8:
                 x, y = 8.0, y + 18
             self._places.append((x, y, name))

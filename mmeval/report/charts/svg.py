@@ -11,6 +11,8 @@ FONT_SIZE = 13
 """In units: on the page a drawing is shown at 0.85 of its size at least, which leaves 11 pixels."""
 CHAR_WIDTH = 7.4
 """Units that a character of a label takes, about."""
+_WIDER = {"Lu": 9.2, "Sm": 11.0}
+"""Units of a capital and of a sign of mathematics (``+``, ``>``), which are as wide in a common font as this."""
 
 
 class Drawing:
@@ -52,6 +54,17 @@ def fitted(text: str, chars: int) -> str:
     """A label on one line, cut at so many characters."""
     words = " ".join(text.split())
     return words if len(words) <= chars else words[: chars - 1] + "…"
+
+
+def text_width(text: str) -> float:
+    """Units that a label takes: rather too many than too few, as nobody here knows the reader's font."""
+    return sum(_char_width(char) for char in text)
+
+
+def _char_width(char: str) -> float:
+    if unicodedata.east_asian_width(char) in "WF":
+        return FONT_SIZE
+    return _WIDER.get(unicodedata.category(char), CHAR_WIDTH)
 
 
 def _plain(value: float | str) -> str:

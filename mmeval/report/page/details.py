@@ -32,7 +32,11 @@ class Exchange:
 
 
 def exchanges(trial: StoredTrial, journal: Journal) -> list[Exchange]:
-    return [Exchange(str(path), str(role), journal.row(key)) for path, role, key in trial.row["x"]]
+    """The calls of a trial. An unsupported one ends with a call that was never made, which is none of them."""
+    found = [Exchange(str(path), str(role), journal.row(key)) for path, role, key in trial.row["x"]]
+    if (trial.row.get("error") or {}).get("kind") == "unsupported":
+        return [exchange for exchange in found if exchange.line is not None]
+    return found
 
 
 def output_of(trial: StoredTrial, made: Iterable[Exchange]) -> list[Row] | None:

@@ -6,11 +6,13 @@ import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
+from mmeval.records import Result
 from mmeval.report.asked import counted_by
 from mmeval.report.page.stored import Row, StoredRun, StoredTask, StoredTrial
+from mmeval.report.repeated import is_unavailable
 
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "uncounted")
 CHUNK = 100
@@ -43,6 +45,7 @@ class Index:
         self._levels: dict[str, dict[str, int]] = {}
         self._kinds: dict[str, str] = {}
         self._is_counted: Callable[[int, int], bool] = counted_by(None)
+        self._lacking: frozenset[str] = frozenset()
 
     def begin_run(self, run: StoredRun) -> None:
         self._tallies.append(Counter())
@@ -51,6 +54,7 @@ class Index:
     def begin_task(self, task: StoredTask, ours: Row) -> None:
         """The rows that follow are those of this task. ``ours`` is what the results file says under ``mmeval``."""
         self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
+        self._lacking = lacking(ours, task.name)
         comparable = task.name not in ours.get("not_comparable", ())
         said = {"name": task.name, "alias": task.alias, "run": len(self._runs) - 1, "comparable": comparable}
         self._tasks.append(said)
@@ -66,7 +70,7 @@ class Index:
         """A trial's row. What its record lacks is found before anything is added, so that the columns stay alike."""
         scores: Mapping[str, Row] = {} if trial.scores is None else trial.scores["scores"]
         values = {n: _finite(s.get("value")) if s.get("status") == "scored" else None for n, s in scores.items()}
-        status = _status(error, scores) if self._is_counted(trial.index, trial.repeat) else "uncounted"
+        status = _status(error, scores, self._lacking) if self._is_counted(trial.index, trial.repeat) else "uncounted"
         numbers = (len(self._tasks) - 1, trial.index, trial.repeat, STATUSES.index(status))
         kinds = "+".join(dict.fromkeys(part["type"] for part in output or () if part["type"] != "reasoning"))
         texts = (str(trial.sample["id"])[:MAX_NAME], title(trial.sample), self._kinds.setdefault(kinds, kinds))
@@ -170,10 +174,18 @@ def searched(trial: StoredTrial, output: Iterable[Row] | None, error: Row | None
     return "\n".join(texts)[:MAX_SEARCHED]
 
 
-def _status(error: Row | None, scores: Mapping[str, Row]) -> str:
+def lacking(ours: Row, task: str) -> frozenset[str]:
+    """The numbers that are unavailable in all of a task, by what the results file says under ``mmeval``."""
+    rows = (row for row in ours.get("results", ()) if row["task"] == task and not row.get("slice"))
+    return frozenset(row["metric"] for row in rows if is_unavailable(Result.from_json(row)))
+
+
+def _status(error: Row | None, scores: Mapping[str, Row], lacking: Container[str]) -> str:
+    """What is ``lacking`` in all of the task tells no trial from another: it counts where there is nothing else."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"
-    found = {score.get("status", "scored") for score in scores.values()}
+    told = [score for name, score in scores.items() if name not in lacking]
+    found = {score.get("status", "scored") for score in told or scores.values()}
     return next((status for status in _WORST if status in found), "unscored")
 
 

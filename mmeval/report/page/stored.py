@@ -61,6 +61,11 @@ class StoredTask:
         if self.score_set is not None:
             yield from (row for _, row in _score_rows(self.score_set))
 
+    def samples(self) -> Iterator[Row]:
+        """The samples as they were recorded, in no order; one that changed meanwhile stands there again."""
+        for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"):
+            yield row["sample"]
+
     def trials(self) -> Iterator[StoredTrial | None]:
         """Every trial in its latest form, in the order of the data set; None in the place of one whose record is
         damaged."""

@@ -11,6 +11,7 @@ from mmeval.records import Result
 from mmeval.report.bill import dollars
 from mmeval.report.numbers import NumberRow, groups_of, number_rows
 from mmeval.report.page.stored import Row, StoredRun
+from mmeval.report.repeated import is_unavailable
 from mmeval.sampling import FEWER
 
 MOST_NAMED = 5
@@ -86,13 +87,26 @@ def _judged(ours: Row) -> Iterator[str]:
 
 
 def _worst(rows: Iterable[NumberRow]) -> dict[str, Result]:
-    """For each task the result of the metric that lacks most."""
+    """For each task the result of the metric that lacks most. One that is unavailable in all of it lacks nothing of a
+    trial, unless there is no other."""
     found: dict[str, Result] = {}
     for row in rows:
         result = row.results[0]
-        if result is not None and (row.task not in found or result.scored < found[row.task].scored):
+        if result is not None and (row.task not in found or _lack(result) < _lack(found[row.task])):
             found[row.task] = result
     return found
+
+
+def _lack(result: Result) -> tuple[bool, int]:
+    """Less for a metric that lacks more."""
+    return is_unavailable(result), result.scored
+
+
+def _unavailable(rows: Sequence[NumberRow]) -> list[str]:
+    """The numbers that are unavailable in all of a task that has others."""
+    worst = _worst(rows)
+    found = [row for row in rows if row.results[0] is not None and is_unavailable(row.results[0])]
+    return list(dict.fromkeys(row.metric for row in found if not is_unavailable(worst[row.task])))
 
 
 def _scored(rows: Sequence[NumberRow]) -> Iterator[str]:
@@ -109,11 +123,13 @@ def _scored(rows: Sequence[NumberRow]) -> Iterator[str]:
         ),
         "have a metric that cannot be computed here": sum(result.unavailable for result in worst),
     }
+    absent = _unavailable(rows)
+    metrics = f"every metric but {_listed(absent)}, which cannot be computed here" if absent else "every metric"
     if scored == total:
-        yield f"All {total:,} trials were scored by every metric." if total > 1 else "The trial was scored."
+        yield f"All {total:,} trials were scored by {metrics}." if total > 1 else f"The trial was scored by {metrics}."
         return
     why = "; ".join(f"{count:,} {words}" for words, count in lost.items() if count)
-    yield f"{scored:,} of {total:,} trials were scored by every metric; {why}. None of these counts as zero."
+    yield f"{scored:,} of {total:,} trials were scored by {metrics}; {why}. None of these counts as zero."
 
 
 def _how_sure(rows: Sequence[NumberRow], run: StoredRun) -> Iterator[str]:

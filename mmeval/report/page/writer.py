@@ -28,6 +28,7 @@ from mmeval.report.page.beside import Beside, beside
 from mmeval.report.page.chunks import Chunks, script
 from mmeval.report.page.code import Colours
 from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
+from mmeval.report.page.papers import papers
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
@@ -185,6 +186,7 @@ class _Writer:
         names = [name or run.model for run, name in named]
         rows = number_rows(documents, names)
         other = beside(runs[0], self._baseline) if len(runs) == 1 else Beside(None)
+        tables_of_papers = papers(named)
         charts = charts_of(number_rows(documents, names, every_slice=True, repeats=False), names, ranges_of(documents))
         return {
             "title": f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
@@ -199,8 +201,9 @@ class _Writer:
                 }
                 for at, (run, name) in enumerate(named)
             ],
-            "notes": [*other.notes, *self._own_notes(), *_left_out(charts, runs)],
+            "notes": [*other.notes, *tables_of_papers.notes, *self._own_notes(), *_left_out(charts, runs)],
             "tables": tables(rows, names, uncounted=self.index.uncounted > 0, beside=other.column),
+            "layouts": tables_of_papers.layouts,
             "charts": chart_rows(charts[:MOST_CHARTS]),
             "count": self.index.count,
         }

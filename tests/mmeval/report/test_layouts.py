@@ -32,7 +32,7 @@ def test_latex_escapes_what_comes_from_outside() -> None:
     text = latex_tables([TABLE])
     assert r"\begin{tabular}{lrl}" in text
     assert r"a\_b & 0.123 &  \\" in text
-    assert r"=x & -- & lost \textbar{} gone \\" in text
+    assert r"=x & N/A & lost \textbar{} gone \\" in text
 
 
 def test_csv_has_a_line_for_each_cell_with_whole_numbers() -> None:
@@ -70,3 +70,10 @@ def test_a_layout_that_fails_costs_a_run_nothing_but_its_tables(
         assert layouts_at_end(run, next(run.glob("results_*.json"))) == ""
     assert "the layout 'broken' failed" in caplog.text
     assert f"mmeval report {run} --layout broken prints them" in caplog.text
+
+
+def test_a_table_says_how_many_digits_its_numbers_have() -> None:
+    percent = Table("t", ("A", "B"), (("a", 12.345),), digits=1)
+    assert "|a|12.3|" in markdown_tables([percent])
+    assert r"a & 12.3 \\" in latex_tables([percent])
+    assert "t,a,B,12.345" in csv_tables([percent])

@@ -18,6 +18,12 @@ def test_the_first_line_says_what_is_kept_since_when_and_what_is_new(kept: int, 
     assert opening(kept=kept, new=new, since="2026-01-31 12:00:00") == said
 
 
+def test_where_some_are_known_as_bad_the_number_is_the_most_that_are_asked() -> None:
+    said = [opening(kept=kept, new=3, since="", bad=True) for kept in (0, 2)]
+
+    assert said == ["asking up to 3 answers: some samples cannot be asked", "kept 2 answers, asking 3 new"]
+
+
 def test_a_bar_shows_how_far_the_run_is_and_how_many_failed(capsys: pytest.CaptureFixture[str]) -> None:
     bar = Bar()
     bar.start(4, 1)

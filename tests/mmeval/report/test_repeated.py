@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from mmeval.records import Result
 from mmeval.report.baseline import Key
 from mmeval.report.numbers import number_rows
@@ -26,6 +28,21 @@ def test_the_only_piece_of_a_number_is_left_out_where_it_says_the_same() -> None
 def test_a_piece_that_says_something_else_is_shown() -> None:
     assert repeated([replace(PIECE, unscored=1), WHOLE], pieces) == set()
     assert repeated([PIECE, WHOLE], lambda task, metric: ["piece", "other"]) == set()
+
+
+def test_a_slice_does_not_repeat_what_is_unavailable_in_all_of_its_task() -> None:
+    whole = result("a", None, unavailable=8, unsupported=2)
+    part = replace(whole, slice="level=easy", n=2, unavailable=0, unsupported=2)
+
+    assert repeated([whole, part], pieces) == {Key("a", "half", "level=easy")}
+
+
+@pytest.mark.parametrize("own", [{"scored": 1}, {"unscored": 1}, {"unavailable": 0, "failed": 9}], ids=str)
+def test_a_slice_of_what_some_trial_has_or_lost_is_shown(own: dict[str, int]) -> None:
+    whole = replace(result("a", None, unavailable=9), **own)  # type: ignore[arg-type]  # all of these are counts
+    part = replace(whole, slice="level=easy")
+
+    assert repeated([whole, part], pieces) == set()
 
 
 def rows(*runs: Sequence[Result], every: bool = False, repeats: bool | None = None) -> list[str]:

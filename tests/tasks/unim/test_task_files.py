@@ -6,10 +6,16 @@ import pytest
 from mmeval.__main__ import main
 from mmeval.errors import MissingDataError
 from mmeval.task import TaskOverrides
-from mmeval.taskindex import select
+from mmeval.taskindex import TaskIndex, choose, select
+from tests.support.cli import mmeval, openai, results
+from tests.support.mock_openai_server import MockServer
 from tests.support.shipped_tasks import scores_of, selected_samples, shipped
 
 TASKS = ("unim_easy", "unim_medium", "unim_hard")
+NUMBERS = [
+    *("strict_structure", "lenient_structure", "semantic_correctness"),
+    *("holistic_coherence", "stylistic_harmony", "interleaved_coherence", "unim_gq", "sqcs"),
+]
 
 
 @pytest.mark.parametrize("metric", ["strict_structure", "lenient_structure"])
@@ -85,3 +91,63 @@ def test_the_code_of_an_answer_is_kept_with_the_run(tmp_path: Path) -> None:
     references = [sample.references[0].parts for sample in selected_samples(shipped("unim_hard"))]
     assert given == [part.text for parts in references for part in parts if part.kind == "code"]
     assert len(given) == 3
+
+
+# --- metrics and groups -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*TASKS, "unim_math"])
+def test_a_task_has_the_numbers_of_the_paper_by_its_slices(name: str) -> None:
+    task = shipped(name)
+
+    assert [output for metric in task.metrics for output in metric.bound.metric.outputs] == NUMBERS
+    assert task.breakdown == ("field", "domain", "difficulty", "capabilities", "combination")
+    assert (task.layout, task.missing_output, task.version) == ("unim", 0, "2.0")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_judge_and_captioner_are_asked_with_the_defaults_of_their_models(name: str) -> None:
+    assert shipped(name).roles == {}
+
+
+def test_in_the_group_of_levels_samples_weigh_the_same_and_in_a_field_domains_do() -> None:
+    for name, by_size in (("unim", True), ("unim_natural_science", False)):
+        group = choose([name], TaskIndex()).groups[name]
+
+        assert [metric.metric for metric in group.metrics] == NUMBERS
+        assert {metric.weight_by_size for metric in group.metrics} == {by_size}
+
+
+def test_a_domain_holds_its_samples_of_every_level() -> None:
+    samples = selected_samples(shipped("unim_math"))
+
+    assert {sample.metadata["domain"] for sample in samples} == {"math"}
+    assert len({sample.metadata["difficulty"] for sample in samples}) > 1
+
+
+def test_domains_without_bundled_samples_are_left_out_of_a_field_and_said(tmp_path: Path) -> None:
+    done = mmeval(
+        *("--tasks", "unim_social_science", "--data", "bundled", "--model", "reference"),
+        *("--output_path", tmp_path, "--report", "false"),
+    )
+    ours = results(tmp_path)["mmeval"]
+
+    assert done.code == 0, done.err
+    (said,) = (warning for warning in done.warnings if "are left out, their data are not here: " in warning)
+    assert "unim_philosophy" in said and ".." not in said
+    assert set(ours["left_out"]) & {"unim_philosophy", "unim_law"} == {"unim_philosophy", "unim_law"}
+    assert "Left out, no data here: " in done.out
+    assert "UniM by field: structure (%)" in done.out
+
+
+def test_a_domain_beside_the_levels_asks_nothing_twice(tmp_path: Path) -> None:
+    words = ("--data", "bundled", "--output_path", tmp_path, "--report", "false")
+    with MockServer() as server:
+        kinds = {"inputs": "text+image+audio+video+document", "outputs": "text+image+audio"}
+        done = mmeval("--tasks", "unim,unim_math", *words, *openai(server, **kinds))
+        asked = server.stats()
+
+    assert done.code == 0, done.err
+    assert asked["requests"] == asked["unique"] > 0
+    assert results(tmp_path)["n-samples"]["unim_math"]["effective"] >= 2
+    assert "trials belong to several tasks and count once." in done.out

@@ -80,7 +80,20 @@ mmeval.trial = (() => {
       el("summary", {}, el("span", { class: "path" }, nodes(one.path || "")), " ", el("strong", {}, nodes(one.role || "")), " ",
         el("span", { class: "facts" }, facts.map((fact, at) => [at ? " · " : "", nodes(fact)])), error ? status("failed") : null),
       error ? el("p", { class: "failure words", dir: "auto" }, nodes(error)) : null,
-      one.parts && one.parts.length ? mmeval.parts.all(one.parts) : error ? null : el("p", { class: "empty" }, "An empty reply."));
+      one.parts && one.parts.length ? mmeval.parts.all(one.parts) : error ? null : el("p", { class: "empty" }, one.parts === null ? "Its reply is the output above." : "An empty reply."));
+  }
+
+  /* Whose replies these are: a variant of a role counts as its role. */
+  function replies(verdicts) {
+    const counts = new Map();
+    for (const verdict of verdicts) {
+      const role = String(verdict.role || "judge").split(".")[0];
+      counts.set(role, (counts.get(role) || 0) + 1);
+    }
+    const roles = [...counts.keys()];
+    if (verdicts.length === 1) return ["The ", nodes(roles[0]), "'s reply"];
+    if (roles.length === 1) return [`${verdicts.length} replies of the `, nodes(roles[0])];
+    return [`${verdicts.length} replies: `, roles.map((role, at) => [at ? ", " : "", `${counts.get(role)} of the `, nodes(role)])];
   }
 
   function score(one) {
@@ -90,7 +103,7 @@ mmeval.trial = (() => {
       el("header", {}, el("h4", {}, nodes(one.name)), el("span", { class: "score-value" }, one.status === "scored" ? number(one.value) : status(one.status), bounds)),
       one.reason ? el("p", { class: "reason words", dir: "auto" }, nodes(one.reason)) : null,
       mmeval.tree.isEmpty(one.evidence) ? null : el("div", { class: "evidence" }, el("h5", {}, "Evidence"), mmeval.tree.tree(one.evidence)),
-      verdicts.length ? el("div", { class: "verdicts" }, el("h5", {}, verdicts.length === 1 ? "The judge's reply" : `${verdicts.length} replies of judges`), verdicts.map((verdict) => exchange(verdict, verdicts.length === 1))) : null);
+      verdicts.length ? el("div", { class: "verdicts" }, el("h5", {}, replies(verdicts)), verdicts.map((verdict) => exchange(verdict, verdicts.length === 1))) : null);
   }
 
   function steps(trial) {

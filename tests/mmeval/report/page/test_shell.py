@@ -11,7 +11,7 @@ from mmeval.report.page import shell
 
 
 def context(title: str) -> dict[str, Any]:
-    empty: dict[str, Any] = {name: [] for name in ("runs", "summary", "notes", "tables", "charts")}
+    empty: dict[str, Any] = {name: [] for name in ("runs", "summary", "notes", "tables", "layouts", "charts")}
     return {**empty, "title": title, "made": "today", "mmeval": "1", "count": 0}
 
 

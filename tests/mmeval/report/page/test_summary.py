@@ -54,6 +54,16 @@ def test_it_says_what_stands_behind_a_number(number: dict[str, Any], words: str,
     assert words in said(tmp_path, number=number)
 
 
+def test_a_metric_that_the_whole_task_lacks_takes_no_trial_from_the_others(tmp_path: Path) -> None:
+    lacks = {**NUMBER, "metric": "quality", "value": None, "scored": 0, "unavailable": 8, "unsupported": 2}
+    both = [{**NUMBER, "scored": 8, "unsupported": 2}, lacks]
+    found = run(tmp_path, results=both)
+
+    words = " ".join(sentences(found, {}))
+
+    assert "8 of 10 trials were scored by every metric but quality, which cannot be computed here; 2 could not" in words
+
+
 def test_an_unfinished_run_says_how_far_it_is(tmp_path: Path) -> None:
     found = StoredRun(write_run(tmp_path / "a run", [Told([text("a")], [text("b")])]))
 

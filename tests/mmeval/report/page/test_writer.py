@@ -71,6 +71,40 @@ def test_a_trial_has_the_status_of_its_worst_score(told: dict[str, Any], status:
     assert found.index["statuses"][found.index["rows"]["status"][0]] == status
 
 
+def test_a_number_that_all_of_a_task_lacks_tells_no_trial_from_another(tmp_path: Path) -> None:
+    none: dict[str, Any] = {"status": "unavailable", "value": None}
+    lacks = {"task": "told", "metric": "b", "value": None, "n": 2, "scored": 0, "unavailable": 2}
+    found = report(
+        tmp_path,
+        Told([text("a")], [text("b")], scores={"a": {"status": "scored", "value": 1.0}, "b": none}),
+        Told([text("a")], [text("b")], scores={"a": {"status": "unscored", "value": None}, "b": none}),
+        results={"results": [lacks]},
+    )
+
+    assert [found.index["statuses"][at] for at in found.index["rows"]["status"]] == ["scored", "unscored"]
+
+
+def test_what_was_never_asked_is_no_step(tmp_path: Path) -> None:
+    never = {"kind": "unsupported", "message": "the model takes no video"}
+    run = write_run(tmp_path / "run", [Told([text("a")], None, error=never, scores={})], results={})
+    trials = run / "trials" / "told.jsonl"
+    trials.write_text(trials.read_text().replace('"x":[]', '"x":[["0","model","model/none/0"]]'))
+
+    (trial,) = Report(write_report([run], run / "report").page.parent).trials
+
+    assert (trial["steps"], trial["error"]) == ([], never)
+
+
+def test_a_layout_that_is_not_installed_costs_only_its_tables(tmp_path: Path) -> None:
+    told = [Told([text("a")], [text("b")])]
+    run = write_run(tmp_path / "run", told, results={}, config={"layout": "nowhere"})
+
+    page = write_report([run], run / "report").page.read_text()
+
+    assert "The tables nowhere are not shown: " in page
+    assert "Tables of the layout" not in page
+
+
 def test_an_agents_steps_are_kept_in_their_order(tmp_path: Path) -> None:
     found = report(tmp_path, Told([text("a")], [text("b")], steps=[("tool", [text("c")]), ("model", [text("d")])]))
 

@@ -1,0 +1,136 @@
+"""The averages of UniM: over what a model can take, and over everything.
+
+An instance is *supported* when the model takes every modality of its input; ``tau`` is the share of those. A score is
+published *absolute*, the mean over supported instances, and *relative*, ``tau`` times that. Fields are published mostly
+as unweighted means of their domains (*macro*), in part as means of instances (*micro*).
+
+An instance whose answer or verdict was lost is supported and has no value: it counts in ``tau``, and the absolute mean
+is that of the others. One that could not be asked because of its own data counts nowhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from mmeval import statistics
+from mmeval.aggregate import Estimate, Scores
+
+
+class Sums(NamedTuple):
+    """What a slice holds of one number, each instance with its weight: all of them, those that the model takes, those
+    that have a value, and these values."""
+
+    asked: float = 0.0
+    supported: float = 0.0
+    scored: float = 0.0
+    total: float = 0.0
+
+    def plus(self, other: Sums) -> Sums:
+        return Sums(*map(sum, zip(self, other, strict=True)))
+
+
+class Means(NamedTuple):
+    """The three numbers of a slice; None: not known, or of nothing."""
+
+    tau: float | None = None
+    absolute: float | None = None
+    relative: float | None = None
+
+
+def micro(sums: Sums) -> Means:
+    """The means over instances. A slice of which the model takes nothing has no absolute mean, and the relative one is
+    0; one of which everything was lost has neither."""
+    if not sums.asked:
+        return Means()
+    tau = sums.supported / sums.asked
+    absolute = sums.total / sums.scored if sums.scored else None
+    if not sums.supported:
+        return Means(tau, None, 0.0)
+    return Means(tau, absolute, None if absolute is None else tau * absolute)
+
+
+def macro(parts: Iterable[Sums]) -> Means:
+    """The unweighted means over the parts that hold an instance: each number over the parts that have it. The absolute
+    mean is over those with a value, ``tau`` and the relative one also over those of which the model takes nothing, so
+    that the relative mean is not the product of the two others. Where all that it takes was lost there is neither."""
+    parts = list(parts)
+    found = [micro(part) for part in parts]
+    tau, absolute, relative = (_mean([mean[at] for mean in found]) for at in range(len(Means._fields)))
+    return Means(tau, absolute, None if absolute is None and any(part.supported for part in parts) else relative)
+
+
+def unim(
+    scores: Scores,
+    *,
+    average: Literal["macro", "micro"] = "macro",
+    kind: Literal["absolute", "relative"] = "absolute",
+    by: str = "domain",
+) -> Estimate:
+    """The mean of UniM's tables, absolute or relative.
+
+    ``macro`` weighs every value of the label ``by`` the same, which ``breakdown`` has to name; trials without the label
+    are left out, unless none has it. ``micro`` weighs every trial the same. The standard error takes the parts as
+    independent and counts clusters within each; None where a part has less than two clusters.
+    """
+    parts = [scores]
+    if average == "macro":
+        parts = list(scores.by_level(by).values()) or parts
+    clustered = [_Part.of(part) for part in parts]
+    means = macro(part.whole for part in clustered)
+    value = means.absolute if kind == "absolute" else means.relative
+    if value is None:
+        return Estimate(None)
+    known = [part for part in clustered if part.value(kind) is not None]
+    errors = [error for part in known if (error := part.stderr(kind)) is not None]
+    if len(errors) < len(known):
+        return Estimate(value, resample=False)
+    return Estimate(value, statistics.weighted_mean_stderr(errors, [1 / len(known)] * len(known)))
+
+
+class _Part(NamedTuple):
+    """A part of the scores by clusters: the repeats of a sample are no independent evidence."""
+
+    clusters: Sequence[Sums]
+    means: Means
+    whole: Sums
+
+    @classmethod
+    def of(cls, scores: Scores) -> _Part:
+        found: dict[str, Sums] = {}
+        for row in scores:
+            if row.faulty:
+                continue
+            value = row.value
+            taken = float(row.status != "unsupported")
+            one = Sums(1.0, taken, float(value is not None), value or 0.0)
+            found[row.cluster] = found[row.cluster].plus(one) if row.cluster in found else one
+        clusters = tuple(found.values())
+        whole = Sums(*(math.fsum(column) for column in zip(*clusters, strict=True))) if clusters else Sums()
+        return cls(clusters, micro(whole), whole)
+
+    def value(self, kind: Literal["absolute", "relative"]) -> float | None:
+        return self.means.absolute if kind == "absolute" else self.means.relative
+
+    def stderr(self, kind: Literal["absolute", "relative"]) -> float | None:
+        """Linearised over clusters. With nothing lost, the relative one is that of a mean in which what the model does
+        not take is 0. Where the model takes nothing the relative mean is 0 by rule, for sure."""
+        tau, absolute, whole = self.means.tau, self.means.absolute, self.whole
+        if tau is None or absolute is None:
+            return 0.0
+        if kind == "absolute":
+            shifts = [(one.total - absolute * one.scored) / whole.scored for one in self.clusters if one.scored]
+        else:
+            shifts = [
+                absolute * (one.supported - tau * one.asked) / whole.asked
+                + tau * (one.total - absolute * one.scored) / whole.scored
+                for one in self.clusters
+            ]
+        count = len(shifts)
+        return math.sqrt(count / (count - 1) * math.fsum(shift**2 for shift in shifts)) if count > 1 else None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
