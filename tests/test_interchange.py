@@ -16,6 +16,7 @@ from tests.support.answered import outcomes
 from tests.support.cli import ROOT, Ended, environment, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
+from tests.support.unim_answers import by_counted_braces, by_gathered_lines
 
 TASKS = ("mmmg_audio_text_order", "mmmg_instrument_inclusion", "mmmg_music_tempo")
 REPLY = "<think>hm {number}</think>Hear {key}: <audio_start><audio_0><audio_end> and <<audio2>> {letter}"
@@ -285,7 +286,7 @@ def test_what_the_layout_cannot_hold_is_said(made: Path, tmp_path: Path) -> None
     ("words", "code", "said"),
     [
         (("--format", "mmeval"), 2, "a run folder is in that format already: copy it"),
-        ((), 2, "--format is missing; the formats are: mmeval, mmmg"),
+        ((), 2, "--format is missing; the formats are: mmeval, mmmg, unim"),
         (("--format", "mmmg", "--tasks", "mmmg_music_temp"), 2, 'did you mean "mmmg_music_tempo"'),
         (("--format", "mmg"), 2, 'did you mean "mmmg"?'),
     ],
@@ -322,3 +323,104 @@ def test_a_folder_without_a_run_and_a_run_of_other_tasks_are_refused(tmp_path: P
     assert (other.code, "unim_hard are no tasks of MMMG" in other.error) == (2, True)
     assert none.code == 4
     assert not list((tmp_path / "out").glob("*"))
+
+
+# --- UniM -------------------------------------------------------------------------------------------------------------
+
+UNIM = ("--tasks", "unim", "--data", "bundled", "--report", "false")
+LEVELS = ("unim_easy", "unim_medium", "unim_hard")
+WOVEN = "<think>{number}</think>Look: <<image2>> {letter} <<3d1>> and <Audio 2>, ```}}{{``` for {key}"
+COUNTED = ("strict_structure", "lenient_structure")
+
+
+@pytest.fixture(scope="module")
+def woven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of UniM by a model that thinks, takes no 3D, and forgets media that it announces."""
+    folder = tmp_path_factory.mktemp("woven")
+    with MockServer(reply=WOVEN) as server:
+        model = openai(server, model=MODEL, inputs="text+image+audio+document+video", outputs="text+image+audio")
+        done = mmeval(*UNIM, *model, "--output_path", folder / "runs")
+    assert done.code == 0, done.err
+    return folder / "runs" / MODEL / "default"
+
+
+@pytest.fixture(scope="module")
+def released(woven: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("released")
+    done = mmeval("export", woven, "--format", "unim", "-o", folder)
+    assert done.code == 3
+    assert [said.partition(";")[0] for said in done.warnings] == ["2 answers: the model could not be asked"]
+    return folder / MODEL
+
+
+def told_of(run: Path) -> dict[str, Any]:
+    return {task: outcomes(run, task) for task in LEVELS}
+
+
+def structure(output: Path) -> list[Any]:
+    return [results(output)["results"][task][f"{metric},none"] for task in LEVELS for metric in COUNTED]
+
+
+def test_a_run_of_unim_that_is_exported_and_replayed_has_the_same_answers_and_scores(
+    woven: Path, released: Path, tmp_path: Path
+) -> None:
+    done = replay(released, tmp_path, format="unim", tasks=UNIM)
+
+    assert done.code == 0, done.err
+    assert told_of(run_folder(tmp_path, "again")) == told_of(woven)
+    assert structure(tmp_path) == structure(woven.parents[1])
+    assert "13 of 13 are there; no model is asked" in done.err
+
+
+def test_references_of_unim_are_exported_with_nothing_of_ours_and_come_back(tmp_path: Path) -> None:
+    mmeval(*UNIM, "--model", "reference", "--output_path", tmp_path / "runs")
+    run = tmp_path / "runs/reference/default"
+    mmeval("export", run, "--format", "unim", "-o", tmp_path)
+    files = [*(tmp_path / "reference").rglob("*.jsonl")]
+    done = replay(tmp_path / "reference", tmp_path, format="unim", tasks=UNIM)
+
+    assert done.code == 0, done.err
+    assert len(files) == 9
+    assert not any('"mmeval"' in file.read_text() for file in files)
+    assert told_of(run_folder(tmp_path, "again")) == told_of(run)
+
+
+def test_an_export_of_unim_is_found_by_the_rules_of_both_released_scripts(released: Path) -> None:
+    for file in released.rglob("*.jsonl"):
+        rows = by_counted_braces(file.read_text())
+        assert rows == by_gathered_lines(file.read_text())
+        for row in rows:
+            paths = [path for name, path in row["output"]["modal"].items() if not name.startswith("code")]
+            assert paths
+            assert all((file.parent / path).is_file() for path in paths)
+            assert all((released / row["domain"] / row["subdomain"] / path).is_file() for path in paths)
+
+
+def test_missing_and_broken_records_of_unim_fail_by_name_and_the_others_are_scored(
+    released: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(released, tmp_path / "copy"))
+    (copy / "natural_science/physics/answers.jsonl").unlink()
+    math = copy / "natural_science/math/answers.jsonl"
+    math.write_text(math.read_text().replace('"output"', "output", 1))
+    done = replay(copy, tmp_path, format="unim", tasks=UNIM)
+
+    assert done.code == 3
+    assert any(" give no answer; the first: " in said and "math/answers" in said for said in done.warnings)
+    assert any("has no answer to 'natural_science/physics/1', repeat 0" in said for said in done.warnings)
+    assert "2 trials failed (no_answer 2); the same command asks them again" in done.warnings
+
+
+def test_an_export_of_unim_that_is_killed_leaves_nothing_half_done(woven: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys; from mmeval.__main__ import main; from mmeval.tasks.unim.output_writing import _Files;"
+        "from tests.support.dying import after, die; after(_Files, 'put', 5, die); sys.exit(main(sys.argv[1:]))"
+    )
+    words = ["export", str(woven), "--format", "unim", "-o", str(tmp_path)]
+    child = [sys.executable, "-c", script, *words]
+    killed = subprocess.run(child, env={**environment(), "PYTHONPATH": str(ROOT)}, capture_output=True)
+
+    assert killed.returncode == -9
+    assert not (tmp_path / MODEL).exists()
+    assert mmeval(*words).code == 3
+    assert [path.name for path in tmp_path.iterdir()] == [MODEL]

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from mmeval.content import Interleaved, Part
 from mmeval.digest import digest
@@ -32,7 +32,6 @@ from mmeval.tasks.mmmg.rows import SUFFIXES
 
 GENERATIONS = 4
 """Answers to each instruction, where nothing else is said."""
-OWN = "mmeval"
 OTHER: Literal["other"] = "other"
 
 _SPELLINGS = ("span",)
@@ -86,18 +85,6 @@ def flattened(output: Interleaved) -> Flat:
     if as_written is not None and read_flat(as_written) == output:
         return as_written
     return _numbered_anew(output)
-
-
-def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every part of an answer; ``files`` maps the digest of a medium to its file below the model's folder."""
-    rows = []
-    for part in output.parts:
-        row = part.to_json()
-        if part.media is not None:
-            row["file"] = files[part.media.sha256]
-            del row["media"]
-        rows.append(row)
-    return rows
 
 
 def _as_numbered(output: Interleaved) -> Flat | None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import PART_KINDS, Interleaved, Part
-from mmeval.digest import DIGEST_CHARS
+from mmeval.content import Interleaved
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.formats.exact import exact_part, files_digest, medium_inside, model_of, own_of, read_manifest
 from mmeval.formats.lines import line_at, lines_of
 from mmeval.formats.recorded import error_of
 from mmeval.interchange import MANIFEST, Absent, Place, StoredAnswer
@@ -21,7 +19,6 @@ from mmeval.records import Response, Sample
 from mmeval.tasks.mmmg.output_layout import (
     GENERATIONS,
     OTHER,
-    OWN,
     Flat,
     instruction_of,
     place_of,
@@ -29,9 +26,6 @@ from mmeval.tasks.mmmg.output_layout import (
     seal,
 )
 from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file, numbers
-
-MAX_MEDIUM_BYTES = 2**30
-_DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 
 
 def read_output(path: Path, generations: int | None = None, any_instruction: bool = False) -> OutputAnswers:
@@ -64,7 +58,7 @@ class OutputAnswers:
 
     def __init__(self, folder: Path, generations: int | None, *, any_instruction: bool) -> None:
         self._folder, self._generations, self._any_instruction = folder, generations, any_instruction
-        self._manifest = _read_manifest(folder / MANIFEST)
+        self._manifest = read_manifest(folder, f"remove it, and say generations=N if it is not {GENERATIONS}")
         self._offsets: dict[str, array[int]] = {}
         self._counts: dict[str, int] = {}
         for file in sorted(folder.glob("*.jsonl")):
@@ -72,17 +66,12 @@ class OutputAnswers:
 
     @property
     def model(self) -> str:
-        said = self._manifest.get("model")
-        return said if isinstance(said, str) and said else self._folder.resolve().name
+        return model_of(self._manifest, self._folder)
 
     @cached_property
     def digest(self) -> str:
         """Over the lines, and over all media."""
-        sha256 = hashlib.sha256()
-        for name in self._names():
-            with path_inside(self._folder, name).open("rb") as stream:
-                sha256.update(f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
-        return sha256.hexdigest()[:DIGEST_CHARS]
+        return files_digest(self._folder, self._names())
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -126,19 +115,19 @@ class OutputAnswers:
 
     def _check(self, row: Mapping[str, Any], sample: Sample) -> None:
         """Raises MissingDataError where the line holds no answer to the sample."""
-        if _own(row).get("absent"):
+        if own_of(row).get("absent"):
             raise MissingDataError("the run that was exported had none")
         self._check_instruction(row, sample)
 
     def _response(self, file: str, row: Mapping[str, Any]) -> Response:
         """Raises MissingDataError for an answer whose media are not there, UsageError for one not to be taken."""
-        own = _own(row)
+        own = own_of(row)
         if "error" in own:
             return error_of(own["error"])
         listed = {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
         parts = own.get("parts")
         if parts is not None and own.get("of") == seal(row["response"], listed):
-            return Response(output=Interleaved(tuple(self._part(part) for part in parts)))
+            return Response(output=Interleaved(tuple(exact_part(part, self._medium) for part in parts)))
         media = {
             kind: [self._medium(medium_file(kind, file, number)) for number in given] for kind, given in listed.items()
         }
@@ -154,25 +143,8 @@ class OutputAnswers:
             "any_instruction=true"
         )
 
-    def _part(self, row: object) -> Part:
-        """A part as the key of our own has it."""
-        if not isinstance(row, dict) or row.get("type") not in PART_KINDS:
-            raise UsageError(_DAMAGED)
-        words, file = row.get("text"), row.get("file")
-        texts = {"raw": row.get("raw", words or ""), "label": row.get("label", "")}
-        if not all(isinstance(text, str) for text in (*texts.values(), words or "", file or "")):
-            raise UsageError(_DAMAGED)
-        return Part(row["type"], words, None if file is None else self._medium(file), **texts)
-
     def _medium(self, name: str) -> Media:
-        """Raises UsageError for a file that lies elsewhere or is too large, MissingDataError for one that is not
-        there."""
-        file = path_inside(self._folder, name)
-        if not file.is_file():
-            raise MissingDataError(f"its medium {name} is missing")
-        if file.stat().st_size > MAX_MEDIUM_BYTES:
-            raise UsageError(f"{file} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is")
-        return Media.from_path(file)
+        return medium_inside(self._folder, name)
 
     def _index(self, file: Path) -> None:
         offsets, count = array("q"), 0
@@ -182,7 +154,7 @@ class OutputAnswers:
                     raise UsageError("'response' must be a text")
                 for kind in SUFFIXES:
                     numbers(line.row, f"{kind}_list")
-                count += not _own(line.row).get("absent")
+                count += not own_of(line.row).get("absent")
             except UsageError as error:
                 raise UsageError(f"{line.place}: {error}") from None
             offsets.append(line.offset)
@@ -202,20 +174,3 @@ class OutputAnswers:
             yield MANIFEST
         for kind in (*SUFFIXES, OTHER):
             yield from (f"{kind}/{file.name}" for file in sorted((self._folder / kind).glob("*")) if file.is_file())
-
-
-def _own(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = row.get(OWN, {})
-    if not isinstance(found, dict) or not isinstance(found.get("parts", []), list):
-        raise UsageError(f"{OWN!r} must be an object; remove the key, or export the answers again")
-    return found
-
-
-def _read_manifest(file: Path) -> Mapping[str, Any]:
-    if not file.is_file():
-        return {}
-    try:
-        found = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: is damaged ({error}); remove it, and say generations=N if it is not 4") from None
-    return found if isinstance(found, dict) else {}

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from mmeval.content import Interleaved
 from mmeval.errors import UsageError
+from mmeval.formats.exact import OWN, exact_parts
 from mmeval.interchange import AnsweredRun, AnsweredTask, Exported
 from mmeval.lines import to_line
 from mmeval.media import Media
@@ -18,9 +19,7 @@ from mmeval.records import Trial
 from mmeval.sniff import suffix_for
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
-    OWN,
     Flat,
-    exact_parts,
     flattened,
     instruction_of,
     place_of,

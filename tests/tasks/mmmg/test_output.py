@@ -10,11 +10,10 @@ import pytest
 
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.formats import lines
+from mmeval.formats import exact, lines
 from mmeval.interchange import MANIFEST, Absent, AnsweredRun, Exported, Place, StoredAnswer
 from mmeval.media import Media
 from mmeval.records import ErrorInfo, Response, Sample, user
-from mmeval.tasks.mmmg import output_reading
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output
@@ -181,7 +180,7 @@ def test_a_huge_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_huge_medium_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output_reading, "MAX_MEDIUM_BYTES", 10)
+    monkeypatch.setattr(exact, "MAX_MEDIUM_BYTES", 10)
     answers = read_output(authors(tmp_path, line(FIRST, (0,)), media=("image/i_tiny_0.png",)), generations=1)
 
     with pytest.raises(UsageError, match="larger than"):

@@ -1,0 +1,243 @@
+"""The layout in which UniM's released scripts take answers: records as in the data set, the output being the answer.
+
+    <field>/<domain>/answers.jsonl         an object a line: domain (the field), subdomain (the domain), id,
+                                           difficulty_level, input, output
+    <field>/<domain>/image/img_<id>_<nn>.png, audio/, video/, document/, threeD/
+
+``output.content`` is the text with tags, ``output.modal`` maps the tag's name (``image2``, ``threeD1``) to a path or
+to the words of code. One script looks for a path beside the file of the record, the other below <field>/<domain> of a
+base folder: here both are the same place.
+
+The scripts know a tag by its exact name in brackets, ``<image2>`` or ``<<image2>>``. One that is written otherwise
+(``<3d1>``, ``<Image 2>``) becomes the one that they know. A medium that no tag names is a key of ``modal`` alone: tags
+are what the benchmark counts, and none is added to what the model has written.
+
+One script counts braces to tell records apart, those in strings too; the other reads until a text is whole, and breaks
+at line ends that are none in JSON. Records are written in ASCII, on one line, with the braces of strings escaped: every
+reader of JSON finds the same in them.
+
+What the layout has no place for is kept where those scripts do not look:
+
+    the key ``mmeval`` of a record         {"parts": "[...]", "of": "..."}: every part of an answer that its record does
+                                           not say by itself, as JSON in a text, which may hold broken characters
+    the key ``repeat``, from 1             a further answer to the same question; it stands in a file of its own,
+                                           answers_repeat<n>.jsonl, since a script scores a file as a whole
+    mmeval.json                            whose answers they are, and the failures (``failed``)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from mmeval.content import Interleaved, Part, PartKind
+from mmeval.digest import digest
+from mmeval.media import Media
+from mmeval.placeholders import Tag, find
+from mmeval.records import Sample
+from mmeval.tasks.unim.domains import domain_of
+from mmeval.tasks.unim.labels import Names, field_of, word
+
+WORDS: Mapping[str, str] = {
+    "image": "image",
+    "audio": "audio",
+    "video": "video",
+    "document": "document",
+    "code": "code",
+    "3d": "threeD",
+}
+"""What tags, keys and folders call a kind."""
+SHORT = {"image": "img", "audio": "aud", "video": "vid", "document": "doc", "code": "cod", "3d": "thd"}
+"""What the name of a medium's file begins with."""
+
+_SPELLINGS = ("tag",)
+_KNOWN = re.compile(r"<((?:code|image|document|audio|video|threeD)[0-9]+)>")
+"""A tag as the released scripts know it."""
+_TAGGED = re.compile(r"<++[^<>]*+>*+")
+"""A tag, with a caption in it or without."""
+_LABEL = re.compile(r"(?P<kind>image|audio|video|document|code|3d)(?P<number>[0-9]{1,9})")
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_NAME = re.compile(r"[a-z0-9_]{1,100}")
+
+
+class AnswerKey(NamedTuple):
+    """Which question is answered. Ids repeat across domains."""
+
+    field: str
+    domain: str
+    id: str
+
+
+def key_of(names: Names, number: str) -> AnswerKey:
+    """The spellings of a domain that are known are one."""
+    domain = domain_of(names.domain)
+    return AnswerKey(names.field, names.domain if domain is None else domain.name, number)
+
+
+def key_of_sample(sample: Sample) -> AnswerKey | None:
+    """None for a sample that is none of UniM's."""
+    names = names_of_sample(sample)
+    return None if names is None else key_of(names, sample.id.removeprefix(f"{names.field}/{names.domain}/"))
+
+
+def names_of_sample(sample: Sample) -> Names | None:
+    """Field and domain as the labels of a sample have them."""
+    names = Names(str(sample.metadata.get("field")), str(sample.metadata.get("domain")))
+    if not _NAME.fullmatch(names.domain) or field_of(names.field) != names.field or word(names.domain) != names.domain:
+        return None
+    return names if sample.id.startswith(f"{names.field}/{names.domain}/") else None
+
+
+def question_of(sample: Sample) -> str:
+    """What is asked, as the data set has it."""
+    return "\n".join(message.content.raw for message in sample.input if message.role == "user")
+
+
+def same_question(said: str, sample: Sample) -> bool:
+    """Whether a record that repeats its question means the sample's: by the words outside of tags. One that repeats
+    none may mean any."""
+    words = _TAGGED.sub(" ", said).split()
+    return not said.strip() or words == _TAGGED.sub(" ", question_of(sample)).split()
+
+
+def to_text(row: Mapping[str, Any]) -> bytes:
+    """A record as one line of ASCII. The braces of its strings are escaped."""
+    text = json.dumps(row, allow_nan=False)
+    return _STRING.sub(_without_braces, text).encode() + b"\n"
+
+
+def _without_braces(string: re.Match[str]) -> str:
+    return string[0].replace("{", "\\u007b").replace("}", "\\u007d")
+
+
+def seal(content: object, modal: object) -> str:
+    """Names what a record says, so that parts which belonged to another answer are not taken for this one's."""
+    return digest([content, modal])
+
+
+def whole_text(text: str) -> str:
+    """The text with a mark for each half of a character: a script that writes its scores beside it would die of
+    one."""
+    return _HALF_CHARACTER.sub("\ufffd", text)
+
+
+def tag_of(key: str) -> Tag | None:
+    """The tag that a key of ``modal`` means, in any spelling; None where it means none."""
+    bare = key.strip().strip("<>").strip()
+    tag = next(find(f"<{bare}>", _SPELLINGS), None)
+    return tag if tag is not None and tag.raw == f"<{bare}>" else None
+
+
+@dataclass(frozen=True)
+class Flat:
+    """An answer as a record says it. ``modal`` holds media and the words of code by their keys, in order."""
+
+    content: str
+    modal: Mapping[str, Media | str] = field(default_factory=dict)
+
+
+def read_flat(flat: Flat, lost: Mapping[str, PartKind] | None = None) -> Interleaved:
+    """The answer that a record says by itself. ``lost`` are the kinds of media that it names and that are not there, by
+    label: what no tag stands for is a part without a medium behind the text."""
+    output = Interleaved.from_text(flat.content, flat.modal, spellings=_SPELLINGS)
+    said = {part.label for part in output.parts}
+    return Interleaved(
+        (*output.parts, *(Part(kind, label=label) for label, kind in (lost or {}).items() if label not in said))
+    )
+
+
+def flattened(output: Interleaved, question: str = "") -> Flat:
+    """An answer as a record can say it. Hidden reasoning is left out. Keys that no tag gives are counted on from those
+    of the question, as the data set does."""
+    parts = [part for part in output.parts if part.kind != "reasoning"]
+    keys = _keys(parts, set(_names_in(question)))
+    content: list[str] = []
+    modal: dict[str, Media | str] = {}
+    for at, part in enumerate(parts):
+        item = _item(part)
+        if item is None:
+            content.append(part.raw)
+            continue
+        modal[keys[at]] = _as_words(item) if _kind(part) == "code" else item
+        content.append(_tag(part.raw, keys[at]) if part.raw else "")
+    return Flat(whole_text("".join(content)), modal)
+
+
+def _item(part: Part) -> Media | str | None:
+    """What a part has besides its words in the text: a medium, or code that a tag stands for."""
+    if part.media is not None:
+        return part.media
+    return part.text if part.kind == "code" and part.raw != part.text else None
+
+
+def _as_words(item: Media | str) -> str:
+    """Code is a text in the layout, also where a model has given it as a file."""
+    return whole_text(item if isinstance(item, str) else item.read().decode(errors="replace"))
+
+
+def _kind(part: Part) -> str:
+    if part.kind in WORDS or part.media is None:
+        return part.kind
+    return part.media.kind
+
+
+def _tag(raw: str, key: str) -> str:
+    """The tag as it was written, where the scripts know it."""
+    known = _KNOWN.search(raw)
+    return raw if known is not None and known[1] == key else f"<{key}>"
+
+
+def _keys(parts: list[Part], asked: set[str]) -> dict[int, str]:
+    """The key of each part that has one, by its position. A part keeps the number of its own tag unless another one has
+    it; tags without a medium keep theirs, and media without a tag get what neither they nor the question have."""
+    tagged = [at for at, part in enumerate(parts) if _item(part) is not None and part.raw]
+    loose = [at for at, part in enumerate(parts) if _item(part) is not None and not part.raw]
+    dangling = {name for part in parts if _item(part) is None for name in _names_in(part.raw)}
+    keys = _Keys(dangling)
+    named = {at: keys.own(parts[at]) for at in tagged}
+    keys.taken_too({name for at in tagged for name in _names_in(parts[at].raw)})
+    named |= {at: keys.own(parts[at]) for at in loose}
+    keys.taken_too(asked)
+    return {at: name or keys.free(parts[at]) for at, name in sorted(named.items())}
+
+
+def _names_in(text: str) -> Iterator[str]:
+    return (f"{WORDS[tag.kind]}{tag.index}" for tag in find(text, _SPELLINGS))
+
+
+class _Keys:
+    """Gives each item of an answer a key: the same to the same item under the same label."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = set(taken)
+        self._items: dict[str, Media | str | None] = {}
+        self._last: dict[str, int] = {}
+
+    def own(self, part: Part) -> str:
+        """The key that a part's label says; empty where that is not free."""
+        label, kind = _LABEL.fullmatch(part.label), _kind(part)
+        if label is None or label["kind"] != kind:
+            return ""
+        name = f"{WORDS[kind]}{int(label['number'])}"
+        if name in self._items:
+            return name if self._items[name] == _item(part) else ""
+        if name in self._taken:
+            return ""
+        self._items[name] = _item(part)
+        return name
+
+    def taken_too(self, names: set[str]) -> None:
+        self._taken |= names
+
+    def free(self, part: Part) -> str:
+        """The next key that nobody has."""
+        kind = WORDS[_kind(part)]
+        number = self._last.get(kind, 0) + 1
+        while f"{kind}{number}" in self._taken or f"{kind}{number}" in self._items:
+            number += 1
+        self._last[kind] = number
+        return f"{kind}{number}"
