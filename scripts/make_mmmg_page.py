@@ -18,6 +18,7 @@ from mmeval.taskfile import TaskFile
 from mmeval.taskindex import TaskIndex, choose
 from mmeval.tasks.mmmg.categories import CATEGORIES, Category
 from mmeval.taskschema import MetricKeys
+from scripts.page_parts import names, replaced, written
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reproducing" / "mmmg.md"
 BEGIN = "<!-- Made by `python -m scripts.make_mmmg_page` from the task files; do not change it by hand. -->"
@@ -90,7 +91,7 @@ class Described:
     def extras(self) -> str:
         """The extras of mmeval that its metrics take."""
         needs = (need for entry in self.pieces for need in _needs(entry))
-        return _names(sorted({need.rpartition(":")[2] for need in needs}))
+        return names(sorted({need.rpartition(":")[2] for need in needs}))
 
 
 def tables() -> str:
@@ -134,9 +135,9 @@ def _metric_rows(one: Described) -> Iterator[list[str]]:
         yield [
             f"`{one.file.name}`" if entry is one.pieces[0] else "",
             f"`{entry.metric}`",
-            _written({switch: value for switch, value in given.items() if not _is_number(value)}),
-            _written({switch: value for switch, value in given.items() if _is_number(value)}),
-            _written(official),
+            written({switch: value for switch, value in given.items() if not _is_number(value)}),
+            written({switch: value for switch, value in given.items() if _is_number(value)}),
+            written(official),
         ]
 
 
@@ -149,14 +150,6 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, list):
         return all(map(_is_number, value))
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _written(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"`{switch}: {_value(value)}`" for switch, value in values.items())
-
-
-def _value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _models(tasks: Mapping[str, Described]) -> Iterator[str]:
@@ -173,7 +166,7 @@ def _needed(tasks: Mapping[str, Described]) -> Iterator[str]:
     yield "### What each task needs\n"
     headers = ["Task", "Media of its rows", "Extras", "Models and reference sounds", "Asks"]
     yield from table_lines(
-        headers, [[f"`{name}`", one.media, one.extras, _names(one.models()), one.asked] for name, one in tasks.items()]
+        headers, [[f"`{name}`", one.media, one.extras, names(one.models()), one.asked] for name, one in tasks.items()]
     )
     yield ""
 
@@ -184,17 +177,9 @@ def _needs(entry: MetricKeys) -> Iterable[str]:
     return metric.needs({**metric.switches, **entry.switches}) if callable(metric.needs) else metric.needs
 
 
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
 def updated(page: str) -> str:
     """A page with the tables of today between its marks. Raises ValueError for a page without them."""
-    head, begin, rest = page.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{PAGE}: the marks of what is made are gone")
-    return f"{head}{BEGIN}\n\n{tables()}\n\n{END}{tail}"
+    return replaced(page, BEGIN, END, tables())
 
 
 def main() -> None:

@@ -1,0 +1,140 @@
+"""Write the tables and the picture of ``docs/reproducing/unim.md``: `python -m scripts.make_unim_page`.
+
+They follow from the task files, the metrics, the table of domains and the published figures; what stands outside of
+the marks is written by hand and stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmeval.metric import load_metric
+from mmeval.report.markdown import table_lines
+from mmeval.taskindex import TaskIndex, choose
+from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS
+from scripts.check_unim_tables import Compared
+from scripts.page_parts import names, replaced, written
+from scripts.unim_curves import DRAWS, SCORES, TITLES, curves, picture
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reproducing" / "unim.md"
+PICTURE = "unim_structure.svg"
+PUBLISHED = Path(__file__).with_name("unim_published.json")
+"""Of the paper: its ablation of the agent (table 6), and the numbers that do not follow from its other ones."""
+TASK = "unim_hard"
+"""The task that stands for all: they have the same metrics."""
+
+CAPTION = "caption_"
+"""How the switches for prompts of captions begin, which the page tells of by themselves."""
+
+
+def begin(part: str) -> str:
+    return f"<!-- {part}: made by `python -m scripts.make_unim_page`; do not change it by hand. -->"
+
+
+def end(part: str) -> str:
+    return f"<!-- The end of {part}. -->"
+
+
+def domains() -> Iterator[str]:
+    """The thirty domains with their tasks, and the sums of fields and levels."""
+    files = choose(["unim_domains"], TaskIndex()).tasks
+    rows = [
+        [str(one.number), one.title, f"`{one.task}`", FIELDS[one.field], *_counts(one.counts)]
+        for one in DOMAINS
+        if one.task in files
+    ]
+    for field, title in (*FIELDS.items(), ("", "All")):
+        own = [one.counts for one in DOMAINS if field in ("", one.field)]
+        task = f"`unim_{field}`" if field else "`unim`"
+        rows.append(["", "", task, title, *_counts([sum(column) for column in zip(*own, strict=True)])])
+    headers = ["No.", "Domain", "Task or group", "Field", *LEVELS, "all"]
+    yield from table_lines(headers, rows, right_aligned=frozenset({"No.", *headers[4:]}))
+
+
+def metrics() -> Iterator[str]:
+    """The metrics of the tasks: their numbers, whom they ask, and what decides about them."""
+    (file,) = choose([TASK], TaskIndex()).tasks.values()
+    rows = []
+    for entry in file.keys.metric_list:
+        metric = load_metric(entry.metric)
+        switches: dict[str, Any] = {**metric.switches, **entry.switches}
+        lacking = metric.unavailable(switches) if metric.unavailable else ""
+        asks = names(entry.asks.get(role, role) for role in metric.roles) or lacking
+        shown = {switch: value for switch, value in switches.items() if not switch.startswith(CAPTION)}
+        official = written(metric.profiles.get("official", {}))
+        rows.append([f"`{entry.metric}`", names(metric.outputs), asks, written(shown), official])
+    yield from table_lines(["Metric", "Numbers", "Asks", "Switches", "`official` sets"], rows)
+
+
+def structure() -> Iterator[str]:
+    """The numbers of the curves."""
+    headers = ["Damage", "Score", *(f"k = {point.k:+d}" if point.k else "k = 0" for point in curves()["RT"])]
+    rows = []
+    for damage, points in curves().items():
+        for score, values in zip(SCORES, zip(*((p.strict, p.lenient) for p in points), strict=True), strict=True):
+            rows.append([TITLES[damage], score, *(f"{float(value):.3f}" for value in values)])
+    yield f"![Two charts of the table below: each score over k.]({PICTURE})\n"
+    yield from table_lines(headers, rows, right_aligned=frozenset(headers[2:]))
+    yield f"\nMeans over {DRAWS} draws of each answer; whatever is drawn, the values for whole modalities are these."
+
+
+def deviations() -> Iterator[str]:
+    """Published numbers that do not follow from others that are published."""
+    found = [_deviation(row) for row in json.loads(PUBLISHED.read_text("utf-8"))["deviations"]]
+    rows = [
+        [one.model, FIELDS[one.name], one.column, one.rule, f"{one.printed:.1f}", f"{one.recomputed:g}"]
+        for one in found
+    ]
+    headers = ["Model", "Field", "Number", "Rule", "Printed", "Recomputed"]
+    yield from table_lines(headers, rows, right_aligned=frozenset(headers[4:]))
+
+
+def ablation() -> Iterator[str]:
+    """The paper's ablation of its agent, each row with what the part that is left out was worth."""
+    found: dict[str, dict[str, float]] = json.loads(PUBLISHED.read_text("utf-8"))["ablation"]
+    whole = next(iter(found.values()))
+    rows = [
+        [
+            name,
+            *(f"{value:.1f}" + (f" ({value - whole[c]:+.1f})" if row is not whole else "") for c, value in row.items()),
+        ]
+        for name, row in found.items()
+    ]
+    yield from table_lines(["Agent", *whole], rows, right_aligned=frozenset(whole))
+
+
+PARTS: Mapping[str, Callable[[], Iterator[str]]] = {
+    "domains": domains,
+    "metrics": metrics,
+    "structure": structure,
+    "deviations": deviations,
+    "ablation": ablation,
+}
+"""What is made, by the name in its marks."""
+
+
+def updated(page: str) -> str:
+    """A page with what is made today between its marks. Raises ValueError for a page without them."""
+    for part, lines in PARTS.items():
+        page = replaced(page, begin(part), end(part), "\n".join(lines()))
+    return page
+
+
+def _counts(counts: list[int] | tuple[int, ...]) -> list[str]:
+    return [f"{count:,}" for count in (*counts, sum(counts))]
+
+
+def _deviation(row: Mapping[str, Any]) -> Compared:
+    return Compared(**{key: value for key, value in row.items() if key != "row"}, name=row["row"], rounding=0)
+
+
+def main() -> None:
+    PAGE.write_text(updated(PAGE.read_text("utf-8")), "utf-8")
+    PAGE.with_name(PICTURE).write_text(picture(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.tasks.unim.domains import DOMAINS, FIELDS
+from scripts.check_unim_tables import COLUMNS, PRODUCTS, Cells, Compared, Row, Unreadable, compared, main, read_tables
+from tests.support.doc_examples import ROOT, blocks_run_by, commands
+
+PUBLISHED = json.loads((ROOT / "scripts" / "unim_published.json").read_text())
+
+
+def domain_cells(chance: random.Random) -> Cells:
+    """A row as a paper prints it: computed in full, then rounded."""
+    tau, coherence, style = chance.uniform(20, 100), chance.uniform(0, 100), chance.uniform(0, 100)
+    absolute = {name: chance.uniform(0, 100) for name in PRODUCTS}
+    absolute["ICS"] = 0.8 * coherence + 0.2 * style
+    relative = {f"{name} rel": tau * value / 100 for name, value in absolute.items()}
+    cells = {"tau": tau, "HC": coherence, "SH": style, **{f"{n} abs": v for n, v in absolute.items()}, **relative}
+    return {column: round(value, 1) for column, value in cells.items()}
+
+
+def tables(seed: int = 0, model: str = "Orchard") -> list[Row]:
+    """Thirty domains, and the fields as their means."""
+    chance = random.Random(seed)
+    domains = [Row(model, str(domain.number), domain_cells(chance)) for domain in DOMAINS]
+    return [*domains, *(Row(model, field, means(domains, field)) for field in FIELDS)]
+
+
+def means(domains: list[Row], field: str) -> Cells:
+    own = [row.cells for row, domain in zip(domains, DOMAINS, strict=True) if domain.field == field]
+    return {column: round(sum(cells[column] for cells in own) / len(own), 1) for column in own[0]}
+
+
+def planted(rows: list[Row], name: str, column: str, value: float) -> list[Row]:
+    """The tables with one cell that says something else."""
+    return [row._replace(cells={**row.cells, column: value}) if row.name == name else row for row in rows]
+
+
+def wrong(rows: list[Row]) -> set[tuple[str, str, str]]:
+    return {(one.name, one.column, one.rule) for one in compared(rows) if not one.agrees}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tables_that_are_only_rounded_agree(seed: int) -> None:
+    rows = tables(seed)
+
+    assert wrong(rows) == set()
+    assert len(list(compared(rows))) == 30 * 5 + 3 * (1 + len(rows[0].cells))
+
+
+def test_a_relative_number_that_is_no_product_is_found_and_leaves_its_field_wrong_too() -> None:
+    rows = tables()
+
+    found = wrong(planted(rows, "8", "LeS rel", rows[7].cells["LeS rel"] - 2))
+
+    assert found == {("8", "LeS rel", "tau x abs"), ("natural_science", "LeS rel", "mean of domains")}
+
+
+def test_a_field_whose_number_is_no_mean_is_found() -> None:
+    """The size of the misprint in the published row of AnyGPT."""
+    rows = tables()
+
+    found = wrong(planted(rows, "natural_science", "LeS abs", rows[30].cells["LeS abs"] + 27.8 - 22.74))
+
+    assert found == {("natural_science", "LeS abs", "mean of domains")}
+
+
+def test_a_coherence_that_is_not_of_its_two_parts_is_found_in_a_row_of_a_field() -> None:
+    rows = tables()
+
+    found = wrong(planted(rows, "general_area", "ICS abs", rows[32].cells["ICS abs"] + 43.6 - 37.6))
+
+    assert found == {("general_area", "ICS abs", rule) for rule in ("mean of domains", ".8 HC + .2 SH")}
+
+
+def test_models_are_held_apart_and_a_field_that_lacks_a_domain_is_not_recomputed() -> None:
+    rows = [*tables(), *(row for row in tables(1, "Kettle") if row.name != "1")]
+
+    rules = [(one.model, one.name) for one in compared(rows) if one.rule == "mean of domains"]
+
+    assert wrong(rows) == set()
+    assert ("Kettle", "natural_science") not in rules
+    assert {("Kettle", "social_science"), ("Orchard", "natural_science")} <= set(rules)
+
+
+@pytest.mark.parametrize("known", PUBLISHED["deviations"], ids=lambda one: f"{one['model']} {one['rule']}")
+def test_no_rounding_explains_what_is_told_of_as_a_deviation(known: dict[str, Any]) -> None:
+    model, row, column, rule, printed, recomputed = known.values()
+    one = Compared(model, row, column, rule, printed, recomputed, rounding=0.1)
+
+    assert not one.agrees
+    assert one.name in FIELDS and one.column in COLUMNS
+
+
+def written(folder: Path, rows: list[Row]) -> Path:
+    file = folder / "tables.csv"
+    head = ["model", "row", *COLUMNS]
+    lines = [[row.model, row.name, *(str(row.cells.get(column, "")) for column in COLUMNS)] for row in rows]
+    file.write_text("\n".join(",".join(line) for line in [head, *lines]))
+    return file
+
+
+def test_a_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    assert read_tables(written(tmp_path, tables())) == tables()
+
+
+def test_rows_are_known_by_their_names_too(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("model,row,SQCS_abs,tau\nm,Env. Science,1.5,\nm,Social science,N/A,3\n")
+
+    assert read_tables(file) == [Row("m", "10", {"SQCS abs": 1.5}), Row("m", "social_science", {"tau": 3.0})]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model,row,FID\nm,1,2\n", "the header has"),
+        ("row,SC\n1,2\n", "the header has"),
+        ("model,row,SC\nm,1,much\n", r":2: .*much"),
+        ("model,row,SC\nm,Alchemy,2\n", r":2: 'Alchemy' is no domain"),
+    ],
+    ids=["unknown column", "no model", "no number", "no domain"],
+)
+def test_a_file_that_is_no_such_table_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(text)
+
+    with pytest.raises(Unreadable, match=said):
+        read_tables(file)
+
+
+def test_a_file_that_is_not_there_is_a_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (main([str(tmp_path / "no.csv")]), main([])) == (2, 2)
+    assert "no.csv" in capsys.readouterr().err
+
+
+def test_the_command_of_the_page_names_what_deviates(tmp_path: Path) -> None:
+    (block,) = blocks_run_by(
+        "tests/scripts/test_check_unim_tables.py::test_the_command_of_the_page_names_what_deviates"
+    )
+    written(tmp_path, planted(tables(), "natural_science", "LeS abs", 99.9))
+
+    for command in commands(block.text):
+        words = [str(tmp_path / word) if word.endswith(".csv") else word for word in command.text.split()[1:]]
+        done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith("185 of 186 numbers")
+    assert "|Orchard|natural_science|LeS abs|mean of domains|" in done.stdout

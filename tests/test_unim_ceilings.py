@@ -1,0 +1,108 @@
+"""What UniM's definitions allow at most and at least, on the bundled samples and with a judge who says what is true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from statistics import fmean
+
+import pytest
+
+from mmeval.build import build
+from mmeval.content import Interleaved
+from mmeval.metric import load_metric
+from mmeval.program import Call, Reply, Role
+from mmeval.records import Sample, Score, Trial
+from mmeval.task import TaskOverrides
+from mmeval.taskindex import TaskIndex, choose
+from mmeval.tasks.unim.perturbation import STEPS, curve, is_eligible
+from tests.support.toy import reply
+from tests.support.unim_judges import purpose_of, said
+
+STRUCTURE = ("strict_structure", "lenient_structure")
+METRICS = (*STRUCTURE, "semantic_correctness")
+LEVELS = ("unim_easy", "unim_medium", "unim_hard")
+
+
+@cache
+def samples() -> Sequence[Sample]:
+    """The bundled samples of all levels that can be asked."""
+    files = choose(LEVELS, TaskIndex()).tasks.values()
+    tasks = [build(file, TaskOverrides(data="bundled"), roles=frozenset({"judge", "captioner"})) for file in files]
+    return [sample for task in tasks for sample in task.dataset() if task.selected(sample) and not sample.fault]
+
+
+def scores(metric: str, answered: Sequence[tuple[Sample, Interleaved]], profile: str) -> list[Score]:
+    return [
+        score for sample, answer in answered for score in scored(metric, Trial(sample, output=answer), profile).values()
+    ]
+
+
+def scored(metric: str, trial: Trial, profile: str) -> dict[str, Score]:
+    bound = load_metric(metric).bind(profile=profile)
+    if not bound.metric.judged:
+        return dict(bound.score(trial))
+    program, sent = bound.program(trial, Role), None
+    try:
+        while True:
+            calls = program.send(sent)
+            assert not isinstance(calls, Call)
+            sent = [Reply(reply(honest(call))) for call in calls]
+    except StopIteration as done:
+        return dict(done.value)
+
+
+def honest(call: Call) -> str:
+    """A caption by the digest of the medium; a grade of 5 where candidate and reference are the same words."""
+    words = call.request.messages[-1].content.text
+    media = [medium.sha256 for message in call.request.messages for medium in message.content.media()]
+    return said(purpose_of(words), words, media[0] if media else "")
+
+
+def gold(sample: Sample) -> Interleaved:
+    return sample.references[0]
+
+
+@pytest.mark.parametrize("profile", ["standard", "official"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_gold_answer_has_the_best_value_of_every_sample(metric: str, profile: str) -> None:
+    found = scores(metric, [(sample, gold(sample)) for sample in samples()], profile)
+
+    assert [score.value for score in found] == [1.0] * len(samples())
+
+
+@pytest.mark.parametrize("profile", ["standard", "official"])
+@pytest.mark.parametrize("metric", [*METRICS, "interleaved_coherence"])
+def test_an_empty_answer_has_the_least_value_of_every_sample(metric: str, profile: str) -> None:
+    found = scores(metric, [(sample, Interleaved()) for sample in samples()], profile)
+
+    assert {score.value for score in found} == {0.0}
+
+
+@pytest.mark.parametrize("profile", ["standard", "official"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_gold_answers_of_others_are_worse(metric: str, profile: str) -> None:
+    shifted = [*samples()[1:], samples()[0]]
+
+    found = scores(metric, [(sample, gold(other)) for sample, other in zip(samples(), shifted, strict=True)], profile)
+
+    values = [score.value for score in found if score.value is not None]
+    assert len(values) == len(samples())
+    assert fmean(values) < 0.9
+    assert metric in STRUCTURE or max(values) < 1, "another answer never means the same"
+
+
+@pytest.mark.parametrize("metric", STRUCTURE)
+def test_words_without_any_item_are_worth_nothing_to_structure(metric: str) -> None:
+    found = scores(metric, [(sample, Interleaved.from_text("Only words.")) for sample in samples()], "standard")
+
+    assert {score.value for score in found} == {0.0}
+
+
+def test_bundled_gold_answers_behave_under_damage_as_the_paper_has_it() -> None:
+    answers = [gold(sample) for sample in samples() if is_eligible(gold(sample))]
+    assert answers, "some bundled answer has two modalities and three items of one"
+
+    found = curve(answers, "RN", draws=5)
+
+    assert [(point.k, point.strict == 1, point.lenient) for point in found] == [(k, k == 0, 1) for k in STEPS]
