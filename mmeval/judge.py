@@ -232,7 +232,7 @@ class Question:
 
 
 UNREAD = "unread"
-"""The key in a metric's evidence, at any depth, for how many replies could not be read and count as wrong."""
+"""The key in a metric's evidence, at any depth, for how many replies could not be read and count all the same."""
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,8 @@ class RunOutcome:
     """What the calls of the run folder have used and cost, by role and model, over all its sessions."""
     judges: Mapping[str, list[Served]] = field(default_factory=dict)
     """By task, every version of a judge whose verdicts stand behind its scores."""
+    left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By task, the metrics of the run that a later scoring was not asked for: its results are without them."""
     metric_device: str = ""
     """Where the models of metrics were; empty where none was loaded."""
     complaints: tuple[str, ...] = ()

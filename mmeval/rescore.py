@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -34,6 +35,7 @@ from mmeval.outcome import (
 from mmeval.prices import Bill, bills, load_prices
 from mmeval.records import Sample
 from mmeval.report.progress import Progress
+from mmeval.report.provenance import without
 from mmeval.rescoreroles import role_backends
 from mmeval.run import say_unavailable
 from mmeval.runfolder import RunFolder
@@ -41,13 +43,16 @@ from mmeval.sampling import Subset
 from mmeval.scorer import Scorer, left_to_models
 from mmeval.scoring import trial_line
 from mmeval.statistics import BOOTSTRAP_ITERS
-from mmeval.storedselection import check_any_available, stored_selection
+from mmeval.storedselection import check_any_available, left_aside, stored_selection
 from mmeval.storedtrials import stored_exchanges, stored_trial
 from mmeval.summary import group_results
 from mmeval.suspension import Suspension
 from mmeval.task import Selection, TaskOverrides
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
+from mmeval.undescribed import undescribed
 from mmeval.unread import unread_complaints
+
+log = logging.getLogger(__name__)
 
 THIS_COMMAND = "run the same command"
 """What goes on with a scoring that was suspended, or tries again what is unscored."""
@@ -92,7 +97,7 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     roles = frozenset((*options.roles_of_run, *options.roles))
     selection = stored_selection(record, options.overrides, roles, metrics=options.metrics)
     if options.metrics:
-        check_any_available(selection)
+        check_any_available(selection, options.metrics)
     say_unavailable(selection.tasks, strict=options.strict)
     return _Rescoring(selection, options, record, progress).run()
 
@@ -143,6 +148,8 @@ class _Rescoring:
             self._roles = backends.specs
             check_roles(backends.named, self._selection.tasks)
             check_options(backends.named, self._selection.tasks)
+            for gap in undescribed(self._selection.tasks, backends.named):
+                log.warning("%s", gap)
             limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
             prices = load_prices(options.model_cost_config)
             check_prices(limits, prices, backends.named)
@@ -268,6 +275,7 @@ class _Rescoring:
         if not self._record.get("finished", True):
             made = f"{self._trials} trial{'s' if self._trials != 1 else ''}"
             unfinished = [f"the run is not finished: these are the {made} that it made; its own command makes the rest"]
+        aside = left_aside(self._record, self._selection)
         return RunOutcome(
             folder=self._options.folder,
             model_name=self._record["options"]["model_name"],
@@ -288,6 +296,8 @@ class _Rescoring:
             judges=judge_versions(self._runs),
             bills=self._bills,
             metric_device=scorer.device_of_models(),
+            left_aside=aside,
+            notes=(without(aside, str(self._options.folder)),) if aside else (),
             complaints=(
                 *unfinished,
                 *unasked_complaints(counts),

@@ -12,7 +12,7 @@ from mmeval.errors import MissingError
 from mmeval.metric import load_metric
 from mmeval.pieces import with_pieces
 from mmeval.report.grouping import tasks_inside
-from mmeval.task import Group, GroupMetric, LeftOut, Selection, TaskOverrides
+from mmeval.task import Group, GroupMetric, LeftOut, Selection, TaskMetric, TaskOverrides
 from mmeval.taskfile import TaskFile, parse_task
 from mmeval.taskindex import OF_A_RUN
 from mmeval.taskyaml import Document
@@ -38,6 +38,8 @@ def stored_selection(
         skipped = () if metrics else tuple(entry["metric"] for entry in config.get("skipped_metrics", ()))
         changed = replace(overrides, data="", data_dir=None, skip_metric=(*overrides.skip_metric, *skipped))
         task = build(file, changed, roles=roles)
+        if metrics:
+            task = replace(task, metrics=_worth_scoring(task.metrics, metrics))
         tasks.append(replace(task, comparable=config.get("data") != "bundled"))
     check_prompt_names(tasks, overrides)
     groups = []
@@ -54,9 +56,35 @@ def _left_out(groups: Sequence[Group], run: Collection[str]) -> Iterator[LeftOut
     return (LeftOut(name, name, "", "the run was made without it") for name in sorted(inside - set(run)))
 
 
-def check_any_available(selection: Selection) -> None:
-    """Raises MissingError where no metric of the tasks can be computed here."""
-    metrics = [metric for task in selection for metric in task.metrics]
+def _worth_scoring(entries: Sequence[TaskMetric], names: Collection[str]) -> tuple[TaskMetric, ...]:
+    """The metrics that are asked for with the pieces that these are made of. A piece of what cannot be computed all the
+    same is not scored for it, which may cost calls; one that is itself unavailable stays, as the reason."""
+    asked = {load_metric(name).name for name in names}
+    kept: list[TaskMetric] = []
+    pieces: set[str] = set()
+    for entry in reversed(entries):  # a piece stands above what is made of it
+        if entry.bound.name in asked or entry.unavailable or not pieces.isdisjoint(entry.bound.metric.outputs):
+            kept.append(entry)
+            pieces.update(() if entry.unavailable else entry.bound.pieces)
+    return tuple(reversed(kept))
+
+
+def left_aside(record: Mapping[str, Any], selection: Selection) -> dict[str, tuple[str, ...]]:
+    """The metrics of a run that are not among those of a selection of its tasks, by task; tasks that have all of
+    theirs are not there."""
+    found = {}
+    for task in selection:
+        own = {metric.bound.name for metric in task.metrics}
+        listed = [load_metric(entry["metric"]).name for entry in record["tasks"][task.name].get("metric_list") or ()]
+        found[task.name] = tuple(name for name in dict.fromkeys(listed) if name not in own)
+    return {name: lacking for name, lacking in found.items() if lacking}
+
+
+def check_any_available(selection: Selection, names: Collection[str]) -> None:
+    """Raises MissingError where none of the metrics that were asked for by name can be computed here, whatever the
+    pieces that came along."""
+    asked = {load_metric(name).name for name in names}
+    metrics = [metric for task in selection for metric in task.metrics if metric.bound.name in asked]
     if metrics and all(metric.unavailable for metric in metrics):
         reasons = {metric.bound.name: metric.unavailable for metric in metrics}
         said = "; ".join(f"the metric {name} is unavailable: {why}" for name, why in reasons.items())

@@ -18,7 +18,7 @@ from mmeval.losses import RoleLostError
 from mmeval.metric import TRUST
 from mmeval.options import BackendSpec
 from mmeval.records import Result
-from mmeval.report.context import without_secrets
+from mmeval.report.context import hidden_names, without_secrets
 from mmeval.task import Task
 
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")
@@ -72,19 +72,24 @@ class Suspension:
 
 
 def score_command(
-    folder: Path, tasks: Iterable[Task], roles: Mapping[str, BackendSpec], agents: Collection[str] = ()
+    folder: Path,
+    tasks: Iterable[Task],
+    roles: Mapping[str, BackendSpec],
+    agents: Collection[str] = (),
+    recorded: Collection[str] = (),
 ) -> str:
     """``mmeval score`` with the judges of a run, so that it goes on with the same scores. Secrets are hidden.
 
-    ``agents`` are the roles that agents play: where one of them judges, it may ask any other role.
+    ``agents`` are the roles that agents play: where one of them judges, it may ask any other role. Those that the
+    folder has ``recorded`` are asked without being named; one is named all the same where its secret is not kept.
     """
     bounds = [metric.bound for task in tasks for metric in task.metrics]
-    asked = {role for bound in bounds for role in bound.roles}
+    asked = {role for bound in bounds for role in bound.whom(roles)}
     if not asked.isdisjoint(agents):
         asked |= roles.keys()
     words = ["mmeval", "score", str(folder)]
     for role, spec in roles.items():
-        if role in asked:
+        if role in asked and (role not in recorded or any(hidden_names(without_secrets(spec.args)))):
             words += ["--role", ",".join((f"{role}={spec.name}", *_spelt(spec.args)))]
     if any(bound.params.get(TRUST) is True for bound in bounds):
         words.append(f"--{TRUST}")

@@ -7,13 +7,13 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.support.dying import POINTS
+from tests.support.killing import kept, killed_once
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 from tests.support.toy import damage
@@ -23,8 +23,6 @@ ROWS = 16
 SEED = 20
 KILLS = 30
 LATENCY = 0.12
-PATIENCE = 60
-"""Seconds that a run may take to keep the answers that it has."""
 
 pytestmark = pytest.mark.slow
 
@@ -55,40 +53,9 @@ def killed_inside(arguments: Sequence[str], point: str, count: int) -> int:
 
 
 def killed_outside(arguments: Sequence[str], server: MockServer, output: Path, after: int) -> int:
-    """A run that is killed from outside once some more answers came, with requests in flight; its exit status, which
-    is 0 where it ended first."""
+    """A run that is killed from outside once some more answers came; its exit status."""
     wanted = server.stats()["answered"] + after
-    with subprocess.Popen(
-        [sys.executable, "-m", "mmeval", *arguments], env=environment(), stdout=-3, stderr=-3
-    ) as process:
-        while not server.meanwhile_silent(lambda: killed_after(wanted, process, server, output)):
-            time.sleep(0.001)
-    return process.returncode
-
-
-def killed_after(wanted: int, process: subprocess.Popen[bytes], server: MockServer, output: Path) -> bool:
-    """In the server's thread: kill a run that has had its answers and waits for others, right after the last one was
-    kept, and leave those others unanswered. What is still in the socket has reached nobody, and nobody could keep it.
-    Returns whether the process is gone."""
-    if process.poll() is not None:
-        return True
-    answered = server.stats()["answered"]
-    if answered < wanted or not server.state.in_flight:
-        return False
-    until = time.monotonic() + PATIENCE
-    while kept(output) < answered:
-        assert time.monotonic() < until, f"of {answered} answers {kept(output)} were kept"
-        time.sleep(0.001)
-    process.kill()
-    process.wait()
-    server.hang_up()
-    return True
-
-
-def kept(output: Path) -> int:
-    """Answers in the journal."""
-    lines = (line for file in output.glob("*/*/journal/*.jsonl") for line in file.read_bytes().splitlines())
-    return sum(b'"r":' in line for line in lines)
+    return killed_once(lambda: server.stats()["answered"] >= wanted, arguments, server, output, environment())
 
 
 def scores(output: Path) -> dict[str, bytes]:

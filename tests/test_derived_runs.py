@@ -10,7 +10,7 @@ import pytest
 
 from mmeval import taskindex
 from mmeval.dryrun import forecast
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, MissingError
 from mmeval.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.records import Result
 from mmeval.report.context import ReportContext
@@ -167,6 +167,15 @@ def test_naming_it_for_a_later_scoring_brings_its_pieces(tmp_path: Path) -> None
         0.5,
         ["toy_yes", "toy_verdict", "overall"],
     )
+
+
+def test_naming_it_alone_where_a_piece_lacks_scores_nothing(tmp_path: Path) -> None:
+    before = ran(tmp_path, "yes", roles={})
+    with pytest.raises(MissingError, match="nothing to compute: the metric overall is unavailable: it is made of"):
+        again(before, tmp_path, roles={}, metrics=("overall",))
+
+    after = again(before, tmp_path, roles={}, metrics=("overall", "exact_match"))
+    assert "toy_yes" not in {result.metric for result in after.results}
 
 
 def test_another_combination_is_another_score_set_and_asks_no_judge_again(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ MAX_FUNCTION_LINES = 60
 OF_A_FOLDER = {
     "test_all_tasks.py",
     "test_bad_input.py",
+    "test_damaged_data.py",
     "test_examples.py",
+    "test_fixture.py",
     "test_task_files.py",
     "test_thresholds.py",
     "test_what_is_sent.py",

@@ -50,6 +50,15 @@ def test_a_layout_makes_its_tables(tmp_path: Path) -> None:
     assert [table.rows for table in tables_of(stored(tmp_path, 1.0), "plain")] == [(("told",),)]
 
 
+def test_the_first_table_says_with_whom_the_numbers_were_made_and_what_lacks(tmp_path: Path) -> None:
+    (table,) = tables_of(stored(tmp_path, 1.0, results={"left_aside": {"told": ["other"]}}), "plain")
+    made, lacks = table.notes
+    assert (made.startswith("Made with model: teller"), lacks.startswith("These results are without other")) == (
+        True,
+        True,
+    )
+
+
 def test_one_that_fails_is_named(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="the layout 'broken' failed"):
         tables_of(stored(tmp_path, 1.0), "broken")

@@ -331,6 +331,15 @@ def test_a_judge_of_the_run_that_cannot_be_made_again_is_told_with_the_whole_com
     assert str(raised.value).endswith(" --metrics toy_verdict")
 
 
+def test_a_scoring_of_a_part_says_what_its_results_are_without_and_another_has_all_again(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", roles=JUDGE)
+    part = again(folder, metrics=("toy_yes",))
+    whole = again(folder, roles={"judge": BackendSpec("toy", {"broken": str(tmp_path / "broken")})})
+
+    assert (part.left_aside, len(part.notes)) == ({"asked": ("toy_verdict",)}, 1)
+    assert (whole.left_aside, whole.notes, values(whole)["asked toy_verdict"]) == ({}, (), 1.0)
+
+
 def test_metrics_that_are_named_and_cannot_be_computed_are_an_error(tmp_path: Path) -> None:
     folder = ran(tmp_path, "yes", predict_only=True)
 

@@ -108,5 +108,12 @@ def test_the_command_names_every_role_where_an_agent_judges() -> None:
     assert shlex.split(command) == ["mmeval", "score", "runs", "--role", "judge=toy_agent", "--role", "helper=toy"]
 
 
+def test_the_command_names_of_the_recorded_roles_those_alone_whose_secret_is_not_kept() -> None:
+    plain, secret = BackendSpec("toy", {"model": "j"}), BackendSpec("toy", {"api_key": "sk-123456"})
+
+    assert score_command(Path("runs"), [judged()], {"judge": plain}, recorded=("judge",)) == "mmeval score runs"
+    assert "api_key" in score_command(Path("runs"), [judged()], {"judge": secret}, recorded=("judge",))
+
+
 def test_the_command_gives_consent_again_where_the_run_gave_it() -> None:
     assert score_command(Path("runs"), [judged(**{TRUST: True})], {}) == f"mmeval score runs --{TRUST}"

@@ -1,0 +1,343 @@
+"""UniM from end to end: model, judge and captioner behind a server, on the bundled samples and on damaged data."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import signal
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.cli import ROOT, Ended, environment, mmeval, openai, results, run_folder, score_files
+from tests.support.killing import killed_once
+from tests.support.mock_openai_server import MockServer, png
+from tests.support.unim_judges import HonestServer, asks, honest_server
+
+ALL_KINDS = "text+image+audio+video+document"
+ANSWER = "First {letter} <<image2>>, then <<audio2>>: that makes {number}."
+"""What the model says to everything, with a picture and a sound."""
+STRUCTURE = ("strict_structure", "lenient_structure")
+COHERENCE = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
+JUDGED = ("semantic_correctness", *COHERENCE)
+UNAVAILABLE = ("unim_gq", "sqcs")
+LATENCY = 0.1
+HUB = ROOT / "tests" / "fixtures" / "unim_hub"
+
+
+class Run(NamedTuple):
+    """A command that has ended, and the results that it left."""
+
+    done: Ended
+    found: Mapping[str, Any]
+
+    def row(self, metric: str, task: str = "unim_hard") -> dict[str, Any]:
+        rows: list[dict[str, Any]] = self.found["mmeval"]["results"]
+        return next(row for row in rows if (row["task"], row["metric"], row["slice"]) == (task, metric, ""))
+
+    def values(self, *metrics: str, task: str = "unim_hard") -> list[float | None]:
+        return [self.row(metric, task)["value"] for metric in metrics]
+
+    def scored(self, *metrics: str, task: str = "unim_hard") -> list[int]:
+        return [self.row(metric, task)["scored"] for metric in metrics]
+
+
+def words(output: Path, *flags: str | Path, tasks: str = "unim_hard") -> list[str | Path]:
+    data = () if "--data_dir" in flags else ("--data", "bundled")
+    return ["--tasks", tasks, *data, "--output_path", output, "--report", "false", *flags]
+
+
+def run(output: Path, *flags: str | Path, tasks: str = "unim_hard") -> Run:
+    return ended(output, mmeval(*words(output, *flags, tasks=tasks)))
+
+
+def ended(output: Path, done: Ended) -> Run:
+    return Run(done, results(output) if any(output.rglob("results_*.json")) else {})
+
+
+def model(server: MockServer, **more: str) -> list[str]:
+    return openai(server, **{"inputs": ALL_KINDS, "outputs": "text+image+audio", **more})
+
+
+def judged(server: MockServer) -> tuple[str, ...]:
+    """A judge and a captioner who take everything that the interface has a field for."""
+    return asks(server, inputs="text+image+audio+video+document")
+
+
+def score_rows(output: Path, task: str = "unim_hard") -> list[dict[str, Any]]:
+    """The newest score rows of a task below a folder, of trials that have an answer."""
+    newest = max(output.rglob(f"scores/{task}/*/scores.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    return [row for row in map(json.loads, newest.read_text().splitlines()) if row["status"] == "ok"]
+
+
+def captions(output: Path, task: str = "unim_hard") -> set[str]:
+    """The words of every caption that stands behind a grade: equal media have equal ones, any others have others."""
+    evidence = [row["scores"]["semantic_correctness"]["evidence"] for row in score_rows(output, task)]
+    shown = [one for found in evidence for one in (*found["captions"], *found.get("reference_captions", ()))]
+    return {one["text"] for one in shown if one["kind"] != "code"}
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+class Whole(NamedTuple):
+    """A run that nothing disturbs, its folder, and what its server was asked, by purpose and in all."""
+
+    run: Run
+    output: Path
+    asked: Mapping[str, Any]
+
+    @property
+    def supported(self) -> int:
+        """Samples that the model can be asked: all but those with 3D, for which its interface has no field."""
+        row = self.run.row("strict_structure")
+        return int(row["n"] - row["unsupported"])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    output = tmp_path_factory.mktemp("whole")
+    with honest_server(reply=ANSWER) as server:
+        finished = run(output, *model(server), *judged(server))
+        return Whole(finished, output, {**server.stats(), **server.asked()})
+
+
+def test_a_model_a_judge_and_a_captioner_score_the_hard_task_and_its_tables_are_printed(whole: Whole) -> None:
+    assert whole.run.done.code == 0, whole.run.done.err
+    assert whole.run.row("strict_structure")["unsupported"] == 1
+    assert whole.run.scored(*STRUCTURE, *JUDGED) == [whole.supported] * 6
+    asked = [whole.asked[purpose] for purpose in ("answer", "semantic", "coherence")]
+    assert asked == [whole.supported] * 3
+    for title in ("UniM by field: structure", "UniM by domain: coherence", "UniM by difficulty"):
+        assert title in whole.run.done.out
+
+
+def test_each_medium_is_captioned_once_for_every_metric(whole: Whole) -> None:
+    shown = captions(whole.output)
+
+    assert whole.asked["repeated"] == 0
+    assert whole.asked["caption"] == len(shown) > 2 * whole.supported
+
+
+def test_what_cannot_be_scored_yet_is_said_before_the_run_and_has_no_value(whole: Whole) -> None:
+    assert whole.run.values(*UNAVAILABLE) == [None, None]
+    assert [whole.run.row(metric)["unavailable"] for metric in UNAVAILABLE] == [whole.supported] * 2
+    assert any("unim_gq is unavailable" in said for said in whole.run.done.warnings)
+
+
+def test_a_strict_run_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with honest_server() as server:
+        done = mmeval(*words(tmp_path, *model(server), *judged(server), "--strict"))
+
+        assert (done.code, server.stats()["requests"]) == (4, 0)
+    assert "unim_gq" in done.error
+
+
+def test_tasks_that_share_samples_share_answers_captions_and_verdicts(tmp_path: Path) -> None:
+    with honest_server(reply=ANSWER) as server:
+        finished = run(tmp_path, *model(server), *judged(server), tasks="unim,unim_math")
+        asked, repeated = server.asked(), server.stats()["repeated"]
+
+    assert (finished.done.code, repeated) == (0, 0), finished.done.err
+    levels = ("unim_easy", "unim_medium", "unim_hard")
+    answered = sum(finished.row("semantic_correctness", level)["scored"] for level in levels)
+    assert [asked[purpose] for purpose in ("answer", "semantic", "coherence")] == [answered] * 3
+    assert asked["caption"] == len(set[str]().union(*(captions(tmp_path, level) for level in levels)))
+    assert finished.row("semantic_correctness", "unim_math")["scored"] == 2
+
+
+def test_the_dry_run_counts_the_calls_of_every_role(whole: Whole, tmp_path: Path) -> None:
+    with honest_server() as server:
+        done = mmeval(*words(tmp_path, *model(server), *judged(server), "--dry_run"))
+
+        assert (done.code, server.stats()["requests"]) == (0, 0), done.err
+    counted = dict(re.findall(r"\| *(model|captioner|judge) *\| *(?:about )?([\d.,]+) ?k?\|", done.out))
+    assert counted["model"] == str(whole.asked["answer"])
+    assert counted["judge"] == str(whole.asked["semantic"] + whole.asked["coherence"])
+    # An answer is supposed to hold items as the reference does, where this model gives two to everything.
+    assert int(counted["captioner"]) == 2 * (whole.asked["caption"] - 2 * whole.supported)
+
+
+# --- killed -----------------------------------------------------------------------------------------------------------
+
+MOMENTS: Mapping[str, Callable[[HonestServer], bool]] = {
+    "answers": lambda server: server.state.asked["answer"] >= 3,
+    "captions": lambda server: server.state.asked["caption"] >= 4,
+    "verdicts": lambda server: server.state.asked["semantic"] + server.state.asked["coherence"] >= 4,
+}
+"""By what is being asked when a run dies, whether it has come to that."""
+
+
+@pytest.mark.slow
+def test_a_run_killed_among_answers_captions_and_verdicts_asks_nothing_twice_and_ends_the_same(
+    whole: Whole, tmp_path: Path
+) -> None:
+    with honest_server(reply=ANSWER, latency=LATENCY) as server:
+        command = words(tmp_path, *model(server), *judged(server), "--max_connections", "2")
+        died = [
+            killed_once(partial(reached, server), command, server, tmp_path, environment())
+            for reached in MOMENTS.values()
+        ]
+        left = whole.asked["answered"] - server.stats()["answered"]
+        last = ended(tmp_path, mmeval(*command))
+
+        assert (died, last.done.code) == ([-signal.SIGKILL] * 3, 0), last.done.err
+        assert left > 0, "the last kill came in the middle of the run too"
+        assert server.stats()["repeated_after_answer"] == 0
+        assert server.stats()["unique"] == whole.asked["unique"]
+    assert list(score_files(tmp_path).values()) == list(score_files(whole.output).values())
+
+
+# --- judged again -----------------------------------------------------------------------------------------------------
+
+
+def test_another_judge_asks_for_verdicts_alone_and_keeps_every_caption(whole: Whole, tmp_path: Path) -> None:
+    with honest_server(reply=ANSWER) as server, honest_server() as second:
+        first = run(tmp_path, *model(server), *judged(server))
+        before = server.stats()["requests"]
+        done = mmeval("score", run_folder(tmp_path), *asks(second, "judge", name="other"), "--report", "false")
+
+        assert (first.done.code, done.code) == (0, 0), done.err
+        assert second.asked() == {"semantic": whole.supported, "coherence": whole.supported}
+        assert server.stats()["requests"] == before
+    assert ended(tmp_path, done).values(*JUDGED) == whole.run.values(*JUDGED)
+
+
+def test_a_captioner_of_one_modality_is_asked_for_that_alone(tmp_path: Path) -> None:
+    with honest_server(reply=ANSWER) as server, honest_server() as hearing:
+        finished = run(
+            tmp_path, *model(server), *judged(server), *asks(hearing, "captioner.audio", name="h", inputs="text+audio")
+        )
+
+        assert finished.done.code == 0, finished.done.err
+        assert set(hearing.state.media) == {"input_audio"}
+        assert "input_audio" not in server.state.media
+
+
+def test_a_judge_that_is_lost_leaves_verdicts_out_and_the_next_command_asks_for_those_alone(
+    whole: Whole, tmp_path: Path
+) -> None:
+    with honest_server(reply=ANSWER) as server, honest_server(latency=0.02, expire_after=5) as judge:
+        roles = (*asks(judge, "judge", max_connections="1"), *asks(server, "captioner", inputs=ALL_KINDS))
+        first = run(tmp_path, *model(server), *roles)
+        given, captions = judge.stats()["answered"], server.asked()["caption"]
+        judge.state.settings.expire_after = 0
+        done = mmeval("score", run_folder(tmp_path), "--report", "false")
+
+        assert (first.done.code, done.code) == (4, 0), done.err
+        assert sum(first.scored("semantic_correctness", "interleaved_coherence")) == given == 5
+        assert judge.stats()["repeated_after_answer"] == 0
+        assert server.asked()["caption"] >= captions
+        assert server.stats()["repeated_after_answer"] == 0
+    assert ended(tmp_path, done).scored(*JUDGED) == [whole.supported] * 4
+
+
+def test_a_captioner_that_takes_no_sound_is_warned_of_and_costs_the_answers_with_sounds_alone(tmp_path: Path) -> None:
+    with honest_server(reply="See <<image2>>.") as server:
+        deaf = (*asks(server, "judge"), *asks(server, "captioner", inputs="text+image+video+document"))
+        finished = run(tmp_path, *model(server, outputs="text+image"), *deaf)
+
+    said = next(said for said in finished.done.warnings if "captioner" in said and "audio" in said)
+    assert "--role captioner.audio=" in said
+    status = {
+        row["labels"]["combination"].partition("->")[2]: row["scores"]["semantic_correctness"]["status"]
+        for row in score_rows(tmp_path)
+    }
+    assert finished.done.code == 3
+    assert {wanted for wanted in status if status[wanted] == "unscored"} == {w for w in status if "A" in w}
+    assert len(set(status.values())) == 2
+    reasons = [row["scores"]["semantic_correctness"].get("reason", "") for row in score_rows(tmp_path)]
+    assert all("audio" in reason for reason in reasons if reason)
+    assert finished.scored(*COHERENCE) == [len(reasons)] * 3
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_right_answers_have_the_best_values_and_none_the_worst(tmp_path: Path) -> None:
+    with honest_server() as server:
+        right = run(tmp_path / "right", "--model", "reference", *judged(server), tasks="unim")
+        none = run(tmp_path / "none", "--model", "empty", *judged(server), tasks="unim")
+
+    assert (right.done.code, none.done.code) == (0, 0), right.done.err + none.done.err
+    for task in ("unim_easy", "unim_medium", "unim_hard"):
+        assert right.values(*STRUCTURE, *JUDGED, task=task) == [1.0, 1.0, 1.0, 0.75, 1.0, pytest.approx(0.8)]
+        assert none.values(*STRUCTURE, *JUDGED, task=task) == [0.0] * 6
+
+
+def test_the_answers_of_other_samples_are_worse_than_the_right_ones(tmp_path: Path) -> None:
+    with honest_server() as server:
+        done = mmeval("validate", "unim_hard", "--data", "bundled", *judged(server))
+
+    assert done.code == 0, done.err
+    for metric in (*STRUCTURE, "semantic_correctness"):
+        right, shuffled, empty = re.findall(rf"\|{metric} *\|↑ *\| *([\d.]+)\| *([\d.]+)\| *([\d.]+)\|", done.out)[0]
+        assert float(empty) <= float(shuffled) < float(right) == 1.0
+
+
+# --- damaged data -----------------------------------------------------------------------------------------------------
+
+LEVELS = ("unim_easy", "unim_medium", "unim_hard")
+DAMAGED = {
+    "a corrupt record": r"sample 'general_area/food/2': .*image_image\.jsonl:\d+: .*the record cannot be read",
+    "a medium that is missing": r"sample 'general_area/food/4': .*no file 'image/gone\.png'",
+    "a reference's that is missing": r"sample 'general_area/food/5': .*no file 'image/gone_too\.png'",
+    "a value of another type": r"sample 'general_area/food/6': .*must be a text, and is of type int",
+    "a level that is none": r"sample 'general_area/food/7': .*'difficulty_level' is 'x'",
+    "content of another kind": r"sample 'general_area/food/9': .*announced as image, its content is text/html",
+}
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the data set of the tests, which holds every form and every fault that records may have."""
+    return Path(shutil.copytree(HUB, tmp_path_factory.mktemp("hub") / "data"))
+
+
+def test_damaged_records_fail_by_name_the_others_are_scored_and_a_mended_one_is_all_that_is_asked(
+    hub: Path, tmp_path: Path
+) -> None:
+    with honest_server(reply=ANSWER) as server:
+        command: list[str | Path] = ["--data_dir", hub, *model(server), *judged(server)]
+        first = run(tmp_path, *command, tasks="unim")
+        asked = server.asked()
+        (hub / "data/general_area/food/image/gone.png").write_bytes(base64.b64decode(png("abcdef", None, 8)))
+        mended = run(tmp_path, *command, tasks="unim")
+
+        assert server.stats()["repeated_after_answer"] == 0
+        assert server.asked()["answer"] == asked["answer"] + 1
+    said = "\n".join(first.done.warnings)
+    assert [what for what, words in DAMAGED.items() if not re.search(words, said)] == []
+    rows, after = ([one.row("semantic_correctness", level) for level in LEVELS] for one in (first, mended))
+    assert (first.done.code, mended.done.code) == (3, 3)
+    assert asked["answer"] <= sum(row["scored"] for row in rows) == sum(row["scored"] for row in after) - 1
+    assert all(row["scored"] + row["failed"] + row["unsupported"] == row["n"] for row in (*rows, *after))
+
+
+# --- profiles, interchange --------------------------------------------------------------------------------------------
+
+
+def test_the_released_scripts_can_be_followed_to_the_letter(whole: Whole, tmp_path: Path) -> None:
+    with honest_server(reply=ANSWER) as server:
+        finished = run(tmp_path, *model(server), *judged(server), "--profile", "official")
+
+    assert finished.done.code == 0, finished.done.err
+    assert finished.scored(*STRUCTURE, *JUDGED) == [whole.supported] * 6
+    assert finished.values(*STRUCTURE) == whole.run.values(*STRUCTURE)
+
+
+def test_a_run_that_is_exported_in_the_authors_layout_and_replayed_has_the_same_scores(
+    whole: Whole, tmp_path: Path
+) -> None:
+    out = mmeval("export", run_folder(whole.output), "--format", "unim", "-o", tmp_path / "out")
+    with honest_server() as server:
+        replay = ("--model", "replay", "--model_args", f"path={out.out.strip()},format=unim,name=again")
+        again = run(tmp_path / "runs", *replay, *judged(server))
+
+    assert (out.code, again.done.code) == (3, 0), "the sample that was not asked has no answer to export"
+    assert again.values(*STRUCTURE, *JUDGED) == whole.run.values(*STRUCTURE, *JUDGED)
