@@ -206,7 +206,7 @@ def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_sco
     ("answer", "seconds", "reason"),
     [
         ("hang", 0.2, "TimeoutError: the metric needed more than 0.2 seconds for one answer"),
-        ("grind", 0.05, "the scoring process died on this answer (out of memory, out of time, or a library crashed)"),
+        ("grind", 0.3, "the scoring process died on this answer (out of memory, out of time, or a library crashed)"),
     ],
     ids=["in Python", "in native code"],
 )
