@@ -37,6 +37,15 @@ class Checked:
         self.fault = fault
 
 
+def _share_fault(value: float | None) -> str:
+    return "" if value is None or 0 <= value <= 1 else "a number from 0 to 1"
+
+
+Share: TypeAlias = Annotated[float, Checked(_share_fault)]
+"""A number from 0 to 1, both ends included."""
+OptionalShare: TypeAlias = Annotated[float | None, Checked(_share_fault)]
+
+
 def hint_of(function: Callable[..., Any], name: str) -> Hint:
     """The type of an argument; ``Any`` where it has none, or one that cannot be found out."""
     written = getattr(function, "__annotations__", {}).get(name, Any)

@@ -16,10 +16,11 @@ import pytest
 from mmeval import converters, excerpts
 from mmeval.metric import load_metric
 from mmeval.metrics.judged import captions, unim_grades
+from mmeval.metrics.quality import sqcs
 from mmeval.records import Trial
 from mmeval.taskfile import TaskFile
 from mmeval.taskindex import TaskIndex, choose
-from mmeval.tasks.unim import layout, perturbation
+from mmeval.tasks.unim import perturbation
 from scripts import check_unim_tables
 from tests.support.mmmg_switch_cases import Effect
 from tests.support.unim_switch_cases import of_unim, seen, shown
@@ -52,7 +53,7 @@ def constants() -> dict[str, Any]:
         "characters of a captioned document": excerpts.MAX_DOCUMENT_CHARS,
         "bytes of a video that is captioned whole": converters.MAX_VIDEO_BYTES,
         "frames of a video": converters.FRAMES,
-        "eta of the layout": layout.ETA,
+        "eta of the layout": sqcs.ETA,
         "weight of the table check": check_unim_tables.WEIGHT,
         "steps of the perturbation": list(perturbation.STEPS),
     }

@@ -28,17 +28,13 @@ from mmeval.metrics.judged.unim_grades import (
 from mmeval.program import Program, Reply, Role, ask_all
 from mmeval.promptfile import JudgePrompt
 from mmeval.records import Score, Trial
-from mmeval.switches import Checked
+from mmeval.switches import Share
 
 JudgeFailure = Literal["exclude", "lowest"]
 """What a grade makes of the trial that the judge's replies do not give: it is left out, or counts as the lowest."""
 COHERENCE, STYLE = "coherence", "style_consistency"
 """The keys of a reply."""
 OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
-
-
-def _share_fault(value: float) -> str:
-    return "" if 0 <= value <= 1 else "a number from 0 to 1"
 
 
 @metric(
@@ -54,7 +50,7 @@ def interleaved_coherence(
     judge: Role,
     captioner: Role,
     *,
-    weight: Annotated[float, Checked(_share_fault)] = 0.8,
+    weight: Share = 0.8,
     show_input: bool = False,
     captions: CaptionForm = "standard",
     reading: Reading = "robust",

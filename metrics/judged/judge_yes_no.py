@@ -11,16 +11,9 @@ from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
 from mmeval.records import Score, Trial
-from mmeval.switches import Checked
+from mmeval.switches import OptionalShare
 
 FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
-
-
-def _share_fault(value: Any) -> str:
-    return "" if value is None or 0 <= value <= 1 else "a number from 0 to 1"
-
-
-Share = Annotated[float | None, Checked(_share_fault)]
 
 
 @metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")
@@ -32,7 +25,7 @@ def judge_yes_no(
     question_key: str = "",
     wanted: bool = True,
     wanted_key: str = "",
-    not_sure: Share = None,
+    not_sure: OptionalShare = None,
     show_input: bool = True,
     show_references: bool = False,
     media: bool = True,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from mmeval.metric import Range, metric
 from mmeval.records import CAUSES, Score
-from mmeval.switches import Checked
+from mmeval.switches import Checked, Share
 
 ETA = 0.7
 """The weight of the paper, which also tried .6 and .8."""
@@ -17,16 +17,12 @@ def _pair_fault(of: Sequence[str]) -> str:
     return "" if len(of) == 2 else "two outputs: the correctness, and after it the quality"
 
 
-def _share_fault(value: float) -> str:
-    return "" if 0 <= value <= 1 else "a number from 0 to 1"
-
-
 @metric(range=(0, 1), version="1", source="UniM, section 4.1 (SQCS)")
 def sqcs(
     scores: Mapping[str, Score],
     *,
     of: Annotated[Sequence[str], Checked(_pair_fault)] = ("semantic_correctness", "unim_gq"),
-    eta: Annotated[float, Checked(_share_fault)] = ETA,
+    eta: Share = ETA,
 ) -> Score:
     """The correctness, of which a part depends on the quality: ``correctness * (eta + (1 - eta) * quality)``.
 

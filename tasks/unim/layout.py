@@ -6,28 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mmeval.layout import Cell, Table
+from mmeval.metrics.quality.sqcs import ETA
 from mmeval.tasks.unim.averages import Means, macro, micro
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS, domain_of
 from mmeval.tasks.unim.labels import CAPABILITIES
-from mmeval.tasks.unim.pool import Place, Pool, pooled
+from mmeval.tasks.unim.pool import GQ, HC, ICS, LES, SC, SH, SQCS, STS, Place, Pool, pooled
 from mmeval.tasks.unim.remarks import OF_MEANS_NEEDS, remarks
 from mmeval.tasks.unim.slices import Columns, Rows, Slice, in_order, together
 
 if TYPE_CHECKING:
     from mmeval.report.page.stored import StoredRun
-
-ETA = 0.7
-"""What the paper's SQCS leaves of the best quality to the worst, where a run does not say."""
-SC, GQ, SQCS, STS, LES, HC, SH, ICS = (
-    "semantic_correctness",
-    "unim_gq",
-    "sqcs",
-    "strict_structure",
-    "lenient_structure",
-    "holistic_coherence",
-    "stylistic_harmony",
-    "interleaved_coherence",
-)
 
 
 class Column(NamedTuple):

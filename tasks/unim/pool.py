@@ -19,7 +19,7 @@ from mmeval.tasks.unim.domains import domain_of
 if TYPE_CHECKING:
     from mmeval.report.page.stored import StoredRun, StoredTask
 
-NUMBERS = (
+NUMBERS = SC, GQ, SQCS, STS, LES, HC, SH, ICS = (
     "semantic_correctness",
     "unim_gq",
     "sqcs",

@@ -32,10 +32,11 @@ from mmeval.report.results_file import write_results
 from mmeval.report.table import render
 from mmeval.summary import TaskNumbers, task_results
 from mmeval.task import Selection
+from mmeval.tasks.unim.pool import NUMBERS
 from tests.bench.scale import ROOT, Figure, measure
 from tests.support.outcomes import outcome, task
 from tests.support.stored_run import SCORE_SET, Told, text, write_run
-from tests.support.unim_scores import BREAKDOWN, NUMBERS, SAMPLES, random_trials
+from tests.support.unim_scores import BREAKDOWN, SAMPLES, random_trials
 
 SECONDS, MIB = 15.0, 500.0
 TASK = "unim_all"

@@ -11,18 +11,9 @@ from typing import Any
 from mmeval.lines import to_line
 from mmeval.report.page.stored import StoredRun
 from mmeval.tasks.unim.domains import DOMAINS, LEVELS
+from mmeval.tasks.unim.pool import NUMBERS
 
 SET = "0123456789ab"
-NUMBERS = (
-    "semantic_correctness",
-    "unim_gq",
-    "sqcs",
-    "strict_structure",
-    "lenient_structure",
-    "holistic_coherence",
-    "stylistic_harmony",
-    "interleaved_coherence",
-)
 BREAKDOWN = ("field", "domain", "difficulty", "capabilities", "combination")
 SAMPLES = sum(domain.total for domain in DOMAINS)
 Row = dict[str, Any]

@@ -13,7 +13,8 @@ from mmeval.layout import Table
 from mmeval.report.layouts import markdown_tables
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS
 from mmeval.tasks.unim.layout import ALL, FAMILIES, layout
-from tests.support.unim_scores import NUMBERS, Row, labels, random_trials, stored, trial
+from mmeval.tasks.unim.pool import NUMBERS
+from tests.support.unim_scores import Row, labels, random_trials, stored, trial
 
 FIELD = "UniM by field: {} (%)"
 DOMAIN = "UniM by domain: {} (%)"
