@@ -420,7 +420,7 @@ class Trial:
         return content_digest("/".join((self.sample.digest, str(self.repeat), *asked)).encode(), answers)
 
 
-ScoreStatus = Literal["scored", "unscored", "unavailable"]
+ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
 SCORE_STATUSES: tuple[ScoreStatus, ...] = get_args(ScoreStatus)
 
 Cause = Literal["final", "lost", "unsure"]
@@ -436,9 +436,10 @@ class Score:
     """What one metric says of one trial: a value with its evidence, or the reason why there is none.
 
     ``unscored`` is found while scoring (a lost verdict, an unreadable file); ``unavailable`` is known before the run
-    (no weights, no judge). Neither is zero. Where a part of an unscored trial is known, such as a rubric with one lost
-    verdict, ``bounds`` are the lowest and the highest value that it could have had. ``cause`` says of an unscored one
-    whether trying again can help.
+    (no weights, no judge). Neither is zero. ``inapplicable`` is an answer of which the metric says nothing, such as the
+    quality of sound of one without sound: nothing is lost. Where a part of an unscored trial is known, such as a rubric
+    with one lost verdict, ``bounds`` are the lowest and the highest value that it could have had. ``cause`` says of an
+    unscored one whether trying again can help.
     """
 
     value: float | None = None
@@ -460,6 +461,11 @@ class Score:
     @classmethod
     def unavailable(cls, reason: str) -> Score:
         return cls(status="unavailable", reason=reason)
+
+    @classmethod
+    def inapplicable(cls, reason: str) -> Score:
+        """Of an answer that holds nothing for the metric: it stands in no mean and no bounds."""
+        return cls(status="inapplicable", reason=reason)
 
     def to_json(self) -> dict[str, Any]:
         row: dict[str, Any] = {"value": self.value, "status": self.status}

@@ -1,0 +1,132 @@
+"""Items of an answer: what the metrics of quality score one by one, and the score of an answer that they make.
+
+Each of those metrics looks at the items of one kind: the answer's pictures, its sounds, its text. Its value is the mean
+over them, and its evidence holds the quality of each, from which :mod:`unim_gq` takes the mean over all kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from mmeval.content import Interleaved, PartKind
+from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.media import Media
+from mmeval.records import CAUSES, Cause, Score, Trial
+
+ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = "items", "quality", "label", "reason", "left_out"
+"""Keys of the evidence: the items in order; of each its quality (null: it has none), its name, why, and whether it is
+left out because what would look at it is not here."""
+UNSEEN = "the answer names it, and no file came with it"
+
+
+class Item(NamedTuple):
+    """A file that the answer names or holds; ``media`` is None where it is only named."""
+
+    label: str
+    media: Media | None
+
+
+@dataclass(frozen=True)
+class ItemScore:
+    """The quality of one item from 0 to 1 with its terms, or None with the reason. ``cause`` is that of a ``Score``."""
+
+    quality: float | None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    cause: Cause = "final"
+    left_out: bool = False
+
+    @classmethod
+    def none(cls, reason: str, *, cause: Cause = "final", **evidence: Any) -> ItemScore:
+        """An item without a quality, and why."""
+        return cls(None, evidence, reason, cause)
+
+    @classmethod
+    def unavailable(cls, reason: str) -> ItemScore:
+        """An item that nobody here can look at, and why: it stands in no mean."""
+        return cls(None, reason=reason, left_out=True)
+
+    def to_json(self, label: str) -> dict[str, Any]:
+        """For the evidence: the item's name, its quality, and its terms."""
+        reason = {REASON: self.reason} if self.reason else {}
+        left_out = {LEFT_OUT: True} if self.left_out else {}
+        return {LABEL: label, QUALITY: self.quality, **reason, **left_out, **self.evidence}
+
+
+def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
+    """The items of a kind in order, numbered by tag or else by place (``image1``). One that a text names twice by the
+    same number is one item; a tag without a file is one, too."""
+    found: dict[tuple[str, str | int], Item] = {}
+    for at, part in enumerate(content.parts):
+        if part.kind == kind:
+            numbered = part.label[-1:].isdigit()
+            label = part.label if numbered else f"{kind}{len(found) + 1}"
+            sha256 = "" if part.media is None else part.media.sha256
+            found.setdefault((label, sha256) if numbered else ("", at), Item(label, part.media))
+    with_files = {item.label for item in found.values() if item.media is not None}
+    return tuple(item for item in found.values() if item.media is not None or item.label not in with_files)
+
+
+def quality_of_media(
+    trial: Trial, kind: PartKind, measure: Callable[[Media], ItemScore], *, unreadable: bool = True
+) -> Score:
+    """The mean quality of the answer's items of a kind, each measured by itself; inapplicable where it has none.
+
+    A file that is missing or damaged is an item of quality 0, or, with ``unreadable`` false, one without a quality, as
+    the released scripts have it. One above the limits of decoding has none either way: nobody has looked at it.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    items = items_of(trial.output, kind)
+    if not items:
+        return nothing_of(kind)
+    return together([(item.label, _measured(item, measure, unreadable=unreadable)) for item in items])
+
+
+def nothing_of(kind: PartKind) -> Score:
+    """The score of an answer without an item of a kind."""
+    return Score.inapplicable(f"the answer has no {kind} to look at")
+
+
+def unreadable_item(reason: str, *, counts: bool) -> ItemScore:
+    """The score of an item that cannot be opened: 0 where it ``counts``, else none."""
+    return ItemScore(0.0, reason=reason) if counts else ItemScore.none(reason)
+
+
+def _measured(item: Item, measure: Callable[[Media], ItemScore], *, unreadable: bool) -> ItemScore:
+    if item.media is None:
+        return unreadable_item(UNSEEN, counts=unreadable)
+    try:
+        return measure(item.media)
+    except CorruptMediaError as error:
+        item.media.read()  # raises, where it is another file than the one that was produced
+        return unreadable_item(str(error), counts=unreadable)
+    except MediaLimitError as error:
+        return ItemScore.none(str(error))
+
+
+def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
+    """The mean over items, each with its label. Those that nobody here can look at are left out, and where there are
+    only such, so is the answer; unscored while the quality of another is unknown, with the bounds that follow."""
+    evidence = {ITEMS: [one.to_json(label) for label, one in scored]}
+    counted = [(label, one) for label, one in scored if not one.left_out]
+    if not counted:
+        return Score(status="unavailable", reason=_reasons(scored), evidence=evidence)
+    known = sum(one.quality for _, one in counted if one.quality is not None)
+    unknown = [(label, one) for label, one in counted if one.quality is None]
+    if not unknown:
+        return Score(known / len(counted), evidence=evidence)
+    causes = {one.cause for _, one in unknown}
+    return Score(
+        status="unscored",
+        reason=_reasons(unknown),
+        evidence=evidence,
+        bounds=(known / len(counted), (known + len(unknown)) / len(counted)),
+        cause=next(cause for cause in CAUSES if cause in causes),
+    )
+
+
+def _reasons(scored: Sequence[tuple[str, ItemScore]]) -> str:
+    return "; ".join(f"{label}: {one.reason}" for label, one in scored)
