@@ -1,0 +1,176 @@
+"""Code quality: how good is each piece of code of an answer, by itself? A judge grades them."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, NamedTuple
+
+from mmeval.content import Interleaved, Part
+from mmeval.decode import document_start
+from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.judge import Combine, Question, Repeats
+from mmeval.media import Media
+from mmeval.metric import metric
+from mmeval.metrics.judged.captions import Written
+from mmeval.metrics.judged.material import as_the_reference
+from mmeval.metrics.judged.quality_grades import (
+    GRADES,
+    MAX_SHOWN_CHARS,
+    Asked,
+    Dimensions,
+    Rubric,
+    Scale,
+    dimensions_form,
+    judged_together,
+    shown_start,
+)
+from mmeval.metrics.quality.items import ItemScore, nothing_of, unreadable_item
+from mmeval.program import Program, Role
+from mmeval.promptfile import JudgePrompt
+from mmeval.records import Score, Trial
+
+Fence = Literal["safe", "released"]
+"""How code is set off in the prompt."""
+DIMENSIONS = Dimensions(("correctness", "readability", "design", "efficiency", "security", "testability"), 0, 100)
+OVERALL = "overall_score"
+NO_CODE = "the answer names it, and no code came with it"
+_FENCE = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]{0,30}+)[ \t]*+\r?\n")
+"""The opening of a Markdown block; its language may have 30 characters."""
+
+
+def released_share(overall: float) -> float:
+    """What the released scorer makes of the overall number, which is from 0 to 100 and meant as the mean of the
+    dimensions. Official oddity: it is believed as the judge reports it, whatever the dimensions say."""
+    return overall / 100
+
+
+RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS), OVERALL, released_share)
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UniM, section 4.1 (GQ, of code); official: released quality scorer",
+    profiles={"official": {"rubric": "dimensions", "fence": "released", "unreadable": False}},
+    supposed=as_the_reference,
+)
+def code_quality(
+    trial: Trial,
+    judge: Role,
+    *,
+    rubric: Rubric = "grade",
+    fence: Fence = "safe",
+    unreadable: bool = True,
+    repeats: Repeats = 1,
+    combine: Combine = "mean",
+    prompt: Annotated[Written, JudgePrompt("code", "cut")] = "code_quality",
+    dimensions_prompt: Annotated[Written, JudgePrompt("code", "cut")] = "code_quality_dimensions",
+) -> Program[Score]:
+    """How good the code of an answer is: the mean over its pieces, each graded by a judge from 1 to 5 and worth
+    ``(grade - 1) / 4``.
+
+    Range 0 to 1, higher is better. A piece is what a tag ``<<code1>>`` stands for; a Markdown block in the text is
+    none. The judge looks at correctness, readability, design, efficiency, security and testability, in whatever
+    language it is. It sees neither the question nor the other pieces, and nothing is run, so it does not see whether
+    the code does what was asked. Inapplicable for an answer without code. A tag without code, and a file that is no
+    text, are 0, or without a quality where ``unreadable`` is false; nobody is asked about them.
+
+    ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions`` for six and an overall number
+    from 0 to 100, which alone counts, by ``dimensions_prompt``, as the released scorer does. A number beyond the scale
+    counts as its end. ``fence: safe`` sets code off so that nothing in it can end it; ``released`` puts three backticks
+    around whatever it is. With ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it:
+    ``mean``, ``median`` or ``majority``. Unscored with bounds where the verdict of a piece is lost. Of longer code the
+    judge sees the first 40,000 characters, and ``remarks`` say so. Evidence: ``items``, each with its ``quality``, the
+    grade (``score``, or ``overall_score`` with the dimensions), the judge's reason, and ``raw``, what a number beyond
+    the scale would be worth.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    pieces = pieces_of(trial.output)
+    if not pieces:
+        return nothing_of("code")
+    scale = GRADES if rubric == "grade" else RELEASED
+    written = prompt if rubric == "grade" else dimensions_prompt
+    asking = _Asking(judge, scale, written, fence, unreadable)
+    items = [(label, asking.item(part)) for label, part in pieces]
+    return (yield from judged_together(items, scale, repeats=repeats, combine=combine))
+
+
+def pieces_of(answer: Interleaved) -> list[tuple[str, Part]]:
+    """The pieces of code in order, by the number of their tag or else by place. One that is named twice is one piece; a
+    tag without code is one, too, unless there is code under its number."""
+    found: dict[tuple[str, str], tuple[str, Part]] = {}
+    for at, part in enumerate(answer.parts):
+        if part.kind == "code":
+            numbered = part.label[-1:].isdigit()
+            label = part.label if numbered else f"code{len(found) + 1}"
+            found.setdefault((label, _content(part)) if numbered else ("", str(at)), (label, part))
+    given = {label for label, part in found.values() if not part.dangling}
+    return [(label, part) for label, part in found.values() if not part.dangling or label not in given]
+
+
+def _content(part: Part) -> str:
+    return part.media.sha256 if part.media is not None else part.text or ""
+
+
+class _Asking(NamedTuple):
+    """How each piece is asked about."""
+
+    judge: Role
+    scale: Scale
+    prompt: Written
+    fence: Fence
+    unreadable: bool
+
+    def item(self, part: Part) -> ItemScore | Asked:
+        try:
+            code = part.text or "" if part.media is None else _beginning(part.media)
+        except CorruptMediaError as error:
+            return unreadable_item(str(error), counts=self.unreadable)
+        except MediaLimitError as error:
+            return ItemScore.none(str(error))
+        bare = unwrapped(code)
+        if not bare.text.strip():
+            return unreadable_item(NO_CODE if part.dangling else "there is no code in it", counts=self.unreadable)
+        shown = shown_start(bare.text if self.fence == "safe" else code)
+        fenced = safely_fenced(shown.text, bare.language) if self.fence == "safe" else fenced_again(shown.text)
+        question = Question(self.judge, self.scale.form, self.prompt, {"code": fenced, "cut": shown.cut})
+        return Asked(question, shown.seen)
+
+
+def _beginning(media: Media) -> str:
+    """What there is to show of code in a file of its own, and a character more where that is not all."""
+    return document_start(media, MAX_SHOWN_CHARS + 1)[0]
+
+
+class Code(NamedTuple):
+    """Code, and the language that its own fence names."""
+
+    text: str
+    language: str = ""
+
+
+def unwrapped(code: str) -> Code:
+    """Code without the Markdown fence around it, where one fence holds the whole of it; else as it is."""
+    bare = code.strip()
+    opening = _FENCE.match(bare)
+    if opening is None:
+        return Code(code)
+    *body, closing = bare[opening.end() :].split("\n")
+    fence = opening["fence"]
+    if closing.strip() != fence or any(line.lstrip().startswith(fence) for line in body):
+        return Code(code)
+    return Code("\n".join(body), opening["language"])
+
+
+def safely_fenced(code: str, language: str = "") -> str:
+    """Code in a fence that is longer than any run of backticks in it."""
+    longest = max(map(len, re.findall("`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def fenced_again(code: str) -> str:
+    """Official oddity: three backticks without a language around whatever it is, so that code that has a fence has two,
+    and the inner one ends the outer."""
+    return f"```\n{code}\n```"

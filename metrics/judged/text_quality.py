@@ -1,0 +1,108 @@
+"""Text quality: how well is the text of an answer written, by itself? A judge grades it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mmeval.content import Interleaved, Part
+from mmeval.judge import Combine, Question, Repeats
+from mmeval.metric import metric
+from mmeval.metrics.judged.captions import Written
+from mmeval.metrics.judged.material import as_the_reference
+from mmeval.metrics.judged.quality_grades import (
+    GRADES,
+    Asked,
+    Dimensions,
+    Rubric,
+    Scale,
+    dimensions_form,
+    judged_together,
+    lowest_grade,
+    shown_start,
+)
+from mmeval.metrics.judged.unim_grades import share
+from mmeval.metrics.quality.items import ItemScore
+from mmeval.placeholders import render
+from mmeval.program import Program, Role
+from mmeval.promptfile import JudgePrompt
+from mmeval.records import Score, Trial
+
+LABEL = "text1"
+"""The one item that the text of an answer is."""
+DIMENSIONS = Dimensions(("clarity", "coherence", "informativeness", "conciseness", "style"), 1, 5)
+OVERALL, OVERALL_IF_ABSENT = "overall", 3.0
+
+
+def released_share(overall: float) -> float:
+    """What the released scorer makes of the overall number. Official oddity: it takes the number for a grade from 1 to
+    5 although its prompt also asks to convert it to 0-100, and does not bound the outcome; a judge that obeys and says
+    80 earns 1975 of 100, which is 19.75 here."""
+    return share(overall)
+
+
+RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS, absent=OVERALL_IF_ABSENT), OVERALL, released_share)
+"""Official oddity: a reply without an overall number says 3, whatever its dimensions say."""
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UniM, section 4.1 (GQ, of text); official: released quality scorer",
+    profiles={"official": {"rubric": "dimensions"}},
+    supposed=as_the_reference,
+)
+def text_quality(
+    trial: Trial,
+    judge: Role,
+    *,
+    rubric: Rubric = "grade",
+    repeats: Repeats = 1,
+    combine: Combine = "mean",
+    prompt: Annotated[Written, JudgePrompt("text", "cut")] = "text_quality",
+    dimensions_prompt: Annotated[Written, JudgePrompt("text", "cut")] = "text_quality_dimensions",
+) -> Program[Score]:
+    """How well the text of an answer is written, as a judge grades it from 1 to 5: ``(grade - 1) / 4``.
+
+    Range 0 to 1, higher is better. An answer has one text, its item ``text1``: its words with a tag where anything
+    stands that is not text, code too, and without hidden reasoning. The judge looks at richness, structure, fluency and
+    at whether it keeps to one language. It sees neither the question nor any medium, so it does not see whether what is
+    said is true, asked for, or shown. A text of nothing but blanks and tags has grade 1, and nobody is asked.
+
+    ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions`` for five and an overall number,
+    which alone counts, by ``dimensions_prompt``, as the released scorer does. A number beyond the scale counts as its
+    end. With ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it: ``mean``, ``median`` or
+    ``majority``. Unscored within 0 and 1 where the verdict is lost. Of a longer text the judge sees the first
+    40,000 characters, and ``remarks`` say so. Evidence: ``items`` with the one item, its ``quality``, the grade
+    (``score`` or ``overall`` with the dimensions), the judge's reason, and ``raw``, what a number beyond the scale
+    would be worth.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    written = prompt if rubric == "grade" else dimensions_prompt
+    scale = GRADES if rubric == "grade" else RELEASED
+    item = _item(trial.output, judge, scale, written)
+    return (yield from judged_together([(LABEL, item)], scale, repeats=repeats, combine=combine))
+
+
+def _item(answer: Interleaved, judge: Role, scale: Scale, prompt: Written) -> ItemScore | Asked:
+    if not answer.words.strip():
+        return lowest_grade("there is no text")
+    shown = shown_start(tagged_text(answer))
+    return Asked(Question(judge, scale.form, prompt, {"text": shown.text, "cut": shown.cut}), shown.seen)
+
+
+def tagged_text(answer: Interleaved) -> str:
+    """The text as a reader sees it: a tag for whatever is not text, as it was written, or else numbered by place."""
+    places: dict[str, int] = {}
+    return "".join(_written(part, places) for part in answer.parts)
+
+
+def _written(part: Part, places: dict[str, int]) -> str:
+    if part.kind == "text":
+        return part.text or ""
+    if part.kind == "reasoning":
+        return ""
+    places[part.kind] = places.get(part.kind, 0) + 1
+    if part.raw and part.raw != part.text:
+        return part.raw
+    return render(part.kind, places[part.kind])
