@@ -1,0 +1,150 @@
+"""Quality of sound without a reference: how clean, structured, loud enough and whole a recording is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+from mmeval.media import Media
+from mmeval.metric import metric
+from mmeval.metrics.audio.clips import NEEDS
+from mmeval.metrics.audio.quality.combination import FINAL_POWER, Combination, Heard, combined, factors_of, scores_of
+from mmeval.metrics.audio.quality.listening import heard_in
+from mmeval.metrics.audio.quality.loudness import SHORTEST
+from mmeval.metrics.audio.quality.recording import RATE, recording
+from mmeval.metrics.quality.items import ItemScore, quality_of_media
+from mmeval.records import Score, Trial
+from mmeval.switches import Checked
+
+REPORTED: Mapping[str, str] = {
+    "bandwidth_raw": "bandwidth",
+    "hf_slope_logP": "hiss_slope",
+    "hf_ratio_7_16k": "high_share",
+    "contrast_db": "contrast_db",
+    "chroma_var": "chroma",
+    "periodic_peak": "periodicity",
+    "snr_db_orig": "by_level_db",
+    "snr_db_sf": "by_flatness_db",
+    "snr_db_hpss": "separated_db",
+    "snr_db_eff": "effective_db",
+    "noisy_prop_soft": "noisy",
+    "dr_db": "range_db",
+    "lufs": "loudness",
+    "clip_ratio_hard": "clipped",
+    "dc_offset": "offset",
+    "silence_ratio_global": "silent",
+    "crest_db": "crest_db",
+    "max_mid_gap_seconds": "longest_gap",
+    "silent_prop_mid": "silent_middle",
+}
+"""What is heard, under the names of the released report."""
+
+
+class Combining(NamedTuple):
+    """How one number is made of what is heard: the switches of the metric that say so."""
+
+    combination: Combination
+    apply_b_per: bool
+    final_power: float | None
+    two_decimals: bool
+
+
+def _margin_fault(value: float | None) -> str:
+    return "" if value is None or value >= 1 else "1 or more, or null"
+
+
+def _power_fault(value: float | None) -> str:
+    return "" if value is None or value > 0 else "above 0, or null"
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UniM, quality of audio (section 4.1); official: released quality scorer, audio v4.7",
+    needs=NEEDS,
+    profiles={
+        "official": {
+            "hpss_margin": 1.0,
+            "apply_b_per": False,
+            "unreadable_counts": False,
+            "two_decimals": True,
+        }
+    },
+)
+def audio_quality(
+    trial: Trial,
+    *,
+    combination: Combination = "released",
+    hpss_margin: Annotated[float | None, Checked(_margin_fault)] = 3.0,
+    apply_b_per: bool = True,
+    final_power: Annotated[float | None, Checked(_power_fault)] = None,
+    unreadable_counts: bool = True,
+    two_decimals: bool = False,
+) -> Score:
+    """How well the answer's sounds are made, told from the signal alone; the mean over them.
+
+    Range 0 to 1, higher is better. Of each sound, in one channel at 48 kHz and without the silence around it, ten
+    scores are taken: signal to noise, structure of the spectrum, dynamic range, loudness (-22 to -14 LUFS are best),
+    level (nothing clipped, no offset, little silence), transients, crest, bandwidth, spectral contrast, movement of
+    chroma. Their geometric mean is multiplied by factors for clipping, gaps, noise, hiss, high frequencies without
+    structure and low contrast, and by bonuses for music in noise and for periodicity; held to 0..1 and raised to a
+    power. Silence is 0 but for the sixth digit. The answer's sounds are its sound files and videos that it names as
+    sound.
+
+    A file that is missing or cannot be decoded is a sound of quality 0. One that has no quality leaves the answer
+    unscored: of less than 0.4 seconds, whose loudness is not defined; of more than 15 minutes, or above another limit
+    of decoding. An answer without a sound is inapplicable.
+
+    Switches: ``combination`` is ``released``, with weights, or ``paper``, where all scores weigh the same;
+    ``hpss_margin`` separates harmonic, percussive and other sound, whose ratio is the signal to noise of music. It has
+    to be above 1: at 1 nothing is left for the other sound, and all music is free of noise; null leaves this estimate
+    out. ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for that of the combination,
+    0.7 and 1. ``unreadable_counts``: whether a missing or damaged file is 0, or unscored. ``two_decimals`` rounds to
+    0.0001. Profile ``official`` is the released script: ``hpss_margin`` 1, no bonus of periodicity, rounded, and files
+    that cannot be read unscored.
+
+    Evidence, of each sound: everything that is measured, under the names of the released report and not rounded:
+    levels in decibels, shares from 0 to 1, scores, penalties and bonuses; ``q01`` before the power, ``quality_0_100``
+    behind it. ``snr_db_hpss`` with a margin of 1 is noise of rounding. ``lufs`` is null of silence.
+
+    It does not hear what a sound is, or whether it was asked for: speech is not understood, music not followed. It
+    likes loud, tonal sound; steady tones and noise of any colour are low. ``transient_score`` is about 0.75 for every
+    sound, by its definition.
+    """
+    how = Combining(combination, apply_b_per, final_power, two_decimals)
+    return quality_of_media(
+        trial, "audio", lambda media: _quality_of(media, hpss_margin, how), unreadable=unreadable_counts
+    )
+
+
+def _quality_of(media: Media, margin: float | None, how: Combining) -> ItemScore:
+    samples = recording(media)
+    seconds = len(samples) / RATE
+    if seconds < SHORTEST:
+        return ItemScore.none(
+            f"{seconds:.3g} seconds of sound, without the silence around it: {SHORTEST:g} are the least whose loudness "
+            "is defined"
+        )
+    return quality_of(heard_in(samples, margin), how)
+
+
+def quality_of(heard: Heard, how: Combining) -> ItemScore:
+    """The quality of what is heard, with all terms."""
+    scores = scores_of(heard)
+    factors = factors_of(heard, scores)
+    whole = combined(heard, scores, factors, combination=how.combination, apply_b_per=how.apply_b_per)
+    power = how.final_power if how.final_power is not None else FINAL_POWER[how.combination]
+    quality = rounded(whole**power) if how.two_decimals else whole**power
+    measured = {name: _finite(getattr(heard, place)) for name, place in REPORTED.items()}
+    return ItemScore(quality, {**measured, **scores, **factors, "q01": whole, "quality_0_100": 100 * quality})
+
+
+def rounded(quality: float) -> float:
+    """As released: two decimals of a score of 100."""
+    return round(round(100 * quality, 2) / 100, 4)
+
+
+def _finite(value: Any) -> Any:  # a number or nothing
+    """Of silence the loudness is minus infinity, which JSON does not have."""
+    return None if value is None or math.isinf(value) else value

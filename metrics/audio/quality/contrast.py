@@ -1,0 +1,84 @@
+"""Spectral contrast: how far the peaks of a spectrum rise above its valleys, in bands of an octave.
+
+As ``feature.spectral_contrast`` of librosa 0.11 gives it for amplitudes and its defaults.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from mmeval.metrics.audio.quality.recording import RATE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mmeval.metrics.audio.clips import Samples
+
+    Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+LOWEST = 200.0
+"""Hz at which the first octave begins; what lies below is a band, too."""
+OCTAVES = 6
+QUANTILE = 0.02
+"""Of the bins of a band: so many make its peak, and so many its valley."""
+FAINTEST = 1e-10
+"""The level at which decibels begin."""
+SPAN_DB = 80.0
+"""Below the highest peak, or the highest valley, of the recording: what is lower counts as this much."""
+
+
+class Band(NamedTuple):
+    """Bins from ``start`` up to ``end``, which is exclusive, and how many of them make a peak."""
+
+    start: int
+    end: int
+    size: int
+
+
+def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
+    """The valleys and the peaks of frames, each of shape (frames, bands)."""
+    import numpy
+
+    shape = (len(amplitude), OCTAVES + 1)
+    valleys, peaks = numpy.empty(shape, numpy.float32), numpy.empty(shape, numpy.float32)
+    for at, (start, end, size) in enumerate(bands(amplitude.shape[1])):
+        ordered = numpy.partition(amplitude[:, start:end], (size - 1, end - start - size), axis=1)
+        valleys[:, at] = ordered[:, :size].mean(axis=1)
+        peaks[:, at] = ordered[:, -size:].mean(axis=1)
+    return valleys, peaks
+
+
+def contrast_of(valleys: Samples, peaks: Samples) -> float:
+    """Decibels between peaks and valleys: the median over time in each band, then over the bands."""
+    import numpy
+
+    return float(numpy.median(numpy.median(_decibels(peaks) - _decibels(valleys), axis=0)))
+
+
+@functools.cache
+def bands(bins: int) -> tuple[Band, ...]:
+    """The bands of a spectrum up to half the rate.
+
+    Kept from librosa: a band begins with the bin before its range; each but the last ends before the last bin of its
+    range, which its size counts.
+    """
+    import numpy
+
+    frequencies = numpy.linspace(0, RATE / 2, bins)
+    edges = [0.0, *(LOWEST * 2.0**octave for octave in range(OCTAVES + 1))]
+    found = []
+    for at in range(OCTAVES + 1):
+        inside = numpy.flatnonzero((frequencies >= edges[at]) & (frequencies <= edges[at + 1]))
+        start, last = max(0, int(inside[0]) - 1), int(inside[-1])
+        end = bins if at == OCTAVES else last + 1
+        size = max(1, int(numpy.rint(QUANTILE * (end - start))))
+        found.append(Band(start, end if at == OCTAVES else end - 1, size))
+    return tuple(found)
+
+
+def _decibels(levels: Samples) -> Doubles:
+    import numpy
+
+    found: Doubles = 10 * numpy.log10(numpy.maximum(levels.astype(numpy.float64), FAINTEST))
+    return numpy.asarray(numpy.maximum(found, found.max() - SPAN_DB))

@@ -1,0 +1,57 @@
+"""Frames of a recording, and how loud they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mmeval.metrics.audio.quality.recording import RATE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mmeval.metrics.audio.clips import Samples
+
+    Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+
+TINY = 1e-12
+"""Added where a level may be zero and is divided by or taken the logarithm of."""
+SHORT, SHORT_HOP = 0.02, 0.01
+"""Seconds of a frame, and between the starts of two, for noise, silence and gaps."""
+
+
+def framed(samples: Samples, seconds: float = SHORT, hop: float = SHORT_HOP) -> Samples:
+    """Views of the frames, of shape (n, length). The last one that would fit is left out, as by the released code,
+    which stops a frame before the end; none where there is only one."""
+    import numpy
+
+    length, step = round(seconds * RATE), round(hop * RATE)
+    if len(samples) <= length:
+        return numpy.empty((0, length), samples.dtype)
+    return numpy.lib.stride_tricks.sliding_window_view(samples[:-1], length)[::step]
+
+
+def rms(frames: Samples) -> Samples:
+    """The root mean square of each frame, a trifle above zero."""
+    import numpy
+
+    powers: Samples = numpy.einsum("ij,ij->i", frames, frames) / numpy.float32(frames.shape[1])
+    return numpy.sqrt(powers) + numpy.float32(TINY)
+
+
+def decibels(levels: Samples) -> Samples:
+    """Amplitudes as decibels below full scale."""
+    import numpy
+
+    return 20 * numpy.log10(levels)
+
+
+def clipped(value: float, low: float = 0.0, high: float = 1.0) -> float:
+    """A number held between two others."""
+    return min(max(float(value), low), high)
+
+
+def band(value: float, low: float, high: float, softness: float) -> float:
+    """1 inside a range, and falling exponentially outside of it, the slower the softer."""
+    import math
+
+    return math.exp(-max(low - value, value - high, 0.0) / softness)

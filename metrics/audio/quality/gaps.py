@@ -1,0 +1,83 @@
+"""Gaps: silence in the middle of a recording, and how little of it is active."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mmeval.metrics.audio.quality.frames import SHORT_HOP, clipped, decibels, framed, rms
+from mmeval.metrics.audio.quality.recording import AUDIBLE, KEPT, RATE
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Samples
+    from mmeval.metrics.audio.quality.frames import Flags
+
+LOUDEST = 0.3
+"""The share of frames, the loudest, whose median is what others are held against."""
+BELOW_DB = 20.0
+"""A frame so far below is silent,"""
+LOWEST_DB, HIGHEST_DB = -55.0, -30.0
+"""and one below the first of these always, one above the second never."""
+SILENT_SHARE = 0.97
+"""Of the samples of a frame: one of which more is silent is silent."""
+SHORT_GAP = 0.1
+"""Seconds of silence that cost nothing."""
+GAP_SPAN, MOST_COST = 0.8, 0.98
+"""The share of the middle that, silent, costs everything; and what it costs at most."""
+ENOUGH_ACTIVE, COST_OF_ABSENCE, LEAST = 0.85, 2.0, 0.1
+"""The share of active frames that costs nothing, what each less costs, and what is left at least."""
+MUCH_SILENCE, STEEPNESS = 0.35, 4.0
+"""The share of silent frames above which the penalty grows, and how fast."""
+_AT_ONCE = 1024
+"""Frames."""
+
+
+class Gaps(NamedTuple):
+    """Seconds of the longest silence, the share of silent frames, and the factor that they cost, 1 for none."""
+
+    longest: float
+    silent: float
+    factor: float
+
+
+def gaps_of(samples: Samples) -> Gaps:
+    """What is silent between the ends of a recording. One without a middle has no gaps."""
+    import numpy
+
+    around = int(KEPT * RATE)
+    middle = samples[around:-around]
+    frames = framed(middle)
+    if not len(frames):
+        return Gaps(0.0, 0.0, 1.0)
+    silent = silent_frames(frames)
+    edges = numpy.flatnonzero(numpy.diff(silent, prepend=False, append=False))
+    longest = float((edges[1::2] - edges[::2]).max(initial=0)) * SHORT_HOP
+    share = float(silent.mean())
+    return Gaps(longest, share, gap_factor(longest, share, seconds=len(middle) / RATE))
+
+
+def silent_frames(frames: Samples) -> Flags:
+    """Which frames are silent, by the standard of the loudest ones."""
+    import numpy
+
+    levels = decibels(rms(frames))
+    loudest = numpy.sort(levels)[-max(1, int(LOUDEST * len(levels))) :]
+    threshold = clipped(float(numpy.median(loudest)) - BELOW_DB, LOWEST_DB, HIGHEST_DB)
+    silent: Flags = (levels < threshold) | (_inaudible_shares(frames) > SILENT_SHARE)
+    return silent
+
+
+def _inaudible_shares(frames: Samples) -> Samples:
+    """The share of each frame's samples that are inaudible. Overlapping frames take several times the memory of their
+    recording, so they are looked at in turns."""
+    import numpy
+
+    parts = (frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE))
+    return numpy.concatenate([(numpy.abs(part) < AUDIBLE).mean(axis=1) for part in parts])
+
+
+def gap_factor(longest: float, silent: float, *, seconds: float) -> float:
+    """What is left, 0 to 1, of a quality for the longest silence and the silent share of so many seconds."""
+    gap = 1.0 if longest <= SHORT_GAP else 1 - min(MOST_COST, (longest - SHORT_GAP) / (GAP_SPAN * seconds))
+    active = 1 - silent
+    cover = 1.0 if active >= ENOUGH_ACTIVE else max(LEAST, 1 - COST_OF_ABSENCE * (ENOUGH_ACTIVE - active))
+    return clipped(gap * cover) / (1 + STEEPNESS * max(0.0, silent - MUCH_SILENCE))

@@ -1,0 +1,117 @@
+"""The level of a recording: how loud its parts are, what is cut off at full scale, what is silent, how it moves."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from mmeval.metrics.audio.quality.frames import TINY, clipped, decibels, framed, rms
+from mmeval.metrics.audio.quality.recording import RATE
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Samples
+
+RANGE, RANGE_HOP = 0.05, 0.025
+"""Seconds of a frame of which the dynamic range is made, and between the starts of two."""
+LOUD_PERCENTILE, QUIET_PERCENTILE = 95, 5
+FULL_SCALE = 0.995
+"""A sample that is higher may be clipped."""
+RUN = 4
+"""Samples at full scale on end that make one that is clipped."""
+SILENT_DB = -60.0
+"""A frame that is quieter is silent."""
+MOST_CLIPPED, MOST_OFFSET, MOST_SILENT = 0.02, 1e-3, 0.4
+"""At which the level is worth nothing."""
+ENVELOPE = RATE // 100
+"""Samples over which the envelope is averaged."""
+JUMP_PERCENTILE = 95
+"""Of the steps of the envelope: what is higher is a jump."""
+MOST_JUMPS = 0.2
+"""The share of jumps at which transients are worth nothing."""
+_AT_ONCE = 2**16
+"""Samples."""
+
+
+class LevelTerms(NamedTuple):
+    """The share of clipped groups of samples, the distance of the mean from zero, and the share of silent frames."""
+
+    clipped: float
+    offset: float
+    silent: float
+
+
+def dynamic_range(samples: Samples) -> float:
+    """Decibels between loud and quiet frames."""
+    import numpy
+
+    levels = decibels(rms(framed(samples, RANGE, RANGE_HOP)))
+    if not len(levels):
+        return 0.0
+    return float(numpy.percentile(levels, LOUD_PERCENTILE) - numpy.percentile(levels, QUIET_PERCENTILE))
+
+
+def level_terms(samples: Samples) -> LevelTerms:
+    """What is wrong with the level of a recording."""
+    levels = decibels(rms(framed(samples)))
+    silent = float((levels < SILENT_DB).mean()) if len(levels) else 0.0
+    return LevelTerms(clip_share(samples), abs(float(samples.mean())), silent)
+
+
+def clip_share(samples: Samples) -> float:
+    """How often four samples on end are at full scale, as a share of all groups of four. Eight on end count twice."""
+    import numpy
+
+    full = (samples >= FULL_SCALE) | (samples <= -FULL_SCALE)
+    if not full.any():
+        return 0.0
+    edges = numpy.flatnonzero(numpy.diff(full, prepend=False, append=False))
+    return float(((edges[1::2] - edges[::2]) // RUN).sum()) / (len(samples) / RUN)
+
+
+def level_score(terms: LevelTerms) -> float:
+    """1 where nothing is wrong, a third less for each that is wholly so."""
+    limits = (MOST_CLIPPED, MOST_OFFSET, MOST_SILENT)
+    return sum(clipped(1 - found / most) for found, most in zip(terms, limits, strict=True)) / len(limits)
+
+
+def transient_score(samples: Samples) -> float:
+    """How few jumps the envelope has. By its definition a twentieth of its steps are jumps in every recording, so that
+    it is about 0.75, and 1 where all steps are equal: it tells nothing, and is kept as released."""
+    import numpy
+
+    steps = envelope_steps(samples)
+    jump = numpy.percentile(steps, JUMP_PERCENTILE, overwrite_input=True)  # which only orders them
+    return clipped(1 - float((steps > jump).mean()) / MOST_JUMPS)
+
+
+def envelope_steps(samples: Samples) -> Samples:
+    """How far the envelope moves from each sample to the next: n - 1 steps. The envelope is the running mean of the
+    size of samples; beyond their ends they are zero. Worked out in double precision, and kept in single: an envelope
+    that only moves by rounding may have a few jumps more in ten thousand than as released."""
+    import numpy
+
+    before = ENVELOPE // 2
+    weights = numpy.full(ENVELOPE, 1 / ENVELOPE)
+    steps = numpy.empty(len(samples) - 1, numpy.float32)
+    for first in range(0, len(steps), _AT_ONCE):
+        last = min(first + _AT_ONCE, len(steps))
+        start, end = first - before, last + ENVELOPE - before
+        sizes = numpy.abs(samples[max(0, start) : end])
+        around = (max(0, -start), max(0, end - len(samples)))
+        found = numpy.convolve(numpy.pad(sizes, around), weights, "valid")
+        steps[first:last] = numpy.abs(numpy.diff(found))
+    return steps
+
+
+def crest(samples: Samples) -> float:
+    """Decibels of the highest sample over the root mean square."""
+    peak = max(float(samples.max()), -float(samples.min()))
+    power = math.sqrt(_mean_square(samples))
+    return 20 * math.log10((peak + TINY) / (power + TINY))
+
+
+def _mean_square(samples: Samples) -> float:
+    import numpy
+
+    parts = (samples[at : at + _AT_ONCE] for at in range(0, len(samples), _AT_ONCE))
+    return sum(float(numpy.vdot(part, part)) for part in parts) / len(samples)

@@ -1,0 +1,43 @@
+"""Periodicity: how much each moment of a recording resembles the one a period later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mmeval.metrics.audio.quality.frames import TINY, framed
+from mmeval.metrics.audio.quality.recording import RATE
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Samples
+
+LONG, LONG_HOP = 0.03, 0.01
+"""Seconds of a frame, and between the starts of two."""
+SHORTEST_LAG, LONGEST_LAG = RATE // 400, RATE // 50
+"""Samples: the periods of 400 and of 50 Hz."""
+_AT_ONCE = 256
+"""Frames."""
+
+
+def periodicity(samples: Samples) -> float:
+    """The median over frames of the highest autocorrelation, about 0 for noise. The longer the period, the lower it is:
+    less of the frame is left to overlap."""
+    import numpy
+
+    frames = framed(samples, LONG, LONG_HOP)
+    if not len(frames):
+        return 0.0
+    peaks = [highest_peaks(frames[first : first + _AT_ONCE]) for first in range(0, len(frames), _AT_ONCE)]
+    return float(numpy.median(numpy.concatenate(peaks)))
+
+
+def highest_peaks(frames: Samples) -> Samples:
+    """The highest autocorrelation of each frame at the lags of a voice, as a share of its energy."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    centred = frames - frames.mean(axis=1, keepdims=True)
+    size = next_fast_len(frames.shape[1] + LONGEST_LAG, real=True)
+    spectra = rfft(centred, n=size, axis=1)
+    products = irfft((spectra * spectra.conj()).real, n=size, axis=1)
+    energy = (centred * centred).sum(axis=1)
+    peaks: Samples = products[:, SHORTEST_LAG : LONGEST_LAG + 1].max(axis=1) / (energy + TINY)
+    return peaks

@@ -1,0 +1,63 @@
+"""The recording that is judged: one channel at 48 kHz, without its mean, and without the silence around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mmeval.decode import DEFAULT_LIMITS, audio
+from mmeval.media import Media
+from mmeval.metrics.audio.clips import resampled
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Samples
+
+RATE = 48_000
+"""Hz."""
+LONGEST = 900.0
+"""Seconds of sound that are listened to at most."""
+AUDIBLE = 1e-4
+"""A sample of which no more is left is silent."""
+KEPT = 0.2
+"""Seconds before the first and behind the last audible sample that stay."""
+LIMITS = replace(DEFAULT_LIMITS, max_audio_seconds=LONGEST)
+
+
+def recording(media: Media) -> Samples:
+    """The sound of a medium as float32 of shape (n,), n at least 1. Raises the errors of ``mmeval.decode``; a sound of
+    more than a quarter of an hour is above the limits."""
+    samples = _at_rate(media)
+    return audible(samples - samples.mean())
+
+
+def audible(samples: Samples) -> Samples:
+    """Samples without the silence at both ends, of which a fifth of a second stays. All of what is never audible."""
+    import numpy
+
+    heard = (samples > AUDIBLE) | (samples < -AUDIBLE)
+    if not heard.any():
+        return samples
+    around = int(KEPT * RATE)
+    first, last = int(numpy.argmax(heard)), len(heard) - 1 - int(numpy.argmax(heard[::-1]))
+    return samples[max(0, first - around) : last + around]
+
+
+def length_at_rate(count: int, rate: int) -> int:
+    """How many samples librosa makes of ``count`` at ``rate``: rounded up, after a quotient of floats that is often a
+    little too large, so that one sample of silence is added where the lengths would fit."""
+    return math.ceil(count * (RATE / rate))
+
+
+def _at_rate(media: Media) -> Samples:
+    import numpy
+
+    mono, rate = _one_channel(media)
+    samples = resampled(mono, rate, RATE)
+    lacking = length_at_rate(len(mono), rate) - len(samples)
+    return numpy.pad(samples, (0, lacking)) if lacking > 0 else samples
+
+
+def _one_channel(media: Media) -> tuple[Samples, int]:
+    sound = audio(media, limits=LIMITS)
+    return sound.samples[:, 0] if sound.samples.shape[1] == 1 else sound.samples.mean(axis=1), sound.rate

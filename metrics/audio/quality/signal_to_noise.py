@@ -1,0 +1,89 @@
+"""Signal to noise, estimated from the recording alone: from its quietest frames, and from its flattest ones."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from mmeval.metrics.audio.quality.frames import TINY, clipped, decibels, framed, rms
+
+if TYPE_CHECKING:
+    from mmeval.metrics.audio.clips import Samples
+
+LOWEST_DB, HIGHEST_DB = -10.0, 50.0
+"""Between which the ratio is held."""
+NOISE_BELOW_DB, NOISE_FLATNESS = -45.0, 0.6
+"""A frame that is quieter, and flatter, is noise."""
+ENOUGH_NOISE = 10
+"""Frames. Where fewer are noise, the quietest of all stand for them."""
+NOISE_PERCENTILE, ANY_PERCENTILE = 20, 10
+"""Of the levels of noise, and of all levels: the level of the noise."""
+VALID_DB = -50.0
+"""A frame that is louder counts where flatness tells noise from signal."""
+ENOUGH_VALID = 20
+"""Frames."""
+NOISY_FLATNESS = 0.55
+"""A frame that is flatter is noisy."""
+SIGNAL_BELOW, NOISE_ABOVE = 0.45, 0.65
+"""Flatness of frames that are signal, and of such that are noise."""
+FEWEST, FEWEST_SHARE = 10, 0.05
+"""Frames of signal, and of noise: at least so many, and this share of the valid ones."""
+STEEPNESS = 0.33
+"""For each decibel."""
+MIDDLE_DB, MIDDLE_MUSIC_DB = 28.0, 22.0
+"""The ratio that is worth a half, and that of music."""
+
+
+class NoiseTerms(NamedTuple):
+    """Decibels by level, decibels by flatness (None where it cannot tell), and the share of noisy frames."""
+
+    by_level: float
+    by_flatness: float | None
+    noisy: float
+
+
+def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
+    """Both estimates. Frames of level and of flatness are put side by side by number, though their hops differ (480
+    and 512 samples), as the released code does: at the end of a minute they are four seconds apart."""
+    levels = rms(framed(samples))
+    count = min(len(levels), len(flatness))
+    levels, flatness = levels[:count], flatness[:count]
+    return NoiseTerms(_by_level(levels, flatness), *_by_flatness(levels, flatness))
+
+
+def effective(*ratios: float | None) -> float:
+    """The highest of the estimates that there are, within limits."""
+    return clipped(max(ratio for ratio in ratios if ratio is not None), LOWEST_DB, HIGHEST_DB)
+
+
+def snr_score(ratio: float, *, music: bool) -> float:
+    """0 to 1; music needs less."""
+    middle = MIDDLE_MUSIC_DB if music else MIDDLE_DB
+    return 1 / (1 + math.exp(-STEEPNESS * (ratio - middle)))
+
+
+def _by_level(levels: Samples, flatness: Samples) -> float:
+    import numpy
+
+    if not len(levels):
+        return 0.0
+    noise = levels[(decibels(levels) < NOISE_BELOW_DB) & (flatness > NOISE_FLATNESS)]
+    if len(noise) >= ENOUGH_NOISE:
+        floor = numpy.percentile(noise, NOISE_PERCENTILE)
+    else:
+        floor = numpy.percentile(levels, ANY_PERCENTILE)
+    return clipped(20 * math.log10((float(levels.mean()) + TINY) / (float(floor) + TINY)), LOWEST_DB, HIGHEST_DB)
+
+
+def _by_flatness(levels: Samples, flatness: Samples) -> tuple[float | None, float]:
+    import numpy
+
+    valid = decibels(levels) > VALID_DB
+    levels, flatness = levels[valid], flatness[valid]
+    if len(levels) < ENOUGH_VALID:
+        return None, 0.0
+    noisy = float((flatness > NOISY_FLATNESS).mean())
+    signal, noise = levels[flatness < SIGNAL_BELOW], levels[flatness > NOISE_ABOVE]
+    if min(len(signal), len(noise)) < max(FEWEST, int(FEWEST_SHARE * len(levels))):
+        return None, noisy
+    return 20 * math.log10(float(numpy.median(signal)) / float(numpy.median(noise))), noisy

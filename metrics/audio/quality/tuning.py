@@ -1,0 +1,67 @@
+"""The tuning of a recording: how far its tones lie beside those of an instrument tuned to 440 Hz.
+
+As ``estimate_tuning`` of librosa 0.11 with its defaults, for 36 steps an octave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from mmeval.metrics.audio.quality.recording import RATE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mmeval.metrics.audio.clips import Samples
+
+    Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
+
+STEPS = 36
+"""Of an octave: three for each semitone."""
+LOWEST, HIGHEST = 150.0, 4_000.0
+"""Hz between which tones are looked for."""
+FAINTEST = 0.1
+"""Of the highest amplitude of its frame: a tone is higher."""
+CONCERT_A = 440.0
+"""Hz."""
+RESOLUTION = 100
+"""Parts of a step among which the tuning is told."""
+
+
+class Peaks(NamedTuple):
+    """The tones of some frames: their frequencies in Hz, and their amplitudes on any scale."""
+
+    hertz: Numbers
+    height: Numbers
+
+
+def peaks_of(amplitude: Samples) -> Peaks:
+    """The local maxima of frames, each where a parabola through three bins has its own."""
+    import numpy
+
+    width = RATE / (2 * (amplitude.shape[1] - 1))
+    first, last = int(-(-LOWEST // width)), int(-(-HIGHEST // width))
+    middle, below, above = (amplitude[:, first + shift : last + shift] for shift in (0, -1, 1))
+    faintest = numpy.float32(FAINTEST) * amplitude.max(axis=1, keepdims=True, initial=0)
+    frames, bins = numpy.nonzero((middle > faintest) & (middle > below) & (middle >= above))
+    here, left, right = middle[frames, bins], below[frames, bins], above[frames, bins]
+    curve, slope = right + left - 2 * here, (right - left) / 2
+    flat = numpy.abs(slope) >= numpy.abs(curve)
+    shift = numpy.where(flat, 0, -slope / numpy.where(flat, 1, curve))
+    return Peaks((bins + first + shift) * width, here + slope * shift / 2)
+
+
+def tuning_of(found: Sequence[Peaks]) -> float:
+    """The most frequent deviation of the higher half of all tones, in steps from -0.5 to 0.5; 0 without a tone."""
+    import numpy
+
+    hertz, height = (numpy.concatenate(parts) for parts in zip(*found, strict=True))
+    if not len(hertz):
+        return 0.0
+    steps = STEPS * numpy.log2(hertz[height >= numpy.median(height)] / (CONCERT_A / 16))
+    beside = numpy.mod(steps, 1.0)
+    beside[beside >= 0.5] -= 1.0
+    edges = numpy.linspace(-0.5, 0.5, RESOLUTION + 1)
+    counts, _ = numpy.histogram(beside, edges)
+    return float(edges[numpy.argmax(counts)])
