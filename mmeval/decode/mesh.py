@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,13 +69,41 @@ def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshA
     return MeshArrays(np.frombuffer(points, np.float64).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3))
 
 
-def _built(media: Media, limits: DecodeLimits) -> Step:
+def _bytes_of(arrays: MeshArrays) -> int:
+    return arrays.vertices.nbytes + arrays.faces.nbytes
+
+
+@decoded_once(size=_bytes_of)
+def raw_mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
+    """The geometry as the file holds it: no vertices are merged, and those that no face names are kept.
+
+    The parts of a scene are put together as :func:`mesh` does it; polygons are cut into triangles. Read-only arrays,
+    decoded once, without importing trimesh into this process. Raises the errors of this package.
+    """
+    return _plain_arrays(media, limits)
+
+
+@decoded_once(size=_bytes_of)
+def point_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
+    """The vertices alone as the file holds them, whatever its faces name: a point cloud. Read-only arrays."""
+    return _plain_arrays(media, limits, faces=False)
+
+
+def _plain_arrays(media: Media, limits: DecodeLimits, *, faces: bool = True) -> MeshArrays:
+    import numpy as np
+
+    need_installed("trimesh", "3d")
+    points, corners, _ = _built(media, limits, plain=True, faces=faces).buffers
+    return MeshArrays(np.frombuffer(points, np.float64).reshape(-1, 3), np.frombuffer(corners, np.int64).reshape(-1, 3))
+
+
+def _built(media: Media, limits: DecodeLimits, **options: bool) -> Step:
     data = whole_bytes(media, limits)
     kind = _MESH_TYPES.get(media.mime)
     if kind is None:
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, not one of {', '.join(_MESH_TYPES.values())}")
     with decoding(media, "a mesh"):
-        for step in steps_apart("mmeval.decode.mesh:mesh_steps", media, data, limits, kind=kind):
+        for step in steps_apart("mmeval.decode.mesh:mesh_steps", media, data, limits, kind=kind, **options):
             return step
     raise CorruptMediaError(f"{media.label}: it holds no vertices")
 
@@ -96,22 +125,36 @@ def _from_step(step: Step) -> trimesh.Trimesh | trimesh.PointCloud:
     return trimesh.Trimesh(points, faces, process=False, vertex_colors=per_vertex, face_colors=per_face)
 
 
-def mesh_steps(media: Media, limits: DecodeLimits, *, kind: str) -> Iterator[Step]:
-    """One step: what the colours belong to; vertices, faces and colours as they lie in memory. Runs apart."""
+def mesh_steps(
+    media: Media, limits: DecodeLimits, *, kind: str, plain: bool = False, faces: bool = True
+) -> Iterator[Step]:
+    """One step: what the colours belong to; vertices, faces and colours as they lie in memory. Runs apart.
+
+    ``plain``: nothing is merged, and colours are left out; without ``faces``, the vertices alone.
+    """
     trimesh = need("trimesh", "3d")
     _import_readers()
-    plain = {"skip_materials": True} if kind in ("obj", "glb") else {}
+    bare = {"skip_materials": True} if kind in ("obj", "glb") else {}
 
     def build() -> Iterator[Step]:
         declared = declared_counts(media.read(), media.mime)
         within(media, "max_mesh_vertices", limits.max_mesh_vertices, declared.vertices, "vertices")
         within(media, "max_mesh_faces", limits.max_mesh_faces, declared.faces, "faces")
-        scene = trimesh.load_scene(io.BytesIO(media.read()), file_type=kind, resolver={}, process=False, **plain)
-        geometry = _one_geometry(media, scene)
+        data = _with_wide_numbers(media.read()) if plain and kind == "ply" else media.read()
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, resolver={}, process=False, **bare)
+        geometry = _one_geometry(media, scene, merged=not plain, faces=faces)
         within(media, "max_mesh_vertices", limits.max_mesh_vertices, len(geometry.vertices), "vertices")
-        yield _as_step(geometry)
+        yield _as_step(geometry, colours=not plain)
 
     return build()
+
+
+def _with_wide_numbers(data: bytes) -> bytes:
+    """A PLY file written as text, with numbers of four bytes declared as of eight: all the digits that it writes."""
+    head, end, body = data.partition(b"end_header")
+    if b"format ascii" not in head:
+        return data
+    return re.sub(rb"(?m)^(\s*property\s+)float(32)?(?=\s)", rb"\1double", head) + end + body
 
 
 def _import_readers() -> None:
@@ -128,28 +171,36 @@ def _exported(solid: trimesh.Trimesh, kind: str) -> bytes:
     return found.encode() if isinstance(found, str) else found
 
 
-def _as_step(geometry: Any) -> Step:
+def _as_step(geometry: Any, *, colours: bool) -> Step:
     import numpy as np
 
     faces = getattr(geometry, "faces", np.empty((0, 3)))
-    visual = getattr(geometry, "visual", None)
-    of = getattr(visual, "kind", None) if len(faces) else "vertex"
-    colours: Any = np.empty((0, 4))
-    if of in ("vertex", "face"):
-        found = geometry.colors if not len(faces) else getattr(visual, f"{of}_colors")
-        colours = found if np.ndim(found) == 2 else colours
-    kept = ((geometry.vertices, np.float64), (faces, np.int64), (colours, np.uint8))
+    of, shown = _colours_of(geometry) if colours else (None, np.empty((0, 4)))
+    kept = ((geometry.vertices, np.float64), (faces, np.int64), (shown, np.uint8))
     return Step({"colours": of}, tuple(np.ascontiguousarray(array, kind).tobytes() for array, kind in kept))
 
 
-def _one_geometry(media: Media, scene: Any) -> trimesh.Trimesh | trimesh.PointCloud:
+def _colours_of(geometry: Any) -> tuple[str | None, Any]:
+    """What the colours belong to, and one of each of those; none where there are no such colours."""
+    import numpy as np
+
+    visual = getattr(geometry, "visual", None)
+    has_faces = bool(len(getattr(geometry, "faces", ())))
+    of = getattr(visual, "kind", None) if has_faces else "vertex"
+    if of not in ("vertex", "face"):
+        return of, np.empty((0, 4))
+    found = getattr(visual, f"{of}_colors") if has_faces else geometry.colors
+    return of, found if np.ndim(found) == 2 else np.empty((0, 4))
+
+
+def _one_geometry(media: Media, scene: Any, *, merged: bool, faces: bool) -> trimesh.Trimesh | trimesh.PointCloud:
     import trimesh
 
     placed = [_placed(scene, node) for node in scene.graph.nodes_geometry]
-    solid = [item for item in placed if isinstance(item, trimesh.Trimesh) and len(item.faces)]
+    solid = [item for item in placed if faces and isinstance(item, trimesh.Trimesh) and len(item.faces)]
     clouds = [item for item in placed if len(getattr(item, "vertices", ()))]
     if solid:
-        return _solid(media, solid)
+        return _solid(media, solid, merged=merged)
     if clouds:
         return _cloud(media, clouds)
     raise CorruptMediaError(f"{media.label}: it holds no vertices")
@@ -162,7 +213,7 @@ def _placed(scene: Any, node: str) -> Any:
     return geometry
 
 
-def _solid(media: Media, parts: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
+def _solid(media: Media, parts: Sequence[trimesh.Trimesh], *, merged: bool) -> trimesh.Trimesh:
     import trimesh
 
     for part in parts:
@@ -170,16 +221,18 @@ def _solid(media: Media, parts: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
         if part.faces.min() < 0 or part.faces.max() >= len(part.vertices):
             raise CorruptMediaError(f"{media.label}: a face names a vertex that does not exist")
     whole: Any = parts[0] if len(parts) == 1 else trimesh.util.concatenate(parts)
-    whole.merge_vertices()
+    if merged:
+        whole.merge_vertices()
     solid: trimesh.Trimesh = whole
     return solid
 
 
 def _cloud(media: Media, parts: Sequence[Any]) -> trimesh.PointCloud:
     import numpy as np
+    import trimesh
 
     whole = parts[0]
-    if len(parts) > 1 or not hasattr(whole, "colors"):
+    if len(parts) > 1 or isinstance(whole, trimesh.Trimesh) or not hasattr(whole, "colors"):
         whole = need("trimesh", "3d").PointCloud(np.concatenate([part.vertices for part in parts]))
     _check_finite(media, whole.vertices)
     cloud: trimesh.PointCloud = whole

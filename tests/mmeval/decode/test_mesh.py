@@ -84,3 +84,42 @@ def test_a_damaged_mesh_says_what_is_wrong(data: bytes, words: str) -> None:
 def test_a_mesh_above_a_limit_is_refused_before_it_is_built(data: bytes) -> None:
     with pytest.raises(MediaLimitError, match="vertices found, above the limit max_mesh_vertices = 12"):
         decode.mesh(Media.from_bytes(data), limits=DecodeLimits(max_mesh_vertices=12))
+
+
+@pytest.mark.parametrize(
+    ("data", "vertices", "faces"),
+    [
+        (tiny.binary_stl(4), 12, 4),
+        (tiny.PLAIN_OFF.replace(b"3 1 0", b"4 1 0").replace(b"0 1 0\n", b"0 1 0\n0 1 0\n"), 4, 1),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n", 4, 2),
+        (tiny.PLAIN_PLY, 3, 1),
+        (tiny.CLOUD_PLY, 3, 0),
+    ],
+    ids=["stl", "a vertex that no face names", "a polygon", "ply", "cloud"],
+)
+def test_raw_arrays_are_what_the_file_holds(data: bytes, vertices: int, faces: int) -> None:
+    raw = decode.raw_mesh_arrays(Media.from_bytes(data))
+
+    assert (raw.vertices.shape, raw.faces.shape) == ((vertices, 3), (faces, 3))
+
+
+def test_points_alone_are_read_whatever_the_faces_name() -> None:
+    broken = Media.from_bytes(tiny.PLAIN_PLY.replace(b"3 0 1 2", b"3 0 1 7"))
+
+    assert decode.point_arrays(broken).vertices.shape == (3, 3)
+    with pytest.raises(CorruptMediaError):
+        decode.raw_mesh_arrays(broken)
+
+
+def test_numbers_that_a_ply_file_writes_are_read_with_all_their_digits() -> None:
+    media = Media.from_bytes(tiny.CLOUD_PLY.replace(b"1 0 0", b"0.123456789 0 0"))
+
+    assert decode.raw_mesh_arrays(media).vertices[1, 0] == 0.123456789
+
+
+def test_raw_arrays_are_decoded_once_and_cannot_be_changed() -> None:
+    media = Media.from_bytes(tiny.PLAIN_OFF)
+    raw = decode.raw_mesh_arrays(media)
+
+    assert decode.raw_mesh_arrays(media) is raw
+    assert not (raw.vertices.flags.writeable or raw.faces.flags.writeable)

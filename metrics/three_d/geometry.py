@@ -1,0 +1,111 @@
+"""What a 3D file shows: a mesh or a point cloud, brought to one size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mmeval.decode import DEFAULT_LIMITS, point_arrays, raw_mesh_arrays
+from mmeval.decode.limits import within
+from mmeval.errors import CorruptMediaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mmeval.media import Media
+
+    Numbers = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+Ply = Literal["cloud", "stored"]
+Dangling = Literal["kept", "dropped"]
+PLY = "model/ply"
+MAX_FACES, MAX_VERTICES, MAX_POINTS, MAX_AT_ONE_PLACE = 1_000_000, 2_000_000, 500_000, 10_000
+"""Of a mesh, and of a cloud. Points at one place, where they are kept, cost the square of their number: no search tells
+them apart."""
+LIMITS = replace(DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES)
+
+
+class Geometry(NamedTuple):
+    """Points (n x 3) and the faces between them (m x 3; none: a point cloud)."""
+
+    points: Numbers
+    faces: Indices
+
+
+def geometry_of(media: Media, ply: Ply) -> Geometry:
+    """The points and faces of a file as it holds them, or of a PLY file its points alone (``cloud``).
+
+    Raises CorruptMediaError for a file without vertices, MediaLimitError for one of more than a million faces, two
+    million vertices, or, as a cloud, half a million points.
+    """
+    as_cloud = ply == "cloud" and media.mime == PLY
+    found = point_arrays(media, limits=LIMITS) if as_cloud else raw_mesh_arrays(media, limits=LIMITS)
+    if not len(found.vertices):
+        raise CorruptMediaError(f"{media.label}: it holds no vertices")
+    within(media, "max_mesh_faces", MAX_FACES, len(found.faces), "faces")
+    if not len(found.faces):
+        within(media, "max_points", MAX_POINTS, len(found.vertices), "points")
+    return Geometry(found.vertices, found.faces)
+
+
+def of_size_one(geometry: Geometry) -> Geometry:
+    """Moved so that the middle of its box is the origin, and scaled so that the largest side of that is 1."""
+    import numpy as np
+
+    shown = geometry.points[_named(geometry)] if len(geometry.faces) else geometry.points
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    # Halves first: the sum and the difference of the largest numbers have to be numbers.
+    extent = float((high / 2 - low / 2).max())
+    moved = geometry.points / 2 - (high / 4 + low / 4)
+    with np.errstate(over="ignore"):  # of points that no face names, which may lie anywhere
+        return Geometry(moved / extent if extent > 0 else moved * 0.0, geometry.faces)
+
+
+def most_at_one_place(points: Numbers) -> int:
+    """How many points lie at the place where most do."""
+    import numpy as np
+
+    return int(np.bincount(merged(Geometry(points, np.arange(len(points)))).faces).max())
+
+
+def merged(geometry: Geometry) -> Geometry:
+    """With the points that lie at exactly one place made one."""
+    import numpy as np
+
+    # Plus zero: there are two zeros, and both are one place.
+    rows = np.ascontiguousarray(geometry.points + 0.0)
+    order = np.lexsort(rows.T)
+    ordered = rows[order]
+    first = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.cumsum(first) - 1
+    return Geometry(ordered[first], place[geometry.faces])
+
+
+def without_collapsed(geometry: Geometry) -> Geometry:
+    """Without the faces that have one corner twice: they are lines or points, and no part of a surface."""
+    a, b, c = geometry.faces.T
+    return Geometry(geometry.points, geometry.faces[(a != b) & (b != c) & (c != a)])
+
+
+def without_dangling(geometry: Geometry) -> Geometry:
+    """Without the points that no face names; a cloud as it is."""
+    import numpy as np
+
+    if not len(geometry.faces):
+        return geometry
+    named = _named(geometry)
+    if named.all():
+        return geometry
+    return Geometry(geometry.points[named], (np.cumsum(named) - 1)[geometry.faces])
+
+
+def _named(geometry: Geometry) -> NDArray[np.bool_]:
+    """Which points a face names."""
+    import numpy as np
+
+    named = np.zeros(len(geometry.points), bool)
+    named[geometry.faces.ravel()] = True
+    return named

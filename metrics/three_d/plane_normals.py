@@ -1,0 +1,150 @@
+"""Normals of the planes that lie through neighbourhoods: the direction in which points scatter least.
+
+The eigenvector of a covariance of three by three for its smallest eigenvalue, in closed form (Eberly, "A Robust
+Eigensolver for 3x3 Symmetric Matrices", the version without iterations). Which of its two directions a normal has, and
+which one it is among equals, says nothing about the points; as Open3D takes the same road, it is the one that Open3D
+gives, on which the released scorer's values depend.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mmeval.metrics.three_d.surface import cross, dots, squared
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+ON_DIAGONAL, OFF_DIAGONAL = ((0, 0), (1, 1), (2, 2)), ((0, 1), (0, 2), (1, 2))
+
+
+class Values(NamedTuple):
+    """Eigenvalues of n matrices in rising order (each n), and whether the last of them stands apart from the others
+    more clearly than the first."""
+
+    first: Numbers
+    second: Numbers
+    third: Numbers
+    third_apart: Flags
+
+
+def plane_normals(covariances: Numbers) -> Numbers:
+    """Unit vectors along the smallest scatter (n x 3) of covariances (n x 3 x 3)."""
+    import numpy as np
+
+    if not len(covariances):
+        return np.empty((0, 3))
+    largest = covariances.max(axis=(1, 2))
+    scaled = covariances / np.where(largest == 0, 1.0, largest)[:, None, None]
+    found = _along_axes(covariances)
+    mixed = (largest != 0) & (_off_squares(scaled) > 0)
+    found[mixed] = _smallest(scaled[mixed])
+    return found
+
+
+def _off_squares(matrices: Numbers) -> Numbers:
+    found: Numbers = sum(matrices[:, row, column] ** 2 for row, column in OFF_DIAGONAL)  # type: ignore[assignment]
+    return found
+
+
+def _along_axes(diagonals: Numbers) -> Numbers:
+    """The axis of the smallest scatter where that lies along axes; the third one among equals, and for one place."""
+    import numpy as np
+
+    x, y, z = (diagonals[:, axis, axis] for axis in range(3))
+    axis = np.where((x < y) & (x < z), 0, np.where((y < x) & (y < z), 1, 2))
+    return np.eye(3)[axis]
+
+
+def _smallest(matrices: Numbers) -> Numbers:
+    """The vector of the smallest value: the cross product of the other two, unless it stands apart itself."""
+    import numpy as np
+
+    values = _values(matrices)
+    found = np.empty((len(matrices), 3))
+    apart = values.third_apart
+    third = _of_a_single_value(matrices[apart], values.third[apart])
+    second = _of_the_middle_value(matrices[apart], third, values.second[apart])
+    found[apart] = cross(second, third)
+    found[~apart] = _of_a_single_value(matrices[~apart], values.first[~apart])
+    return found
+
+
+def _values(matrices: Numbers) -> Values:
+    """By the cosines of a third of an angle: roots of the characteristic polynomial of (matrix - mean) / size."""
+    import numpy as np
+
+    off = _off_squares(matrices)
+    mean = (matrices[:, 0, 0] + matrices[:, 1, 1] + matrices[:, 2, 2]) / 3.0
+    b00, b11, b22 = (matrices[:, axis, axis] - mean for axis in range(3))
+    a01, a02, a12 = (matrices[:, row, column] for row, column in OFF_DIAGONAL)
+    size = np.sqrt((b00 * b00 + b11 * b11 + b22 * b22 + off * 2.0) / 6.0)
+    c00 = b11 * b22 - a12 * a12
+    c01 = a01 * b22 - a12 * a02
+    c02 = a01 * a12 - b11 * a02
+    half = np.clip((b00 * c00 - a01 * c01 + a02 * c02) / (size * size * size) * 0.5, -1.0, 1.0)
+    angle = np.arccos(half) / 3.0
+    third = np.cos(angle) * 2.0
+    first = np.cos(angle + 2.0 * np.pi / 3.0) * 2.0
+    second = -(first + third)
+    return Values(mean + size * first, mean + size * second, mean + size * third, half >= 0)
+
+
+def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
+    """The vector of a value that stands apart: at right angles to two rows of (matrix - value), the longest found."""
+    import numpy as np
+
+    rows = matrices - values[:, None, None] * np.eye(3)
+    crosses = np.stack([cross(rows[:, a], rows[:, b]) for a, b in ((0, 1), (0, 2), (1, 2))], axis=1)
+    lengths = (crosses * crosses).sum(axis=2)
+    longest = lengths.argmax(axis=1)
+    each = np.arange(len(longest))
+    found: Numbers = crosses[each, longest] / np.sqrt(lengths[each, longest])[:, None]
+    return found
+
+
+def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> Numbers:
+    """The vector of the middle value, in the plane at right angles to a given vector of another value."""
+    import numpy as np
+
+    one, two = _plane(given)
+    of_one, of_two = (np.einsum("nij,nj->ni", matrices, side) for side in (one, two))
+    m00, m01, m11 = dots(one, of_one) - values, dots(one, of_two), dots(two, of_two) - values
+    by_first = np.abs(m00) >= np.abs(m11)
+    main = np.where(by_first, m00, m11)
+    # The row of the two with the larger entry; the vector stands at right angles to it.
+    tilt, plain = _unit(main, m01)
+    along_one = np.where(by_first, tilt, plain)
+    along_two = np.where(by_first, plain, tilt)
+    same = (main == 0) & (m01 == 0)
+    along_one, along_two = np.where(same, 1.0, along_one), np.where(same, 0.0, along_two)
+    return along_one[:, None] * one - along_two[:, None] * two
+
+
+def _unit(main: Numbers, side: Numbers) -> tuple[Numbers, Numbers]:
+    """``side`` and ``main`` at length 1 together, the larger of them positive."""
+    import numpy as np
+
+    main_larger = np.abs(main) >= np.abs(side)
+    over = np.where(main_larger, main, side)
+    ratio = np.where(main_larger, side, main) / np.where(over == 0, 1.0, over)
+    large = 1.0 / np.sqrt(1.0 + ratio * ratio)
+    small = ratio * large
+    return np.where(main_larger, small, large), np.where(main_larger, large, small)
+
+
+def _plane(given: Numbers) -> tuple[Numbers, Numbers]:
+    """Two unit vectors at right angles to given ones and to each other."""
+    import numpy as np
+
+    x, y, z = given.T
+    zero = np.zeros(len(given))
+    sideways = np.where(
+        (np.abs(x) > np.abs(y))[:, None], np.stack([-z, zero, x], axis=1), np.stack([zero, z, -y], axis=1)
+    )
+    one = sideways / np.sqrt(squared(sideways))[:, None]
+    return one, cross(given, one)

@@ -1,0 +1,51 @@
+"""How unequal numbers are: their variation, and the share of them that lie far out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+FEWEST = 4
+"""Of fewer numbers nothing is said about their variation."""
+QUARTILES = (25, 50, 75)
+SMALLEST_MEDIAN = 1e-12
+FAR = 2.5
+"""Standard deviations from the mean."""
+
+
+def variation(numbers: Numbers) -> float:
+    """0 (all equal) to 1: one less e to the minus interquartile range over the size of the median.
+
+    Numbers that are not finite are left out; of fewer than four it is 0. Where the median is zero, the mean size of the
+    numbers stands for it.
+    """
+    import numpy as np
+
+    finite = numbers[np.isfinite(numbers)]
+    if len(finite) < FEWEST:
+        return 0.0
+    lower, median, upper = np.percentile(finite, QUARTILES)
+    size = abs(median)
+    if size <= SMALLEST_MEDIAN:
+        size = np.abs(finite).mean() + SMALLEST_MEDIAN
+    return float(-np.expm1(-(upper - lower) / size))
+
+
+def far_share(numbers: Numbers) -> float:
+    """The share of numbers more than two and a half standard deviations from their mean; 0 where all are equal."""
+    import numpy as np
+
+    if not len(numbers):
+        return 0.0
+    off = np.abs(numbers - numbers.mean())
+    return float((off > FAR * (numbers.std() + SMALLEST_MEDIAN)).mean())
+
+
+def clamp(value: float) -> float:
+    """The value, or the nearer end of 0 to 1."""
+    return min(1.0, max(0.0, float(value)))

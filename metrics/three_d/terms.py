@@ -1,0 +1,17 @@
+"""The three terms of the quality of a 3D item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Topology (T), geometry (G) and sampling (S), each from 0 to 1, and what they were made of."""
+
+    topology: float
+    geometry: float
+    sampling: float
+    evidence: Mapping[str, Any] = field(default_factory=dict)
