@@ -52,9 +52,11 @@ def _anything(_media: Media) -> bool:
 class Route:
     """One way to give a kind of part as another. ``convert`` gives the parts and what they are, in a few words.
 
-    ``version`` is raised whenever what it makes could change an answer. ``due`` says of a medium whose kind is taken
-    that it is better given in the other form; without it none is. ``reads`` says whether it can do anything with a
-    medium of its type. ``items`` is how many parts it makes, or characters of text, at most: for estimates.
+    A route of this module is known by its name in ``ROUTES``; one that a program brings along has a ``name`` of its
+    own, by which answers are told apart. ``version`` is raised whenever what it makes could change an answer. ``due``
+    says of a medium whose kind is taken that it is better given in the other form; without it none is. ``reads`` says
+    whether it can do anything with a medium of its type. ``items`` is how many parts it makes, or characters of text,
+    at most: for estimates.
     """
 
     takes: PartKind
@@ -64,6 +66,7 @@ class Route:
     due: Callable[[Media, DecodeLimits], bool] | None = None
     reads: Callable[[Media], bool] = _anything
     items: int = 1
+    name: str = ""
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:

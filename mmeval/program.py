@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mmeval.content import Interleaved, Part, PartKind
 from mmeval.errors import MmevalError
 from mmeval.media import Media
 from mmeval.records import ErrorInfo, GenerationParams, Message, Request, Response, message
+
+if TYPE_CHECKING:  # it decodes, which programs do not
+    from mmeval.converters import Route
 
 T = TypeVar("T")
 
@@ -35,16 +38,17 @@ class Call:
     better is an error of the kind ``bad_reply``. Without ``accept`` every reply is taken. ``example`` is one that is
     taken, after which the program asks what it asks at most: a dry run counts on it.
 
-    ``convert`` names routes (:mod:`mmeval.sendable`) for media that whoever plays the role does not take as they are,
-    or of which a part will do: they are put into another form before they are sent, and warnings of the response say
-    so. Where it is named at all, media that cannot be decoded are not sent, but are an error of the kind ``bad_media``.
+    ``convert`` names routes (:mod:`mmeval.sendable`), or holds routes of the program's own, for media that whoever
+    plays the role does not take as they are, or of which another form will do: they are put into it before they are
+    sent, and warnings of the response say so. Where it is named at all, media that cannot be decoded are not sent, but
+    are an error of the kind ``bad_media``.
     """
 
     role: str
     request: Request
     accept: Accept | None = field(default=None, compare=False, repr=False)
     example: str = field(default="", compare=False, repr=False)
-    convert: tuple[str, ...] = ()
+    convert: tuple[str | Route, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ class Role:
         wants: Sequence[PartKind] = ("text",),
         params: GenerationParams | None = None,
         accept: Accept | None = None,
-        convert: Sequence[str] = (),
+        convert: Sequence[str | Route] = (),
     ) -> Call:
         """A call with whole messages."""
         request = Request(tuple(messages), params or self.params, tuple(wants))

@@ -1,10 +1,10 @@
 """What a call sends: its request with media in a form that whoever plays the role takes.
 
-A call names the routes that it allows (``Call.convert``, of :mod:`mmeval.converters`). A medium of a kind that the role
-does not take goes the first of them that leads to one which it does; a medium that is taken, but is longer than the
-call needs it, becomes an excerpt; all others are sent as they are. The request keeps its digest, which is of the media
-themselves. What else decides about the answer, the routes that may be gone and their versions, is part of the call's
-name in the journal: a renderer that draws in another way asks anew.
+A call names the routes that it allows (``Call.convert``, of :mod:`mmeval.converters`), or brings them along. A medium
+of a kind that the role does not take goes the first of them that leads to one which it does; a medium that is taken,
+but is longer than the call needs it, becomes an excerpt; all others are sent as they are. The request keeps its digest,
+which is of the media themselves. What else decides about the answer, the routes that may be gone and their versions, is
+part of the call's name in the journal: a renderer that draws in another way asks anew.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def missing(call: Call, capabilities: Capabilities) -> list[str]:
     return capabilities.missing(foreseen(call, capabilities) if call.convert else call.request)
 
 
-def can_take(kind: PartKind, routes: Sequence[str], capabilities: Capabilities) -> bool:
+def can_take(kind: PartKind, routes: Sequence[str | Route], capabilities: Capabilities) -> bool:
     """Whether media of a kind can be sent at all, as they are or by one of the routes."""
     return kind in capabilities.inputs or kind in _routes(tuple(routes), capabilities)
 
@@ -96,16 +96,16 @@ class _Named:
 
 
 @lru_cache(maxsize=64)
-def _of_inputs(names: tuple[str, ...], inputs: frozenset[PartKind]) -> Mapping[PartKind, _Named]:
+def _of_inputs(routes: tuple[str | Route, ...], inputs: frozenset[PartKind]) -> Mapping[PartKind, _Named]:
     found: dict[PartKind, _Named] = {}
-    for name in names:
-        route = ROUTES[name]
-        if route.gives in inputs:
-            found.setdefault(route.takes, _Named(name, route))
+    for item in routes:
+        named = _Named(item, ROUTES[item]) if isinstance(item, str) else _Named(item.name, item)
+        if named.route.gives in inputs:
+            found.setdefault(named.route.takes, named)
     return found
 
 
-def _routes(names: tuple[str, ...], capabilities: Capabilities) -> Mapping[PartKind, _Named]:
+def _routes(names: tuple[str | Route, ...], capabilities: Capabilities) -> Mapping[PartKind, _Named]:
     """The first route for each kind that leads to a kind which is taken."""
     return _of_inputs(names, frozenset(capabilities.inputs))
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
@@ -25,17 +26,26 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _MOST_BYTES_A_CHAR = 4
+_MOST_PIECES = 1500
+"""On one page: where the pieces of a text stand takes time by the square of their number."""
 _TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
 
 
-def pages(media: Media, *, dpi: float = 144.0, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Image]:
-    """The pages of a PDF as RGB pictures, one at a time. Raises the errors of this package."""
+def pages(
+    media: Media,
+    *,
+    dpi: float = 144.0,
+    numbers: Sequence[int] | None = None,
+    limits: DecodeLimits = DEFAULT_LIMITS,
+) -> Iterator[Image]:
+    """The pages of a PDF as RGB pictures, one at a time: all of them, or those of some numbers, counted from 0. Raises
+    the errors of this package."""
     need("pypdfium2", "doc")
     pictures = need("PIL.Image", "image")
     data = _pdf_bytes(media, limits)
     clock = Clock(media, limits)
     with contextlib.closing(
-        steps_apart("mmeval.decode.document:page_steps", media, data, limits, scale=dpi / 72.0)
+        steps_apart("mmeval.decode.document:page_steps", media, data, limits, scale=dpi / 72.0, numbers=numbers)
     ) as steps:
         for step in steps:
             clock.check()
@@ -111,6 +121,35 @@ def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> s
     return "\n".join(words)
 
 
+class TextBox(NamedTuple):
+    """Words that stand together, and where: from the upper left corner, in any unit."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str
+
+
+def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[tuple[TextBox, ...]]:
+    """The text layer of each page of a PDF, lazily: its pieces as they are set, in points; of a page of very many
+    pieces its lines, one below the other. Empty for a page that is only a picture. Raises the errors of this package.
+    """
+    need("pypdfium2", "doc")
+    data = _pdf_bytes(media, limits)
+    clock = Clock(media, limits)
+    with contextlib.closing(steps_apart("mmeval.decode.document:box_steps", media, data, limits)) as steps:
+        for step in steps:
+            clock.check()
+            yield tuple(TextBox(*box) for box in json.loads(step.buffers[0]))
+
+
+def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
+    """A step for each page: the pieces of its text as JSON. Runs apart."""
+    pdfium = need("pypdfium2", "doc")
+    return (_boxes(media, document, number, limits) for document, number in _pages(media, pdfium, limits))
+
+
 def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     """How many pages a PDF has, without drawing them. Raises the errors of this package."""
     need("pypdfium2", "doc")
@@ -130,10 +169,16 @@ def _counted(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[Step]:
         yield Step({"pages": len(document)})
 
 
-def page_steps(media: Media, limits: DecodeLimits, *, scale: float) -> Iterator[Step]:
+def page_steps(
+    media: Media, limits: DecodeLimits, *, scale: float, numbers: Sequence[int] | None = None
+) -> Iterator[Step]:
     """A step for each page: its pixels, row by row. Runs apart."""
     pdfium = need("pypdfium2", "doc")
-    return (_rendered(media, document, number, scale, limits) for document, number in _pages(media, pdfium, limits))
+    return (
+        _rendered(media, document, number, scale, limits)
+        for document, number in _pages(media, pdfium, limits)
+        if numbers is None or number in numbers
+    )
 
 
 def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
@@ -175,3 +220,40 @@ def _rendered(media: Media, document: Any, number: int, scale: float, limits: De
 def _words(document: Any, number: int) -> Step:
     with contextlib.closing(document[number]) as page, contextlib.closing(page.get_textpage()) as text:
         return Step({}, (text.get_text_bounded().encode("utf-8", "surrogatepass"),))
+
+
+def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> Step:
+    with contextlib.closing(document[number]) as page, contextlib.closing(page.get_textpage()) as text:
+        within(media, "max_text_chars", limits.max_text_chars, text.count_chars(), "characters on a page")
+        if text.count_rects() > _MOST_PIECES:
+            return Step({}, (json.dumps(_stacked(text.get_text_bounded())).encode("ascii"),))
+        left, bottom, right, top = page.get_cropbox()
+        size, turns = (right - left, top - bottom), page.get_rotation() // 90
+        found: list[TextBox] = []
+        for at in range(text.count_rects()):
+            corners = text.get_rect(at)
+            if words := " ".join(text.get_text_bounded(*corners).split()):
+                inside = (corners[0] - left, corners[1] - bottom, corners[2] - left, corners[3] - bottom)
+                found.append(TextBox(*_upright(inside, size, turns), words))
+        return Step({}, (json.dumps(found).encode("ascii"),))
+
+
+def _stacked(text: str) -> list[TextBox]:
+    """The lines of a text, one below the other."""
+    return [
+        TextBox(0, at, 1, at + 1, " ".join(line.split())) for at, line in enumerate(text.splitlines()) if line.strip()
+    ]
+
+
+def _upright(
+    box: tuple[float, float, float, float], size: tuple[float, float], turns: int
+) -> tuple[float, float, float, float]:
+    """A box (left, bottom, right, top; from the lower left corner of a page of this size) as it is on show after some
+    quarter turns to the right: left, top, right, bottom, from the upper left corner."""
+    (left, bottom, right, top), (width, height) = box, size
+    return (
+        (left, height - top, right, height - bottom),
+        (bottom, left, top, right),
+        (width - right, bottom, width - left, top),
+        (height - top, width - right, height - bottom, width - left),
+    )[turns % 4]

@@ -56,6 +56,16 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     Sixteen-bit grey is scaled to eight. An SVG is drawn in its own size, as RGBA, with one font for all text. Decoded
     once; every call gives a copy of its own. Raises the errors of this package.
     """
+    return _decoded(media, limits, upright=True)
+
+
+def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
+    """As ``image``, but as it is stored: not turned, whatever the file says of its orientation. Decoded anew whenever
+    it is asked for."""
+    return _decoded(media, limits, upright=False)
+
+
+def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
     pictures = need("PIL.Image", "image")
     data = whole_bytes(media, limits)
     kind = PICTURE_FORMATS.get(media.mime)
@@ -72,7 +82,7 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
                 within(media, "max_pixels", limits.max_pixels, picture.width * picture.height, "pixels")
                 _check_memory(media, limits, picture, _loading(picture, kind))
                 picture.load()
-                return _upright(media, limits, _rgb(picture))
+                return _upright(media, limits, _rgb(picture)) if upright else _rgb(picture)
         except pictures.DecompressionBombError as error:
             pixels = re.search("[0-9]+", str(error))
             within(media, "max_pixels", limits.max_pixels, int(pixels[0]) if pixels else 0, "pixels")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,47 @@ def video(
             if frame is None:
                 return
             yield frame
+
+
+def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Frame]:
+    """The frames with some places in decoding order, lazily and in this order; none after the last of the video.
+    Raises the errors of this package."""
+    need("av", "video")
+    wanted = frozenset(indices)
+    data = whole_bytes(media, limits)
+    clock = Clock(media, limits)
+    with contextlib.closing(_passed(media, data, limits)) as frames:
+        for index in range(max(wanted, default=-1) + 1):
+            with decoding(media, "video"), quiet():
+                clock.check()
+                passed = next(frames, None)
+                found = passed[1].to_ndarray(format="rgb24") if passed and index in wanted else None
+            if passed is None:
+                return
+            if found is not None:
+                yield Frame(index, passed[0], found)
+
+
+def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    """How many frames a video has: they are decoded, as what a container says of them need not be true. Raises the
+    errors of this package."""
+    need("av", "video")
+    data = whole_bytes(media, limits)
+    clock = Clock(media, limits)
+    count = 0
+    with decoding(media, "video"), quiet(), contextlib.closing(_passed(media, data, limits)) as frames:
+        for _ in frames:
+            clock.check()
+            count += 1
+    if not count:
+        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+    return count
+
+
+def _passed(media: Media, data: bytes, limits: DecodeLimits) -> Generator[tuple[float, Any], None, None]:
+    """The frames of a video as the library has them, none of them put into pixels."""
+    with opened(media, data, limits) as container:
+        yield from _Track(media, container, _video_stream(media, container, limits), limits).frames()
 
 
 def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:

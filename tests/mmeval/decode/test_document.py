@@ -8,6 +8,7 @@ from mmeval.errors import MediaLimitError
 from mmeval.media import Media
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_page
+from tests.support.documents import drawn_table, pdf_of, scan, turned
 
 
 def test_pages_are_rendered_at_the_resolution_asked_for() -> None:
@@ -51,3 +52,38 @@ def test_pages_above_a_limit_are_refused(data: bytes, limits: DecodeLimits) -> N
 def test_text_above_the_limit_is_refused() -> None:
     with pytest.raises(MediaLimitError, match="5 characters found, above the limit max_text_chars = 4"):
         decode.document_text(Media.from_bytes(b"words"), limits=DecodeLimits(max_text_chars=4))
+
+
+def test_only_the_pages_asked_for_are_drawn() -> None:
+    assert len(list(decode.pages(Media.from_bytes(tiny.pdf(pages=3)), numbers=[2, 7]))) == 1
+
+
+def test_the_pieces_of_a_page_say_where_they_are() -> None:
+    ((first, second),) = decode.page_boxes(Media.from_bytes(pdf_of([(50, 700, "Item"), (250, 700, "7 kcal")])))
+
+    assert (first.text, second.text) == ("Item", "7 kcal")
+    assert (first.left, second.left) == pytest.approx((50, 250), abs=2)
+    assert 85 < first.top < first.bottom < 105  # points from the upper edge
+
+
+@pytest.mark.parametrize(
+    ("degrees", "place"), [(0, (10, 41)), (90, (50, 10)), (180, (163, 50)), (270, (41, 163))], ids=str
+)
+def test_pieces_stand_where_a_turned_page_shows_them(degrees: int, place: tuple[float, float]) -> None:
+    ((box,),) = decode.page_boxes(Media.from_bytes(turned(degrees)))
+
+    assert (box.left, box.top) == pytest.approx(place, abs=1)
+    assert (box.right - box.left > box.bottom - box.top) == (degrees in (0, 180))
+
+
+def test_a_page_of_very_many_pieces_is_read_line_by_line() -> None:
+    pieces = [(10 + 33 * (at % 20), 785 - 7.7 * (at // 20), "x.5") for at in range(2000)]
+    (boxes,) = decode.page_boxes(Media.from_bytes(pdf_of(pieces)))
+
+    assert len(boxes) == 100
+    assert boxes[0].text.startswith("x.5 x.5")
+    assert boxes[0].bottom <= boxes[1].top
+
+
+def test_a_page_that_is_a_picture_has_no_pieces() -> None:
+    assert list(decode.page_boxes(Media.from_bytes(scan(drawn_table([["x"]]))))) == [()]

@@ -57,3 +57,31 @@ def test_a_playlist_is_never_followed(tmp_path: Path) -> None:
     playlist = f"#EXTM3U\n#EXTINF:1,\nfile://{tmp_path}/secret.mp4\n#EXT-X-ENDLIST\n".encode()
     with pytest.raises(CorruptMediaError):
         every_frame(Media(data=playlist, mime="video/x-msvideo"))
+
+
+def test_frames_are_counted_and_found_by_their_place() -> None:
+    media = Media.from_bytes(tiny.clip(frames=12))
+    every = list(decode.video(media))
+
+    assert decode.frame_count(media) == 12
+    found = list(decode.frames_at(media, [7, 2, 99]))
+
+    assert [frame.index for frame in found] == [2, 7]
+    assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in found] == [True, True]
+    assert list(decode.frames_at(media, [])) == []
+
+
+@pytest.mark.parametrize("limits", [DecodeLimits(max_video_frames=3), DecodeLimits(max_seconds=0.0)])
+def test_counting_and_finding_have_the_same_limits(limits: DecodeLimits) -> None:
+    media = Media.from_bytes(tiny.clip())
+    for work in (
+        lambda: decode.frame_count(media, limits=limits),
+        lambda: list(decode.frames_at(media, [9], limits=limits)),
+    ):
+        with pytest.raises(MediaLimitError, match="above the limit"):
+            work()
+
+
+def test_a_sound_alone_has_no_frames_to_count() -> None:
+    with pytest.raises(CorruptMediaError):
+        decode.frame_count(Media(data=tiny.sound_clip(), mime="video/mp4", size=1))

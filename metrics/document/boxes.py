@@ -1,0 +1,57 @@
+"""Boxes of text joined to lines by where they stand: those that an OCR engine found, or those of a PDF's text layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from mmeval.decode import TextBox
+
+COLUMN_GAP = 0.8
+"""Of a line's height: what stands farther apart are two columns."""
+TOUCHING_GAP = 0.05
+"""Of a line's height: what stands nearer, without overlapping more than that, is one word."""
+COLUMN = "  "
+"""What is written between two columns."""
+
+
+def joined_lines(boxes: Sequence[TextBox]) -> list[str]:
+    """The lines from top to bottom, each from left to right; two blanks stand between columns.
+
+    A box belongs to a line when its middle is within half a height, the smaller of both, of the middle of the line's
+    first box.
+    """
+    lines: list[list[TextBox]] = []
+    for box in sorted(boxes, key=_middle):
+        if lines and _is_level(lines[-1][0], box):
+            lines[-1].append(box)
+        else:
+            lines.append([box])
+    return [_written(sorted(line)) for line in lines]
+
+
+def _middle(box: TextBox) -> float:
+    return (box.top + box.bottom) / 2
+
+
+def _height(box: TextBox) -> float:
+    return box.bottom - box.top
+
+
+def _is_level(one: TextBox, other: TextBox) -> bool:
+    return abs(_middle(one) - _middle(other)) < min(_height(one), _height(other)) / 2
+
+
+def _written(line: Sequence[TextBox]) -> str:
+    height = median(map(_height, line))
+    said, end = line[0].text, line[0].right
+    for box in line[1:]:
+        said += _between(box.left - end, height) + box.text
+        end = max(end, box.right)
+    return said
+
+
+def _between(gap: float, height: float) -> str:
+    if abs(gap) <= TOUCHING_GAP * height:
+        return ""
+    return COLUMN if gap > COLUMN_GAP * height else " "

@@ -1,0 +1,71 @@
+"""Words in pictures, found by an embedded OCR engine (rapidocr): its networks come with the package."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.decode import TextBox
+from mmeval.errors import MissingDataError
+from mmeval.extras import need
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr", "PIL:image")
+MAX_SIDE = 2000
+"""Pixels, each way; a larger picture is made smaller first."""
+_NETWORKS = 3
+"""What finds lines, turns them, and reads them."""
+_SETTINGS = {  # lines one by one: together they are filled up to the longest, which takes longer
+    "Global.log_level": "critical",
+    "Global.max_side_len": MAX_SIDE,
+    "Rec.rec_batch_num": 1,
+    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+}
+_lock = threading.Lock()
+
+
+def read_words(picture: Picture) -> list[TextBox]:
+    """The words in a picture, in pixels. The first call loads the networks, which takes a few seconds; one picture is
+    read at a time. Raises MissingExtraError, and MissingDataError for a package without its networks."""
+    import numpy as np
+
+    need("PIL", "image")
+    pixels = np.asarray(_on_white(picture))[:, :, ::-1]  # as the engine has it: blue first
+    with _lock:
+        found = _loaded()(np.ascontiguousarray(pixels))
+    if found.boxes is None or found.txts is None:
+        return []
+    return [_box(corners, text) for corners, text in zip(found.boxes, found.txts, strict=True) if text.strip()]
+
+
+def _on_white(picture: Picture) -> Picture:
+    from PIL import Image
+
+    small = picture if max(picture.size) <= MAX_SIDE else picture.copy()
+    small.thumbnail((MAX_SIDE, MAX_SIDE))
+    if "A" not in small.getbands() and "transparency" not in small.info:
+        return small.convert("RGB")
+    inked = small.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", inked.size, "white"), inked).convert("RGB")
+
+
+def _box(corners: Any, text: str) -> TextBox:
+    left, top = corners.min(axis=0)
+    right, bottom = corners.max(axis=0)
+    return TextBox(float(left), float(top), float(right), float(bottom), text.strip())
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> Any:
+    """The engine of this process. ``Any``: the package is optional."""
+    need("onnxruntime", "ocr")
+    rapidocr = need("rapidocr", "ocr")
+    folder = Path(rapidocr.__file__).parent / "models"
+    if len(list(folder.glob("*.onnx"))) < _NETWORKS:  # else the engine would look for them on the network
+        raise MissingDataError(f"{folder} lacks the networks that come with rapidocr; install it again")
+    return rapidocr.RapidOCR(params=_SETTINGS)

@@ -1,0 +1,124 @@
+"""Documents as Markdown, read by what they are: cells and paragraphs where a file has them, lines where it has words,
+and what an OCR engine finds where it is a picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Literal
+
+from mmeval.decode import Block, DecodeLimits, Table, document_text, image, office_blocks, page_boxes, pages
+from mmeval.decode.office import OFFICE
+from mmeval.errors import MediaLimitError
+from mmeval.excerpts import is_read
+from mmeval.media import Media
+from mmeval.metrics.document.boxes import joined_lines
+from mmeval.metrics.document.tables import blocks_of, markdown, released_markdown
+
+Ocr = Literal["rapidocr", "none"]
+"""What reads pictures."""
+MAX_CHARS = 40_000
+"""So much of a document's Markdown is used."""
+MAX_PAGES_READ = 8
+"""Pages of one document that are pictures and are read by OCR."""
+OCR_DPI = 150.0
+NO_OCR = "nothing here reads pictures (ocr: none)"
+_PDF = "application/pdf"
+_CSV = "text/csv"
+_DELIMITERS = ",\t;"
+_PROSE = re.compile(r",(?:\s|$)")
+
+
+class NoOcrError(MediaLimitError):
+    """A picture of text, where nothing is to read pictures."""
+
+
+def is_readable(media: Media) -> bool:
+    """Whether documents of this type are read at all, whether or not this one is sound. Old office files are not."""
+    return media.mime in OFFICE or is_read(media)
+
+
+def document_markdown(media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidocr") -> str:
+    """The words of a document as Markdown, about the first ``MAX_CHARS`` characters of it and no less; empty where it
+    says nothing.
+
+    Tables are tables: those of an office file, a text that is CSV throughout, and lines that look like rows. A page or
+    a picture without words of its own is read by OCR. Raises the errors of ``mmeval.decode``, NoOcrError where OCR
+    would be needed and is not to be used, and MissingExtraError.
+    """
+    if media.kind == "image":
+        return markdown(blocks_of(_read_picture(media, limits, ocr)))
+    if media.mime == _PDF:
+        return markdown(_enough(_pdf_blocks(media, limits, ocr)))
+    if media.mime in OFFICE:
+        return markdown(_enough(office_blocks(media, limits=limits)))
+    text = document_text(media, limits=limits)
+    if media.mime not in ("text/plain", _CSV):
+        return text.strip()  # Markdown and the like
+    rows = table_rows(text, is_csv=media.mime == _CSV)
+    return markdown([Table(rows)] if rows else blocks_of(text[: 2 * MAX_CHARS].splitlines()))
+
+
+def picture_markdown(media: Media, limits: DecodeLimits) -> str:
+    """The words of a picture as the release writes them: each line a row of one table. Raises as above."""
+    return released_markdown(_read_picture(media, limits, "rapidocr"))
+
+
+def table_rows(text: str, *, is_csv: bool = False) -> tuple[tuple[str, ...], ...]:
+    """The rows of a text that is a table throughout (CSV by comma, tab or semicolon): all have as many cells, two at
+    least. Empty for any other text, and for one with blanks or line ends behind its commas that is not said to be
+    CSV."""
+    said = text.strip("\ufeff\r\n ")
+    start = said[: 2 * MAX_CHARS]
+    for delimiter in _DELIMITERS:
+        if delimiter == "," and not is_csv and _PROSE.search(start):
+            continue
+        try:
+            found = [row for row in csv.reader(io.StringIO(start, newline=""), delimiter=delimiter) if any(row)]
+        except csv.Error:
+            continue
+        whole = found[:-1] if len(start) < len(said) else found  # the last one is cut off
+        if len(whole) > 1 and len(whole[0]) > 1 and len({len(row) for row in whole}) == 1:
+            return tuple(tuple(cell.strip() for cell in row) for row in whole)
+    return ()
+
+
+def _read_picture(media: Media, limits: DecodeLimits, ocr: Ocr) -> list[str]:
+    if ocr == "none":
+        raise NoOcrError(f"{media.label}: {NO_OCR}")
+    from mmeval.metrics.document.ocr import read_words
+
+    return joined_lines(read_words(image(media, limits=limits)))
+
+
+def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]:
+    """What each page says, in order. Pages without a text layer are read by OCR, the first few of them."""
+    drawn = 0
+    for number, boxes in enumerate(page_boxes(media, limits=limits)):
+        if boxes:
+            yield from blocks_of(joined_lines(boxes))
+        elif drawn < MAX_PAGES_READ:
+            drawn += 1
+            yield from _scanned(media, number, limits, ocr)
+
+
+def _scanned(media: Media, number: int, limits: DecodeLimits, ocr: Ocr) -> list[Block]:
+    if ocr == "none":
+        raise NoOcrError(f"{media.label}: page {number + 1} is a picture, and {NO_OCR}")
+    from mmeval.metrics.document.ocr import read_words
+
+    drawn = pages(media, dpi=OCR_DPI, numbers=[number], limits=limits)
+    return blocks_of(joined_lines(list(chain.from_iterable(map(read_words, drawn)))))
+
+
+def _enough(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks until they have so many characters as are used."""
+    count = 0
+    for block in blocks:
+        yield block
+        count += len(block) if isinstance(block, str) else sum(len(cell) for row in block.rows for cell in row)
+        if count > MAX_CHARS:
+            return

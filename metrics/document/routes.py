@@ -1,0 +1,73 @@
+"""The way of a document to a judge: it is read to Markdown in a thread, before the call that shows it is sent."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Literal, cast
+
+from mmeval.content import Part, text_part
+from mmeval.converters import Route
+from mmeval.decode import DecodeLimits
+from mmeval.errors import CorruptMediaError
+from mmeval.media import Media
+from mmeval.metrics.document.hints import hints_of
+from mmeval.metrics.document.reading import MAX_CHARS, Ocr, document_markdown, is_readable, picture_markdown
+
+Extraction = Literal["by_type", "pictures"]
+"""How a document becomes Markdown: ``by_type``, or as a picture, which the release takes every file for."""
+NOTHING_SAID = "it says nothing that could be read"
+_MOST_NOTED_CHARS = 300
+_VERSION = 1
+"""Of what the routes make: raised whenever it could change a verdict."""
+
+
+@lru_cache(maxsize=16)
+def markdown_route(extraction: Extraction, ocr: Ocr, *, hints: bool) -> Route:
+    """How documents become words before they are sent: read in a thread, whether or not the judge takes documents."""
+    chosen = [extraction, *([] if ocr == "none" else [ocr]), *(["hints"] if hints else [])]
+    return Route(
+        "document",
+        "text",
+        partial(_markdown, extraction=extraction, ocr=ocr, hints=hints),
+        version=_VERSION,
+        due=_always,
+        reads=_is_picture if extraction == "pictures" else is_readable,
+        items=MAX_CHARS,
+        name=f"document->markdown({', '.join(chosen)})",
+    )
+
+
+def _always(_media: Media, _limits: DecodeLimits) -> bool:
+    return True
+
+
+def _is_picture(media: Media) -> bool:
+    return media.kind == "image"
+
+
+def _markdown(
+    media: Media, limits: DecodeLimits, *, extraction: Extraction, ocr: Ocr, hints: bool
+) -> tuple[list[Part], str]:
+    whole = _read_once(media, limits, extraction, ocr)
+    if extraction == "by_type" and not whole:
+        raise CorruptMediaError(f"{media.label}: {NOTHING_SAID}")
+    said = whole[:MAX_CHARS]
+    noticed = f"Hints: {hints_of(said)}" if hints else ""
+    part = text_part(f"{said}\n\n{noticed}" if noticed else said)
+    return [part], f"{_described(said, noticed, cut=len(whole) > len(said))};"
+
+
+def _read_once(media: Media, limits: DecodeLimits, extraction: Extraction, ocr: Ocr) -> str:
+    """The Markdown of a document, which stays with the medium: one that is asked about several times is read once."""
+    key = ("markdown", extraction, ocr, limits)
+    if key not in media.memo:
+        by_type = extraction == "by_type"
+        media.memo[key] = document_markdown(media, limits, ocr=ocr) if by_type else picture_markdown(media, limits)
+    return cast(str, media.memo[key])
+
+
+def _described(said: str, noticed: str, *, cut: bool) -> str:
+    """What is sent, for the remarks: how much it is, the hints, and how it begins."""
+    count = f"the first {len(said):,} characters of its Markdown" if cut else f"{len(said):,} characters of Markdown"
+    begins = " ".join(said[:_MOST_NOTED_CHARS].split())
+    return "; ".join(one for one in (count, noticed.lower(), f"it begins {begins!r}" if begins else "") if one)

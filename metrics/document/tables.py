@@ -1,0 +1,94 @@
+"""Markdown of lines and tables, by UniM's rule for which lines are rows of a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from mmeval.decode import Block, Table
+
+_COLUMNS = re.compile(r"\s{2,}|\t")
+"""What stands between the cells of a line: two blanks or more, or a tab."""
+RULE = "---"
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a line (UniM's rule): at two white-space characters or more it is cut, and at a tab."""
+    return _COLUMNS.split(line.strip())
+
+
+def released_markdown(lines: Iterable[str]) -> str:
+    """All lines that are not empty as one table, as the release writes them: the first is its header, and a row has as
+    many cells as its line. Official oddity: a paragraph is a row, too."""
+    rows = [cells_of(line) for line in lines if line.strip()]
+    return "\n".join(_table(rows))
+
+
+def markdown(blocks: Iterable[Block]) -> str:
+    """Paragraphs as they are and tables as such, an empty line between them. Tables that follow each other are apart;
+    rows are not filled up."""
+    written = [_block(block) for block in blocks]
+    return "\n\n".join(one for one in written if one)
+
+
+def blocks_of(lines: Iterable[str]) -> list[Block]:
+    """Lines as paragraphs and tables: where lines of two cells or more stand, with at most one of a single cell between
+    two of them, there is a table; other lines stay what they are, and so do rows that are Markdown already."""
+    blocks: list[Block] = []
+    written = [line.strip() for line in lines if line.strip()]
+    cells = [[line] if line.startswith("|") else cells_of(line) for line in written]
+    at = 0
+    while at < len(cells):
+        end = _table_end(cells, at)
+        if end > at + 1:
+            blocks.append(Table(tuple(tuple(row) for row in cells[at:end])))
+        else:
+            end = at + 1
+            _append_line(blocks, COLUMN_IN_TEXT.join(cells[at]))
+        at = end
+    return blocks
+
+
+COLUMN_IN_TEXT = "  "
+
+
+def _append_line(blocks: list[Block], line: str) -> None:
+    if blocks and isinstance(blocks[-1], str):
+        blocks[-1] = f"{blocks[-1]}\n{line}"
+    else:
+        blocks.append(line)
+
+
+def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
+    """Behind the last row of the table that begins at ``start``; ``start`` where none does."""
+    end = at = start
+    while at < len(cells):
+        if len(cells[at]) > 1:
+            end = at = at + 1
+        elif end > start and at == end:
+            at += 1  # a row of one cell, if the next one goes on
+        else:
+            break
+    return end
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, str):
+        return block.strip()
+    return "\n".join(_table([[_cell(cell) for cell in row] for row in block.rows if any(row)]))
+
+
+def _cell(text: str) -> str:
+    """Words that cannot end the cell that they stand in."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return []
+    header, *others = rows
+    return [_row(header), _row([RULE] * len(header)), *map(_row, others)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

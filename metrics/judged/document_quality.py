@@ -1,0 +1,191 @@
+"""Quality of documents: a judge reads what an answer's documents say, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from mmeval.content import Interleaved, media_part
+from mmeval.jsonreply import ReplyError, read_object
+from mmeval.judge import Combine, Number, Question, Repeats, Vote, combined
+from mmeval.metric import metric
+from mmeval.metrics.document.ocr import OCR_NEEDS
+from mmeval.metrics.document.reading import NO_OCR, Ocr
+from mmeval.metrics.document.routes import Extraction, markdown_route
+from mmeval.metrics.judged.captions import Written
+from mmeval.metrics.judged.material import as_the_reference
+from mmeval.metrics.judged.quality_grades import (
+    GRADES,
+    REMARKS,
+    Dimensions,
+    DimensionsForm,
+    Scale,
+    dimensions_form,
+    item_score,
+)
+from mmeval.metrics.quality.items import (
+    UNSEEN,
+    Item,
+    ItemScore,
+    items_of,
+    nothing_of,
+    together,
+    unreadable_item,
+)
+from mmeval.program import Call, Program, Reply, Role, ask_all
+from mmeval.promptfile import JudgePrompt
+from mmeval.records import Score, Trial
+
+Rubric = Literal["grade", "overall", "dimensions"]
+"""What a judge is asked about a document: one ``grade`` from 1 to 5, as the paper has it; an ``overall`` number up to
+100, as the released scorer of all modalities has it; or six ``dimensions``, as the released script for documents."""
+
+WEIGHTS: Mapping[str, float] = {
+    "clarity": 0.20,
+    "structure": 0.15,
+    "consistency": 0.20,
+    "readability": 0.15,
+    "data_presentation": 0.20,
+    "usefulness": 0.10,
+}
+"""Of the six dimensions in the released script's overall number."""
+MOST_OF_A_DIMENSION = 5
+MOST_OVERALL = 100
+OVERALL_OF_ALL = "overall_score_100"
+"""What the released scorer of all modalities asks for."""
+OVERALL = "overall"
+NOT_A_PICTURE = "it is no picture, and the release reads pictures alone"
+
+
+@dataclass(frozen=True)
+class WeightedForm(DimensionsForm):
+    """The reply of the released script for documents: six numbers from 0 to 5, and an overall number of their weighted
+    mean, which counts as it is reported; where it is left out it follows from the six."""
+
+    @property
+    def asked(self) -> str:
+        whole = Number(self.overall, 0, MOST_OVERALL, whole=False)
+        return "{" + ", ".join([*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']) + "}"
+
+    def read(self, text: str) -> Vote:
+        found = read_object(text, [])
+        if self.overall in found:
+            return super().read(text)
+        given = self.dimensions.read(found)
+        if lacking := [name for name in WEIGHTS if name not in given]:
+            raise ReplyError(f"the reply's JSON lacks {self.overall!r} and {lacking[0]!r}")
+        return {**given, self.overall: weighted_overall(given)}
+
+
+def weighted_overall(given: Mapping[str, float]) -> float:
+    """The weighted mean of the six dimensions, from 0 to 100."""
+    return MOST_OVERALL * sum(weight * given[name] for name, weight in WEIGHTS.items()) / MOST_OF_A_DIMENSION
+
+
+def _of_hundred(number: float) -> float:
+    return number / MOST_OVERALL
+
+
+def _weighted_form() -> WeightedForm:
+    plain = dimensions_form(OVERALL, Dimensions(tuple(WEIGHTS), 0, MOST_OF_A_DIMENSION))
+    example = f'{{"{OVERALL}": {MOST_OVERALL}}}'
+    return WeightedForm(plain.fields, overall=OVERALL, dimensions=plain.dimensions, example=example)
+
+
+SCALES: Mapping[Rubric, Scale] = {
+    "grade": GRADES,
+    "overall": Scale(dimensions_form(OVERALL_OF_ALL, Dimensions((), 0, MOST_OVERALL)), OVERALL_OF_ALL, _of_hundred),
+    "dimensions": Scale(_weighted_form(), OVERALL, _of_hundred),
+}
+
+
+def _needs(switches: Mapping[str, Any]) -> Sequence[str]:
+    return ("pypdfium2:doc", "PIL:image", *(OCR_NEEDS if switches["ocr"] != "none" else ()))
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UniM, section 4.1 and appendix (documents); official: released quality scorer",
+    needs=_needs,
+    profiles={"official": {"rubric": "overall", "extraction": "pictures", "hints": False}},
+    supposed=as_the_reference,
+)
+def document_quality(
+    trial: Trial,
+    judge: Role,
+    *,
+    rubric: Rubric = "grade",
+    extraction: Extraction = "by_type",
+    hints: bool = True,
+    ocr: Ocr = "rapidocr",
+    repeats: Repeats = 1,
+    combine: Combine = "mean",
+    prompt: Annotated[Written, JudgePrompt("document", "hints", "rubric")] = "document_quality",
+) -> Program[Score]:
+    """How well the answer's documents are made, as a judge grades each from 1 to 5 by its words alone:
+    ``(grade - 1) / 4``; the mean over them.
+
+    Range 0 to 1, higher is better. Each document is read to Markdown, of which the judge sees the first 40,000
+    characters: the text layer of a PDF, and by OCR up to eight of its pages that have none; paragraphs and tables of
+    docx, xlsx and pptx; CSV; other text; pictures of documents by OCR. ``hints`` adds what the published heuristics
+    notice about decimals and units. A document that is missing, damaged or empty is 0, and nobody is asked; one above
+    the limits of decoding, and one of the old office formats, is unscored. Inapplicable without a document.
+
+    It does not see layout, typefaces, colours or pictures inside a document, nor whether what is written is true.
+
+    ``ocr: none`` needs no OCR package, and leaves pictures and scanned pages out. ``rubric: overall`` and
+    ``dimensions`` ask as the two released scripts do, for a number up to 100 that counts as it is reported, cut at the
+    ends of its scale. ``extraction: pictures`` reads pictures alone, each line a row of one table; all other files, and
+    damaged ones, have no quality, and one that says nothing is judged as an empty text. The release reads with another
+    OCR engine (Tesseract), so that words may differ. With ``repeats`` the judge is asked as often, and ``combine``
+    makes one grade of it. Evidence: of each document its grade or numbers, the judge's reason, and as ``remarks`` how
+    it was read, with its hints and its first words.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    items = items_of(trial.output, "document")
+    if not items:
+        return nothing_of("document")
+    route = markdown_route(extraction, ocr, hints=hints)
+    known = {at: score for at, item in enumerate(items) if (score := _unasked(item, extraction, ocr)) is not None}
+    scale = SCALES[rubric]
+    calls: list[Call] = []
+    for item in (item for at, item in enumerate(items) if at not in known):
+        values = {"document": _shown(item), "hints": "yes" if hints else "", "rubric": rubric}
+        calls += [replace(Question(judge, scale.form, prompt, values).call(), convert=(route,))] * repeats
+    replies: list[Reply] = (yield from ask_all(calls)) if calls else []
+    judged = (
+        _judged(replies[start : start + repeats], combine, scale, counts=extraction == "by_type")
+        for start in range(0, len(replies), repeats)
+    )
+    return together([(item.label, known[at] if at in known else next(judged)) for at, item in enumerate(items)])
+
+
+def _unasked(item: Item, extraction: Extraction, ocr: Ocr) -> ItemScore | None:
+    """The score of a document that nobody has to read; None where somebody has."""
+    if item.media is None:
+        return unreadable_item(UNSEEN, counts=extraction == "by_type")
+    if extraction == "pictures" and item.media.kind != "image":
+        return ItemScore.none(NOT_A_PICTURE)
+    if ocr == "none" and item.media.kind == "image":
+        return ItemScore.unavailable(NO_OCR)
+    return None
+
+
+def _shown(item: Item) -> Interleaved:
+    assert item.media is not None  # the caller has looked
+    return Interleaved((media_part(item.media, "document"),))
+
+
+def _judged(replies: Sequence[Reply], combine: Combine, scale: Scale, *, counts: bool) -> ItemScore:
+    """The score of a document by the replies to its question; one that is damaged ``counts`` or has none."""
+    first = replies[0].response
+    if first.error is not None and first.error.kind == "bad_media":
+        return unreadable_item(first.error.message, counts=counts)
+    if first.error is not None and first.error.kind == "unsupported" and NO_OCR in first.error.message:
+        return ItemScore.unavailable(first.error.message)
+    score = item_score(combined(scale.form, replies, combine), scale)
+    remarks = [*first.warnings, *score.evidence.get(REMARKS, ())]
+    return replace(score, evidence={**score.evidence, **({REMARKS: remarks} if remarks else {})})

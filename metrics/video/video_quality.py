@@ -1,0 +1,121 @@
+"""Quality of videos by DOVER, whose weights are the user's to bring."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from mmeval.extras import need
+from mmeval.media import Media
+from mmeval.metric import metric
+from mmeval.metricmodel import HubModel, loaded
+from mmeval.metrics.models import bound, opening
+from mmeval.metrics.quality.items import ItemScore, quality_of_media
+from mmeval.metrics.video.views import Views, views_of
+from mmeval.modelfault import WeightsError
+from mmeval.records import Score, Trial
+
+NETWORK = "dover.pt"
+DOVER = HubModel(
+    (NETWORK,),
+    by_hand="make it of the released weights (github.com/VQAssessment/DOVER): trace both branches as one TorchScript "
+    "module that takes the technical and the aesthetic view and returns the scores of both, save it as dover.pt, and "
+    "name its folder with the switch 'model', or put it below MMEVAL_WEIGHTS_DIR",
+)
+DOVER_NAME = "VQAssessment/DOVER"
+
+
+class Branch(NamedTuple):
+    """How much a branch counts, and the mean and spread of its scores over the videos that it was fitted to."""
+
+    weight: float
+    mean: float
+    spread: float
+
+    def share(self, score: float) -> float:
+        return self.weight * (score - self.mean) / self.spread
+
+
+TECHNICAL = Branch(0.6104, 0.1107, 0.07355)
+AESTHETIC = Branch(0.3896, -0.08285, 0.03774)
+
+
+def fused(technical: float, aesthetic: float) -> float:
+    """The overall quality from 0 to 1 of the scores of both branches."""
+    x = TECHNICAL.share(technical) + AESTHETIC.share(aesthetic)
+    return (1 + math.tanh(x / 2)) / 2  # the logistic function of x, which no x is too large for
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UniM, section 4.1 and appendix (videos): DOVER; official: released quality scorer",
+    needs=("av:video", "torch:hf"),
+    profiles={"official": {"unreadable": "unscored"}},
+    batch=4,
+)
+def video_quality(
+    trials: Sequence[Trial],
+    *,
+    model: Annotated[str | Mapping[str, Any], DOVER] = DOVER_NAME,
+    unreadable: Literal["zero", "unscored"] = "zero",
+    seed: int = 0,
+) -> list[Score]:
+    """How good the answer's videos look, by DOVER: a technical and an aesthetic branch, put together; the mean over the
+    videos.
+
+    Range 0 to 1, higher is better. The technical branch sees 7 x 7 fragments of 32 x 32 pixels in three clips of 32
+    frames, the aesthetic one 32 whole frames of 224 x 224; which ones follows from the video and ``seed``. A video that
+    is too short for that begins again from its start, and one of less than 224 pixels a side is enlarged. A video that
+    is missing or cannot be decoded is 0, or with ``unreadable: unscored``, as in the release, has no quality; one above
+    the limits of decoding has none. Inapplicable without a video.
+
+    It does not hear sound, and does not see what the video was asked to show, nor frames between those above.
+
+    ``model`` is a folder with ``dover.pt``, a TorchScript module of two arguments: the technical view (3, 3, 32, 224,
+    224) and the aesthetic one (1, 3, 32, 224, 224), both as clips, colours, frames, rows, columns, normalised. It
+    returns the scores of each, of which the mean is taken. Without it the metric is unavailable. Evidence: both means.
+    """
+    return [
+        quality_of_media(trial, "video", lambda media: _measured(media, model, seed), unreadable=unreadable == "zero")
+        for trial in trials
+    ]
+
+
+def _measured(media: Media, model: str | Mapping[str, Any], seed: int) -> ItemScore:
+    views = views_of(media, seed=seed)
+    technical, aesthetic = branch_means(bound(model), views)
+    return ItemScore(fused(technical, aesthetic), {"technical": technical, "aesthetic": aesthetic})
+
+
+class _Network(NamedTuple):
+    """A module of torch, which is untyped here, and where it is."""
+
+    module: Any
+    folder: Path
+    device: str
+
+
+def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
+    """The mean score of each branch. Raises WeightsError for a module that does not give two."""
+    torch = need("torch", "hf")
+    network = loaded(model, _network)
+    with opening(network.folder), torch.inference_mode():
+        given = (torch.from_numpy(view).to(network.device) for view in views)
+        found = network.module(*given)
+    if not isinstance(found, tuple | list) or len(found) != 2 or not all(map(torch.is_tensor, found)):
+        raise WeightsError(network.folder, f"cannot be used: its {NETWORK} does not return the scores of two branches")
+    technical, aesthetic = (float(scores.float().mean()) for scores in found)
+    if not math.isfinite(technical + aesthetic):
+        raise WeightsError(network.folder, f"cannot be used: its {NETWORK} returns what is no number")
+    return technical, aesthetic
+
+
+def _network(folder: Path, device: str) -> _Network:
+    torch = need("torch", "hf")
+    # The format has a successor, which needs the code of a network beside its weights.
+    with opening(folder), warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        return _Network(torch.jit.load(str(folder / NETWORK), map_location=device).eval(), folder, device)

@@ -1,0 +1,155 @@
+"""The two views of a video that DOVER's branches look at: fragments in full resolution for technical quality, small
+whole pictures for aesthetic quality, as its configuration for LSVQ-1080p has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, frame_count, frames_at
+from mmeval.media import Media
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Pixels = np.ndarray[Any, np.dtype[np.uint8]]
+    Numbers = np.ndarray[Any, np.dtype[np.float32]]
+    Places = np.ndarray[Any, np.dtype[np.int64]]
+
+GRID, FRAGMENT = 7, 32
+"""Fragments each way, and pixels of each."""
+SIDE = GRID * FRAGMENT
+"""Pixels of both views, each way."""
+CLIP_FRAMES, CLIPS = 32, 3
+"""Of the technical view: a clip's fragments lie at the same places in all of its frames."""
+AESTHETIC_FRAMES = 32
+"""One from each of as many equal stretches."""
+INTERVAL = 2
+"""Frames from one that is looked at to the next."""
+MEAN, STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
+"""Of red, green and blue, by which both views are normalised."""
+
+
+class Views(NamedTuple):
+    """Normalised pixels as float32: (clips, 3, frames, height, width)."""
+
+    technical: Numbers
+    aesthetic: Numbers
+
+
+def views_of(media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMITS) -> Views:
+    """Both views of a video. What upstream draws at random follows from the bytes of the video and ``seed``.
+
+    The video is decoded twice, as only then its number of frames is known; no more of it is held than is looked at.
+    Raises the errors of ``mmeval.decode``.
+    """
+    import numpy as np
+
+    count = frame_count(media, limits=limits)
+    rng = np.random.default_rng([seed, int(media.sha256[:16], 16)])
+    technical = frame_numbers(count, stretches=CLIPS, length=CLIP_FRAMES, rng=rng)
+    aesthetic = frame_numbers(count, stretches=AESTHETIC_FRAMES, length=1, rng=rng)
+    places = rng.random((2, CLIPS, GRID, GRID))
+    pieces, wholes = _looked_at(media, technical, aesthetic, places, limits)
+    return Views(
+        normalised(pieces.reshape(CLIPS, CLIP_FRAMES, SIDE, SIDE, 3)),
+        normalised(wholes.reshape(1, AESTHETIC_FRAMES, SIDE, SIDE, 3)),
+    )
+
+
+def frame_numbers(count: int, *, stretches: int, length: int, rng: np.random.Generator) -> Places:
+    """Numbers of frames: from each of some equal stretches ``length`` of them, ``INTERVAL`` apart, from a random start
+    where the stretch is longer than that. A video that is too short begins again from its first frame."""
+    import numpy as np
+
+    each = count // stretches
+    free = each - length * INTERVAL
+    starts = each * np.arange(stretches) + (rng.integers(0, free, stretches) if free > 0 else 0)
+    numbers: Places = (starts[:, None] + INTERVAL * np.arange(length)).reshape(-1) % count
+    return numbers
+
+
+def _looked_at(
+    media: Media, technical: Sequence[int] | Places, aesthetic: Places, places: Any, limits: DecodeLimits
+) -> tuple[Pixels, Pixels]:
+    """The fragments of the frames of the first view, and the small pictures of those of the second, in their order."""
+    import numpy as np
+
+    pieces = np.zeros((len(technical), SIDE, SIDE, 3), np.uint8)
+    wholes = np.zeros((len(aesthetic), SIDE, SIDE, 3), np.uint8)
+    uses = _uses(technical, aesthetic)
+    size: tuple[int, int] | None = None
+    for frame in frames_at(media, sorted(uses), limits=limits):
+        size = size or (frame.rgb.shape[0], frame.rgb.shape[1])
+        pixels = resized(frame.rgb, *size)  # a stream may change its size
+        for clip, at in uses[frame.index]:
+            if clip is None:
+                wholes[at] = resized(pixels, SIDE, SIDE)
+            else:
+                pieces[at] = fragments(pixels, places[:, clip])
+    return pieces, wholes
+
+
+def _uses(technical: Sequence[int] | Places, aesthetic: Places) -> Mapping[int, list[tuple[int | None, int]]]:
+    """By number of frame where it goes: the clip (None: the second view), and its place in the view."""
+    found: dict[int, list[tuple[int | None, int]]] = {}
+    for at, number in enumerate(technical):
+        found.setdefault(int(number), []).append((at // CLIP_FRAMES, at))
+    for at, number in enumerate(aesthetic):
+        found.setdefault(int(number), []).append((None, at))
+    return found
+
+
+def fragments(pixels: Pixels, places: Any) -> Pixels:
+    """A square from each cell of a grid over the picture, put together; ``places`` (2, grid, grid) say from 0 to 1
+    where in its cell it lies. A picture with a side too short for that is enlarged first.
+
+    Upstream lays its grid by the size before enlarging, so that of a small video it sees a corner alone; here the grid
+    is that of what is cut.
+    """
+    import numpy as np
+
+    height, width = pixels.shape[:2]
+    ratio = min(height / SIDE, width / SIDE)
+    if ratio < 1:
+        pixels = resized(pixels, max(SIDE, round(height / ratio)), max(SIDE, round(width / ratio)))
+        height, width = pixels.shape[:2]
+    made = np.zeros((SIDE, SIDE, 3), np.uint8)
+    for row in range(GRID):
+        for column in range(GRID):
+            top = _start(height, row, places[0, row, column])
+            left = _start(width, column, places[1, row, column])
+            made[row * FRAGMENT : (row + 1) * FRAGMENT, column * FRAGMENT : (column + 1) * FRAGMENT] = pixels[
+                top : top + FRAGMENT, left : left + FRAGMENT
+            ]
+    return made
+
+
+def _start(length: int, number: int, place: float) -> int:
+    """Where a fragment begins: in its cell, at a whole pixel, the last possible one left out as upstream does."""
+    cell = length // GRID
+    free = max(0, cell - FRAGMENT)
+    return min(cell * number, length - FRAGMENT) + int(place * free)
+
+
+def resized(pixels: Pixels, height: int, width: int) -> Pixels:
+    """The picture in another size, bilinear between the nearest pixels alone, as upstream has it: what is made much
+    smaller keeps its noise."""
+    if pixels.shape[:2] == (height, width):
+        return pixels
+    import numpy as np
+    import torch
+
+    planes = torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1)[None].float()
+    made = torch.nn.functional.interpolate(planes, size=(height, width), mode="bilinear", align_corners=False)
+    found: Pixels = made[0].round().clamp(0, 255).byte().permute(1, 2, 0).contiguous().numpy()
+    return found
+
+
+def normalised(pixels: Pixels) -> Numbers:
+    """Frames (clips, frames, height, width, 3) as a network takes them: (clips, 3, frames, height, width)."""
+    import numpy as np
+
+    numbers = (pixels.astype(np.float32) - np.asarray(MEAN, np.float32)) / np.asarray(STD, np.float32)
+    made: Numbers = np.ascontiguousarray(numbers.transpose(0, 4, 1, 2, 3))
+    return made

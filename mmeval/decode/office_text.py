@@ -1,0 +1,116 @@
+"""The text of an office file: paragraphs and tables out of its markup, and the entries that hold it."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+from xml.etree.ElementTree import Element, iterparse
+
+_BODY = "word/document.xml"
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+OF_ENTRY = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+"""The attribute by which markup names another entry."""
+_ROWS_A_BLOCK = 1000
+
+
+class Entries:
+    """The entries of an office file. ``check`` raises for so many bytes of markup that no document has them."""
+
+    def __init__(self, archive: zipfile.ZipFile, check: Callable[[int], None]) -> None:
+        self._archive, self._check = archive, check
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._archive.NameToInfo
+
+    def open(self, name: str) -> IO[bytes]:
+        """Raises ValueError for an entry that is not there."""
+        if name not in self:
+            raise ValueError(f"{name} is not in it")
+        self._check(self._archive.getinfo(name).file_size)
+        return self._archive.open(name)
+
+    def related(self, name: str) -> dict[str, str]:
+        """The entries that one names, by its names for them."""
+        folder, file = posixpath.split(name)
+        relations = f"{folder}/_rels/{file}.rels"
+        if relations not in self:
+            return {}
+        with self.open(relations) as source:
+            found = [element for _, element in iterparse(source) if element.tag == _RELATIONS]
+        return {
+            element.get("Id", ""): posixpath.normpath(posixpath.join("/", folder, element.get("Target", "")))[1:]
+            for element in found
+            if element.get("TargetMode") != "External"
+        }
+
+
+def body_blocks(entries: Entries) -> Iterator[list[Any]]:
+    """The paragraphs and tables of a Word document: ``[text]``, or ``["", rows]``."""
+    with entries.open(_BODY) as source:
+        yield from flow(source, _WORD)
+
+
+def flow(source: IO[bytes], names: str) -> Iterator[list[Any]]:
+    """The paragraphs and tables of markup whose elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in a namespace,
+    as those of Word and of slides are. What stands in a table inside a cell is words of that cell."""
+    text = _Text(names)
+    for event, element in iterparse(source, events=("start", "end")):
+        if event == "start":
+            text.begins(element)
+        elif (block := text.ends(element)) is not None:
+            yield block
+
+
+class _Text:
+    """Where the reader stands in the markup."""
+
+    def __init__(self, names: str) -> None:
+        self._names = names
+        self._depth = 0
+        self._words: list[str] = []
+        self._cell: list[str] = []
+        self._row: list[str] = []
+        self._rows: list[list[str]] = []
+
+    def begins(self, element: Element) -> None:
+        if element.tag == f"{self._names}tbl":
+            self._depth += 1
+
+    def ends(self, element: Element) -> list[Any] | None:
+        """The block that is whole with the end of this element, if one is."""
+        if not element.tag.startswith(self._names):
+            return None
+        tag = element.tag[len(self._names) :]
+        if tag == "t":
+            self._words.append(element.text or "")
+        elif tag in ("tab", "br", "cr"):
+            self._words.append("\t" if tag == "tab" else "\n")
+        elif tag == "p":
+            element.clear()
+            return self._paragraph()
+        elif tag == "tbl":
+            self._depth -= 1
+            return self._table() if not self._depth else None
+        elif self._depth == 1 and tag == "tc":
+            self._row.append(" ".join(" ".join(self._cell).split()))
+            self._cell = []
+        elif self._depth == 1 and tag == "tr":
+            element.clear()
+            self._rows.append(self._row)
+            self._row = []
+            return self._table() if len(self._rows) >= _ROWS_A_BLOCK else None
+        return None
+
+    def _paragraph(self) -> list[Any] | None:
+        said, self._words = "".join(self._words).strip(), []
+        if self._depth:
+            self._cell.append(said)
+            return None
+        return [said] if said else None
+
+    def _table(self) -> list[Any] | None:
+        rows, self._rows = self._rows, []
+        return ["", rows] if any(any(row) for row in rows) else None

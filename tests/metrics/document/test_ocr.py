@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mmeval.errors import MissingDataError, MissingExtraError
+from mmeval.metrics.document import ocr
+from mmeval.metrics.document.boxes import joined_lines
+from tests.support.documents import FRUIT, HAS_OCR, drawn_table
+
+needs_ocr = pytest.mark.skipif(not HAS_OCR, reason="needs rapidocr")
+
+
+class Engine:
+    """What the package offers: it notes the pictures that it is given, and finds two words."""
+
+    def __init__(self, params: object) -> None:
+        self.given: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = []
+
+    def __call__(self, pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> SimpleNamespace:
+        self.given.append(pixels)
+        corners = np.array([[[1, 2], [9, 1], [9, 7], [1, 8]], [[0, 0], [1, 0], [1, 1], [0, 1]]], np.float32)
+        return SimpleNamespace(boxes=corners, txts=(" Hi ", " "))
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    made = Engine({})
+    monkeypatch.setattr(ocr, "_loaded", lambda: made)
+    return made
+
+
+@needs_ocr
+def test_the_words_of_a_table_are_found_in_their_places() -> None:
+    assert joined_lines(ocr.read_words(drawn_table(FRUIT))) == ["  ".join(cells) for cells in FRUIT]
+
+
+@needs_ocr
+def test_a_blank_picture_has_no_words() -> None:
+    assert ocr.read_words(Image.new("RGB", (64, 48), "white")) == []
+
+
+def test_a_word_is_known_by_the_box_around_it(engine: Engine) -> None:
+    assert ocr.read_words(Image.new("RGB", (20, 10))) == [(1, 1, 9, 8, "Hi")]
+
+
+def test_pixels_are_given_blue_first_and_on_white(engine: Engine) -> None:
+    ocr.read_words(Image.new("RGB", (2, 1), (1, 2, 3)))
+    ocr.read_words(Image.new("RGBA", (2, 1), (0, 0, 0, 0)))
+
+    assert [pixels[0, 0].tolist() for pixels in engine.given] == [[3, 2, 1], [255, 255, 255]]
+
+
+def test_a_large_picture_is_made_smaller_and_stays_what_it_was(engine: Engine) -> None:
+    picture = Image.new("L", (4000, 100))
+
+    ocr.read_words(picture)
+
+    assert engine.given[0].shape == (50, 2000, 3)
+    assert picture.size == (4000, 100)
+
+
+def test_without_the_package_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    ocr._loaded.cache_clear()
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match="ocr"):
+        ocr.read_words(Image.new("RGB", (8, 8)))
+
+
+def test_a_package_without_its_networks_is_told_and_nothing_is_fetched(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ocr._loaded.cache_clear()
+    monkeypatch.setitem(sys.modules, "onnxruntime", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "rapidocr", SimpleNamespace(__file__=str(tmp_path / "__init__.py")))
+    with pytest.raises(MissingDataError, match="networks"):
+        ocr.read_words(Image.new("RGB", (8, 8)))

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, TextBox
+from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.media import Media
+from mmeval.metrics.document import ocr, reading
+from mmeval.metrics.document.reading import NoOcrError, document_markdown, is_readable, picture_markdown, table_rows
+from tests.support import documents, tiny_media
+
+TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |"
+CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
+
+
+def read(data: bytes, name: str = "", **options: str) -> str:
+    return document_markdown(Media.from_bytes(data, name), DEFAULT_LIMITS, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def eyes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """OCR that finds the same in every picture; the sizes of these."""
+    seen: list[tuple[int, int]] = []
+
+    def words(picture: object) -> list[TextBox]:
+        seen.append(picture.size)  # type: ignore[attr-defined]
+        grid = [("a", 0, 0), ("b", 100, 0), ("1", 0, 30), ("2", 100, 30)]
+        return [TextBox(left, top, left + 10, top + 10, text) for text, left, top in grid]
+
+    monkeypatch.setattr(ocr, "read_words", words)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "said"),
+    [
+        (b"a,b\n1,2\n", "a.csv", TABLE),
+        (b"a\tb\n1\t2", "a.tsv", TABLE),
+        (b"a;b\r\n1;2\r\n", "", TABLE),
+        (b"\xef\xbb\xbfa,b\n1,2", "a.csv", TABLE),
+        (b'a,b\n"1",2\n', "a.txt", TABLE),
+        (b"a  b\n1  2\n", "a.txt", TABLE),
+        (b"Dear all,\nI am well.\n", "a.txt", "Dear all,\nI am well."),
+        (b"# Title\n\n- one   x\n- two   y\n", "a.md", "# Title\n\n- one   x\n- two   y"),
+        (b"| a   | b   |\n|-----|-----|\n", "a.txt", "| a   | b   |\n|-----|-----|"),
+        (b"Dear all, how\nAre you, then\nI am, too\n", "a.txt", "Dear all, how\nAre you, then\nI am, too"),
+        (b"a, b\n1, 2\n", "a.csv", TABLE),
+        (b"<html><p>x</html>", "a.html", "<html><p>x</html>"),
+        (tiny_media.word("Dear <all>"), "", "Dear <all>"),
+        (tiny_media.word(xml=f"<w:tbl><w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr></w:tbl>"), "", TABLE[:23]),
+        (tiny_media.pdf("Hello"), "", "Hello"),
+        (documents.workbook({"S": documents.row(1, documents.words_in("A1", "x"))}), "", "S\n\n| x |\n| --- |"),
+        (documents.slides("<a:p><a:r><a:t>One</a:t></a:r></a:p>"), "", "One"),
+        (b"", "a.txt", None),
+        (b"%PDF-1.4 no", "", None),
+        (tiny_media.word("x")[:-30], "a.docx", None),
+    ],
+)
+def test_a_document_is_read_by_what_it_is(data: bytes, name: str, said: str | None) -> None:
+    if said is None:
+        with pytest.raises(CorruptMediaError):
+            read(data, name)
+    else:
+        assert read(data, name) == said
+
+
+def test_the_columns_of_a_pdf_are_found_by_position() -> None:
+    pieces = [(50, 700, "a"), (250, 700, "b"), (50, 680, "1"), (250, 680, "2"), (50, 600, "Dear all")]
+
+    assert read(documents.pdf_of(pieces)) == f"{TABLE}\n\nDear all"
+
+
+def test_pictures_and_pages_without_words_are_read_by_ocr(eyes: list[tuple[int, int]]) -> None:
+    picture = documents.drawn_table([["x"]])
+
+    assert read(documents.as_png(picture)) == read(documents.scan(picture)) == TABLE
+    assert eyes[0] == picture.size
+    assert eyes[1][0] == pytest.approx(picture.size[0] * 150 / 72, abs=2)
+
+
+def test_the_release_reads_the_lines_of_a_picture_as_one_table(eyes: list[tuple[int, int]]) -> None:
+    assert picture_markdown(Media.from_bytes(tiny_media.picture()), DEFAULT_LIMITS) == TABLE
+
+
+def test_of_a_long_scan_the_first_pages_are_read(eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "page_boxes", lambda media, limits: [()] * 12)
+
+    read(tiny_media.pdf(pages=12))
+
+    assert len(eyes) == reading.MAX_PAGES_READ == 8
+
+
+@pytest.mark.parametrize("data", [tiny_media.picture(), documents.scan(documents.drawn_table([["x"]]))])
+def test_without_ocr_a_picture_is_not_called_damaged(data: bytes) -> None:
+    with pytest.raises(NoOcrError, match="ocr: none"):
+        read(data, ocr="none")
+
+
+def test_of_a_long_document_no_more_is_read_than_is_used() -> None:
+    pages = tiny_media.word(*["word " * 200] * 2000)
+    said = read(pages)
+
+    assert reading.MAX_CHARS == 40_000
+    assert 40_000 <= len(said) < 42_000
+
+
+def test_limits_of_decoding_hold() -> None:
+    with pytest.raises(MediaLimitError, match="max_text_chars"):
+        document_markdown(Media.from_bytes(b"words"), DecodeLimits(max_text_chars=4))
+
+
+@pytest.mark.parametrize(
+    ("data", "readable"),
+    [
+        (b"words", True),
+        (tiny_media.pdf(), True),
+        (documents.workbook({}), True),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9), False),
+        (tiny_media.zipped("x"), False),
+        (bytes(range(256)), True),
+    ],
+    ids=["text", "pdf", "xlsx", "old doc", "zip", "noise, which is damaged"],
+)
+def test_which_types_are_read_is_known_beforehand(data: bytes, readable: bool) -> None:
+    assert is_readable(Media.from_bytes(data)) is readable
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a,b\n1,2", 2),
+        ("a,b\n\n1,2\n", 2),
+        ('a,"b\nc"\n1,2', 2),
+        ("a,b\n1,2,3\n4,5", 0),
+        ("Hello, you\nThere, too, now", 0),
+        ("a,b", 0),
+        ("words\nwords", 0),
+        ("a|b\n1|2", 0),
+        ("a,b\n1", 0),
+        ("x" * 200_000 + ",1\n2,3", 0),
+        ("12,3456789\n" * 20_000, 7272),
+    ],
+    ids=range(11),
+)
+def test_a_text_is_a_table_when_all_its_rows_have_as_many_cells(text: str, rows: int) -> None:
+    assert len(table_rows(text)) == rows
+
+
+@given(st.binary(max_size=200), st.sampled_from(["a.csv", "a.txt", "a.html", ""]))
+def test_whatever_a_text_holds_it_is_read_or_told_to_be_damaged(data: bytes, name: str) -> None:
+    media = Media.from_bytes(data, name)
+    if media.kind == "image":
+        return
+    with contextlib.suppress(CorruptMediaError, MediaLimitError):
+        assert isinstance(document_markdown(media, DEFAULT_LIMITS, ocr="none"), str)
