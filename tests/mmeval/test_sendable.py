@@ -8,8 +8,9 @@ import pytest
 from mmeval import converters
 from mmeval import sendable as module
 from mmeval.backend import Capabilities, Limit
-from mmeval.content import Interleaved, Part, PartKind, media_part
-from mmeval.converters import ROUTES, TO_DESCRIBE
+from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
+from mmeval.converters import ROUTES, TO_DESCRIBE, Route
+from mmeval.decode import DecodeLimits
 from mmeval.media import Media
 from mmeval.program import Call
 from mmeval.records import Message, Request
@@ -28,7 +29,7 @@ MEDIA: dict[PartKind, bytes] = {
 }
 
 
-def call(kind: PartKind, data: bytes | None = None, routes: tuple[str, ...] = TO_DESCRIBE) -> Call:
+def call(kind: PartKind, data: bytes | None = None, routes: tuple[str | Route, ...] = TO_DESCRIBE) -> Call:
     medium = Media.from_bytes(MEDIA[kind] if data is None else data)
     content = Interleaved((Part("text", "See ", raw="See "), media_part(medium, kind)))
     return Call("captioner", Request((Message("user", content),)), convert=routes)
@@ -157,3 +158,30 @@ def test_a_forecast_counts_what_would_be_sent() -> None:
     assert [part.kind for part in ahead.messages[0].content.parts] == ["image"] * 8
     assert sum(media.size for media in ahead.messages[0].content.media()) < 10**7
     assert foreseen(asked, ALL) is asked.request
+
+
+def shouting(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
+    return [text_part("WORDS")], "words;"
+
+
+OWN = Route("document", "text", shouting, due=lambda media, limits: True, name="document->shouting")
+
+
+@pytest.mark.parametrize("able", [ALL, READING], ids=["documents are taken", "only text is"])
+def test_a_route_that_a_program_brings_along_is_gone(able: Capabilities) -> None:
+    made = sendable(call("document", routes=(OWN,)), able)
+
+    assert made.request.messages[0].content.parts[1].text == "WORDS"
+    assert made.done == ("document->shouting: words; instead of the document",)
+    assert missing(call("document", routes=(OWN,)), READING) == []
+
+
+def test_a_route_of_ones_own_is_part_of_the_name_of_a_call_with_its_version() -> None:
+    marks = [
+        route_mark(call("document", routes=(route,)), ALL)
+        for route in (OWN, replace(OWN, name="document->other"), replace(OWN, version=2))
+    ]
+
+    assert len(set(marks)) == 3
+    assert all(len(mark) == 8 for mark in marks)
+    assert call("document", routes=(OWN,)).request.digest == call("document").request.digest
