@@ -131,7 +131,7 @@ def _natural_science(files: Files) -> None:
             "image1": png(disc(32, 32, 24, RED)),
             "image2": png(square(12, 12, 40, GREEN)),
             "image3": png(triangle(BLUE)),
-            "audio1": wav((880, 60), (0, 60), (880, 60), (0, 60), (880, 60)),
+            "audio1": wav((880, 120), (0, 60), (880, 120), (0, 60), (880, 120)),
         },
     )
     unim_record(
@@ -141,9 +141,9 @@ def _natural_science(files: Files) -> None:
         number=1,
         level=1,
         question="Listen to the tone in <audio1> and give me the tone one octave above it.",
-        given={"audio1": wav((220, 250))},
+        given={"audio1": wav((220, 500))},
         answer="An octave doubles the frequency: <audio2>",
-        expected={"audio2": wav((440, 250))},
+        expected={"audio2": wav((440, 500))},
     )
 
 
@@ -264,9 +264,9 @@ def _general_area(files: Files) -> None:
         number=1,
         level=3,
         question="The ball in <video1> bounces to the beat of <audio1>. Play both backwards.",
-        given={"video1": clip(bouncing), "audio1": wav((330, 40), (0, 200), (262, 40))},
+        given={"video1": clip(bouncing), "audio1": wav((330, 150), (0, 200), (262, 150))},
         answer="Turned round, the ball comes from the right <video2> and the low beat is heard first <audio2>.",
-        expected={"video2": clip(reversed(bouncing)), "audio2": wav((262, 40), (0, 200), (330, 40))},
+        expected={"video2": clip(reversed(bouncing)), "audio2": wav((262, 150), (0, 200), (330, 150))},
     )
     unim_record(
         files,
@@ -278,7 +278,7 @@ def _general_area(files: Files) -> None:
         "short ones if not.",
         given={"image1": png(over(disc(32, 20, 10, GREEN), square(24, 34, 24, BLACK)))},
         answer="The lamp is green, so the bread is done: <audio1>",
-        expected={"audio1": wav((660, 250))},
+        expected={"audio1": wav((660, 500))},
     )
 
 

@@ -61,8 +61,7 @@ def metrics() -> Iterator[str]:
     for entry in file.keys.metric_list:
         metric = load_metric(entry.metric)
         switches: dict[str, Any] = {**metric.switches, **entry.switches}
-        lacking = metric.unavailable(switches) if metric.unavailable else ""
-        asks = names(entry.asks.get(role, role) for role in metric.roles) or lacking
+        asks = names(entry.asks.get(role, role) for role in metric.roles)
         shown = {switch: value for switch, value in switches.items() if not switch.startswith(CAPTION)}
         official = written(metric.profiles.get("official", {}))
         rows.append([f"`{entry.metric}`", names(metric.outputs), asks, written(shown), official])

@@ -17,7 +17,7 @@ from scripts import quality_material as material
 from scripts.quality_material import Mesh
 
 if TYPE_CHECKING:
-    from scripts.quality_material import Floats, Pixels, Samples
+    from scripts.quality_material import Faces, Floats, Pixels, Samples
 
 SEED = 11
 """Of whatever is drawn at random: every strength draws the same, and only its size grows."""
@@ -118,14 +118,28 @@ def open_mesh(percent: float) -> Media:
     return material.mesh_file(Mesh(mesh.vertices, mesh.faces[kept]))
 
 
-def torn_mesh(percent: float) -> Media:
-    """With so many hundredths of the faces apart from the others, each on three vertices of its own."""
+def loose_mesh(percent: float) -> Media:
+    """With so many hundredths of the faces torn out, each moved by about the tube's radius."""
+    vertices, faces, torn = _torn(percent)
+    moved = np.random.default_rng(SEED + 1).normal(0, material.TUBE[1], (len(torn), 1, 3))
+    vertices[len(vertices) - 3 * len(torn) :] += np.broadcast_to(moved, (len(torn), 3, 3)).reshape(-1, 3)
+    return material.mesh_file(Mesh(vertices, faces))
+
+
+def seamed_mesh(percent: float) -> Media:
+    """With so many hundredths of the faces on vertices of their own, at the same places: files with textures are so."""
+    vertices, faces, _ = _torn(percent)
+    return material.mesh_file(Mesh(vertices, faces))
+
+
+def _torn(percent: float) -> tuple[Floats, Faces, Faces]:
+    """The mesh with so many hundredths of its faces on vertices of their own, the last ones, and which faces."""
     mesh = material.torus()
     torn = np.random.default_rng(SEED).permutation(len(mesh.faces))[: round(len(mesh.faces) * percent / 100)]
     faces = mesh.faces.copy()
-    loose = mesh.vertices[faces[torn]].reshape(-1, 3)
-    faces[torn] = len(mesh.vertices) + np.arange(len(loose)).reshape(-1, 3)
-    return material.mesh_file(Mesh(np.concatenate([mesh.vertices, loose]), faces))
+    own = mesh.vertices[faces[torn]].reshape(-1, 3)
+    faces[torn] = len(mesh.vertices) + np.arange(len(own)).reshape(-1, 3)
+    return np.concatenate([mesh.vertices, own]), faces, torn
 
 
 def rough_cloud(percent: float) -> Media:
@@ -160,7 +174,8 @@ STUDIES: Mapping[str, Sequence[Study]] = {
     "meshes": (
         Study("rough surface", "quality_3d", "3d", "% of the tube", (0, 1, 2, 5, 10, 20), rough_mesh),
         Study("hole", "quality_3d", "3d", "% of the faces", (0, 1, 5, 10, 25, 50), open_mesh),
-        Study("loose faces", "quality_3d", "3d", "% of the faces", (0, 1, 5, 10, 25, 50), torn_mesh),
+        Study("loose faces", "quality_3d", "3d", "% of the faces", (0, 1, 2, 5, 10, 25), loose_mesh),
+        Study("seams", "quality_3d", "3d", "% of the faces", (0, 1, 5, 10, 25, 50), seamed_mesh),
     ),
     "clouds": (
         Study("rough surface", "quality_3d", "3d", "% of the tube", (0, 1, 2, 5, 10, 20), rough_cloud),

@@ -1,6 +1,7 @@
 """What the study of quality damages: a picture, a sound, a mesh and a cloud of points, made by formula, all from seeds.
 
-The picture is of overlapping discs whose sizes follow a power law, which have the statistics of natural scenes.
+The picture is of overlapping discs whose sizes follow a power law, and so does their grain: such pictures have the
+statistics of natural scenes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ SIDE = 384
 """Pixels of the picture, each way."""
 GROUND, DISCS, SMALLEST, LARGEST = 300, 3000, 3.0, 90.0
 """How many discs of the largest size cover the ground, how many lie on them, and their radii in pixels."""
+TEXTURE, FALL = 30.0, 1.2
+"""How strong the grain of all surfaces is, in grey levels, and the power by which it falls with frequency."""
 RATE, SECONDS = 48_000, 4.0
 NOTES = (220.0, 277.18, 329.63, 440.0, 329.63, 277.18, 246.94, 220.0)
 """Hz, one after the other."""
@@ -43,7 +46,7 @@ class Mesh(NamedTuple):
 
 
 def picture(seed: int = 7) -> Pixels:
-    """RGB of SIDE x SIDE: discs in front of each other, a little out of focus, with the noise of a good camera."""
+    """RGB of SIDE x SIDE: discs in front of each other, a little out of focus, with a grain on all."""
     rng = np.random.default_rng(seed)
     drawn = (SMALLEST**-2 + rng.random(DISCS) * (LARGEST**-2 - SMALLEST**-2)) ** -0.5
     radii = np.concatenate([np.full(GROUND, LARGEST), drawn])
@@ -57,8 +60,17 @@ def picture(seed: int = 7) -> Pixels:
         inside = dy**2 + dx**2 <= radius**2
         shade = 1 + 0.25 * (dx + dy) / (2 * radius)
         canvas[rows, columns][inside] = (colour * shade[..., None])[inside]
-    seen = blurred(canvas, 0.7) + rng.normal(0, 2.0, canvas.shape)
+    seen = blurred(canvas, 0.7) + grain(rng)[..., None]
     return np.asarray(np.clip(np.rint(seen), 0, 255), np.uint8)
+
+
+def grain(rng: np.random.Generator) -> Floats:
+    """Random waves of SIDE x SIDE pixels whose amplitude falls with their frequency, as in pictures of nature."""
+    hertz = np.fft.fftfreq(SIDE)
+    away = np.hypot(hertz[:, None], hertz)
+    away[0, 0] = np.inf
+    waves = np.fft.ifft2(np.fft.fft2(rng.normal(size=away.shape)) / away**FALL).real
+    return np.asarray(waves * (TEXTURE / waves.std()))
 
 
 def blurred(canvas: NDArray[Any], sigma: float) -> Floats:
