@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mmeval.content import Interleaved
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, image
 from mmeval.decode.memo import decoded_once
+from mmeval.decode.picture import stored_image
 from mmeval.errors import ContentError
 from mmeval.media import Media
 from mmeval.metrics.produced import decoded, media_of, the_only_medium
@@ -37,6 +38,16 @@ def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
     import numpy
 
     pixels = numpy.asarray(image(media, limits=limits).convert("RGB"))
+    pixels.flags.writeable = False
+    return pixels
+
+
+@decoded_once(size=_size)
+def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
+    """As ``rgb``, but of the picture as it is stored: not turned, whatever the file says of its orientation."""
+    import numpy
+
+    pixels = numpy.asarray(stored_image(media, limits=limits).convert("RGB"))
     pixels.flags.writeable = False
     return pixels
 

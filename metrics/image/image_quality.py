@@ -1,0 +1,114 @@
+"""How well pictures are made, without a reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from mmeval.decode import DEFAULT_LIMITS
+from mmeval.decode.limits import within
+from mmeval.media import Media
+from mmeval.metric import metric
+from mmeval.metrics.image.niqe import NIQE_NEEDS, niqe_of
+from mmeval.metrics.image.pictures import picture, stored_rgb
+from mmeval.metrics.image.released_quality import released_quality
+from mmeval.metrics.quality.items import ItemScore, Unreadable, quality_of_media
+from mmeval.records import Score, Trial
+from mmeval.switches import Checked
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.pictures import Pixels
+
+SHORTEST_SIDE = 192
+"""Pixels a side from which on a picture is looked at as it is: two patches of NIQE."""
+WORST_NIQE = 10.0
+"""The distance from which on the quality is 0."""
+Positive: TypeAlias = Annotated[float, Checked(lambda value: "" if value > 0 else "a number above 0")]
+Side: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "a whole number of 0 or more")]
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="UniM, section 4.1 and appendix C (NIQE); official: the released quality scorer of pictures",
+    needs=NIQE_NEEDS,
+    profiles={"official": {"method": "released", "unreadable": "unscored"}},
+)
+def image_quality(
+    trial: Trial,
+    *,
+    method: Literal["niqe", "released"] = "niqe",
+    worst: Positive = WORST_NIQE,
+    short_side: Side = SHORTEST_SIDE,
+    unreadable: Unreadable = "zero",
+) -> Score:
+    """The mean quality of an answer's pictures: how near they are to undamaged photographs.
+
+    Range 0 to 1, higher is better. By default 1 - NIQE / ``worst``, held between 0 and 1: see ``niqe``. A picture of
+    any size and mode is looked at as it is stored: transparency dropped, grey taken for all three channels, a note
+    that it be turned (EXIF) not followed. One whose shorter side is under ``short_side`` pixels is first enlarged to it
+    (bicubic). One in which fewer than two patches are finite (blank, or rising evenly) is 0.
+
+    A picture that is missing or cannot be decoded is 0, or has no quality where ``unreadable`` is ``unscored``; one
+    above the limits of decoding, enlarged or not, has none. Inapplicable where the answer has no picture.
+
+    With ``method: released`` (profile ``official``) the quality is that of the released script: 1 less a stand-in for
+    BRISQUE over 100, rounded to four digits, which lies between .86 and .94 whatever the picture shows; none for a
+    picture of one pixel a side, with which the script fails.
+
+    It does not see colours, what is shown, nor whether it is what was asked for; drawings, text and diagrams are taken
+    for bad photographs.
+
+    Evidence: ``items``, of each picture its ``label`` and ``quality``, with ``niqe``, how many ``patches`` are finite
+    ``of`` how many, and the flags ``enlarged`` and ``too_few_patches``; of the released script ``brisque`` and
+    ``niqe`` (its stand-ins) and ``features_scale1`` and ``features_scale2``.
+    """
+
+    def measured(media: Media) -> ItemScore:
+        if method == "released":
+            return _released(stored_rgb(media))
+        return _natural(media, worst=worst, short_side=short_side)
+
+    return quality_of_media(trial, "image", measured, unreadable=unreadable)
+
+
+def quality_of(distance: float, *, worst: float = WORST_NIQE) -> float:
+    """The quality of a picture of this NIQE."""
+    return 1 - min(max(distance, 0.0), worst) / worst
+
+
+def _natural(media: Media, *, worst: float, short_side: int) -> ItemScore:
+    pixels = stored_rgb(media)
+    height, width = enlarged_size(pixels, short_side)
+    within(media, "max_pixels", DEFAULT_LIMITS.max_pixels, height * width, "pixels, once enlarged,")
+    found = niqe_of(enlarged(pixels, height, width))
+    evidence = {**found.to_json(), "enlarged": (height, width) != pixels.shape[:2], "too_few_patches": False}
+    if found.niqe is None:
+        return ItemScore(0.0, {**evidence, "too_few_patches": True}, reason=found.fault)
+    return ItemScore(quality_of(found.niqe, worst=worst), evidence)
+
+
+def enlarged_size(pixels: Pixels, short_side: int) -> tuple[int, int]:
+    """Height and width of a picture once no side is under ``short_side`` pixels."""
+    height, width = pixels.shape[:2]
+    shorter = min(height, width)
+    if shorter >= short_side:
+        return height, width
+    longer = round(max(height, width) * short_side / shorter)
+    return (short_side, longer) if height == shorter else (longer, short_side)
+
+
+def enlarged(pixels: Pixels, height: int, width: int) -> Pixels:
+    """A picture in another size (bicubic)."""
+    if pixels.shape[:2] == (height, width):
+        return pixels
+    import numpy
+    from PIL import Image
+
+    return numpy.asarray(picture(pixels).resize((width, height), Image.Resampling.BICUBIC))
+
+
+def _released(pixels: Pixels) -> ItemScore:
+    found = released_quality(pixels)
+    if found is None:
+        return ItemScore.none("the released script fails with a picture of one pixel a side")
+    return ItemScore(found.score / 100, found.to_json())

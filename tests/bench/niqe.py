@@ -1,0 +1,149 @@
+"""How long NIQE takes, as ratios to bare filtering with scipy, what it takes of memory, and what a second core brings.
+
+    python tests/bench/niqe.py             # 512 x 512
+    python tests/bench/niqe.py 256 1024    # other sides
+
+The bare filtering is the four blurs alone of all pixels, those of the picture and of its square in both sizes: by the
+window of 7 x 7 (``convolve``), and by its two halves one after the other (``correlate1d``), which is the quickest way
+that scipy has. All work in one thread, in turns, after one call of each that is not counted; a ratio is the median of
+the paired calls. Memory is what the process takes at its highest above what it takes with the picture decoded. Exit
+code 1 when a figure misses its goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from scipy.ndimage import convolve, correlate1d  # noqa: E402  in one thread, by the lines above
+
+from mmeval.metrics.image.niqe import niqe_of  # noqa: E402
+from mmeval.metrics.image.released_quality import released_quality  # noqa: E402
+from mmeval.metrics.image.scene_statistics import halved, luma, window  # noqa: E402
+from tests.support.pictures import noise  # noqa: E402
+
+PAIRS, ROUNDS = 25, 60
+HALF_8K = (2160, 3840)
+GOAL, MEMORY, CORES = 2.2, 200, 1.7
+"""Of the ratio, of MiB above a picture of 4K, and of two processes on two cores."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured value with the goal that it must not miss."""
+
+    name: str
+    value: float
+    goal: float
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.goal if self.at_least else self.value <= self.goal
+
+    def row(self) -> str:
+        sign, met = "≥" if self.at_least else "≤", "yes" if self.met else "NO"
+        return f"| {self.name} | {self.value:.3g} | {sign} {self.goal:g} | {met} |"
+
+
+def ratios(side: int) -> Iterator[Figure]:
+    pixels = noise(side, side)
+    full = luma(pixels).astype(float)
+    sizes = (full, halved(full))
+    plane = window()[:, None] * window()
+
+    def by_plane() -> None:
+        for size in sizes:
+            for picture in (size, size * size):
+                convolve(picture, plane, mode="nearest")
+
+    def by_halves() -> None:
+        for size in sizes:
+            for picture in (size, size * size):
+                correlate1d(correlate1d(picture, window(), axis=0, mode="nearest"), window(), axis=1, mode="nearest")
+
+    for name, bare in (("7 x 7", by_plane), ("twice 7", by_halves)):
+        bare(), niqe_of(pixels)
+        pairs = [(seconds(lambda: niqe_of(pixels)), seconds(bare)) for _ in range(PAIRS)]
+        ours, theirs = (statistics.median(found) for found in zip(*pairs, strict=True))
+        ratio = statistics.median(mine / yours for mine, yours in pairs)
+        size = f"{side} x {side} ({1000 * ours:.1f} ms) to its blurs by {name} ({1000 * theirs:.1f} ms)"
+        yield Figure(f"NIQE of {size}", ratio, GOAL)
+
+
+def memory() -> Iterator[Figure]:
+    """Each in a process of its own: the highest of a process never falls."""
+    for name in ("niqe", "released"):
+        told = subprocess.run([sys.executable, __file__, "--apart", name], capture_output=True, text=True, check=True)
+        yield Figure(f"MiB above a picture of 3840 x 2160, {name} ({told.stdout.split()[1]} s)", *_of(told.stdout))
+
+
+def _of(told: str) -> tuple[float, float]:
+    return float(told.split(maxsplit=1)[0]), MEMORY
+
+
+def apart(name: str) -> str:
+    pixels = noise(64, 64).repeat(-(-HALF_8K[0] // 64), 0)[: HALF_8K[0]].repeat(HALF_8K[1] // 64, 1)
+    call: Callable[[Any], object] = niqe_of if name == "niqe" else released_quality
+    call(pixels[:200, :200])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    took = seconds(lambda: call(pixels))
+    return f"{(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024:.1f} {took:.2f}"
+
+
+def two_cores() -> Figure:
+    alone = statistics.median(_rounds(1) for _ in range(3))
+    both = statistics.median(_rounds(2) for _ in range(3))
+    return Figure("two processes to one, pictures a second", 2 * alone / both, CORES, at_least=True)
+
+
+def _rounds(processes: int) -> float:
+    """Seconds until so many processes, side by side, have looked at as many pictures each."""
+    command = [sys.executable, __file__, "--apart", "rounds"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    return max(float(process.communicate()[0]) for process in running)
+
+
+def rounds() -> str:
+    pixels = noise(512, 512)
+    niqe_of(pixels)
+    return f"{seconds(lambda: [niqe_of(pixels) for _ in range(ROUNDS)]):.4f}"
+
+
+def seconds(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sides", nargs="*", type=int, help="pixels a side (512)")
+    parser.add_argument("--apart", choices=("niqe", "released", "rounds"), help=argparse.SUPPRESS)
+    args = parser.parse_args(argv)
+    if args.apart:
+        report(rounds() if args.apart == "rounds" else apart(args.apart))
+        return 0
+    report("| figure | measured | goal | met |\n|---|---|---|---|")
+    missed = 0
+    for figure in (*(figure for side in args.sides or (512,) for figure in ratios(side)), *memory(), two_cores()):
+        report(figure.row())
+        missed += not figure.met
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

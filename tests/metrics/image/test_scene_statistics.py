@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import convolve
+from scipy.special import gamma
+
+from mmeval.metrics.image import scene_statistics
+from mmeval.metrics.image.aggd import fitted, moments
+from mmeval.metrics.image.scene_statistics import (
+    cropped,
+    features,
+    halved,
+    halving_kernel,
+    luma,
+    normalised,
+    window,
+)
+from tests.support.pictures import noise
+
+
+def test_brightness_is_weighted_and_rounded() -> None:
+    colors = np.array([[[255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [10, 20, 30]]], np.uint8)
+
+    assert luma(colors).tolist() == [[255, 76, 150, 29, 18]]
+
+
+def test_brightness_of_grey_is_the_grey() -> None:
+    grey = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
+
+    assert luma(grey).tolist() == [list(range(256))]
+
+
+@pytest.mark.parametrize(
+    ("size", "left"), [((95, 300), (0, 288)), ((96, 96), (96, 96)), ((193, 291), (192, 288))], ids=str
+)
+def test_what_fills_no_patch_is_left_out_at_the_bottom_and_the_right(
+    size: tuple[int, int], left: tuple[int, int]
+) -> None:
+    picture = np.arange(size[0] * size[1]).reshape(size)
+
+    assert cropped(picture).shape == left
+    assert (cropped(picture) == picture[: left[0], : left[1]]).all()
+
+
+def test_values_are_set_off_against_a_window_of_seven_by_seven() -> None:
+    picture = luma(noise(60, 50)).astype(float)
+    y, x = np.mgrid[-3:4, -3:4]
+    gaussian = np.exp(-(x**2 + y**2) / (2 * (7 / 6) ** 2))
+    gaussian /= gaussian.sum()
+    mean = convolve(picture, gaussian, mode="nearest")
+    deviation = np.sqrt(np.abs(convolve(picture**2, gaussian, mode="nearest") - mean**2))
+
+    assert normalised(picture, 0, 60) == pytest.approx((picture - mean) / (deviation + 1), abs=1e-9)
+    assert window().sum() == pytest.approx(1)
+
+
+def test_bands_have_no_seam() -> None:
+    picture = luma(noise(192, 100))
+    bands = [normalised(picture, top, 48) for top in range(0, 192, 48)]
+
+    assert (np.concatenate(bands) == normalised(picture, 0, 192)).all()
+
+
+def test_the_kernel_that_halves_is_a_cubic_of_twice_the_width() -> None:
+    # By hand: (1.5 d^3 - 2.5 d^2 + 1) / 2 at d = 1/4 and 3/4; (-.5 d^3 + 2.5 d^2 - 4 d + 2) / 2 at d = 5/4 and 7/4.
+    half = [-0.01171875, -0.03515625, 0.11328125, 0.43359375]
+
+    assert halving_kernel() == pytest.approx([*half, *half[::-1]])
+
+
+def test_half_the_size_keeps_straight_lines_and_mirrors_the_borders() -> None:
+    y, x = np.mgrid[0:192, 0:96].astype(float)
+    found = halved(2 * y + 3 * x)
+    inner = (slice(2, -2), slice(2, -2))
+
+    assert found.shape == (96, 48)
+    assert found[inner] == pytest.approx((2 * (2 * y + 0.5) + 3 * (2 * x + 0.5))[:96, :48][inner])
+    step = np.array([10.0, 20, 30, 40, 50, 60, 70, 80] * 12)
+    mirrored = np.concatenate([step[2::-1], step, step[:-4:-1]])
+    by_hand = [mirrored[at : at + 8] @ halving_kernel() for at in range(0, 96, 2)]
+    assert halved(np.tile(step, (96, 1)))[40] == pytest.approx(by_hand)
+
+
+def test_half_the_size_is_neither_rounded_nor_clipped() -> None:
+    picture = np.zeros((96, 96))
+    picture[:, 48:] = 255
+
+    assert halved(picture).min() < 0
+    assert halved(picture).max() > 255
+
+
+def test_thirty_six_numbers_of_each_patch_in_their_order() -> None:
+    picture = luma(noise(192, 288))
+    found = features(picture)
+    patch = normalised(picture, 96, 96)[:, 192:288]
+    own = fitted(moments(patch.reshape(1, -1)))
+    right = fitted(moments((patch * np.roll(patch, (0, 1), (0, 1))).reshape(1, -1)))
+    falling = fitted(moments((patch * np.roll(patch, (1, -1), (0, 1))).reshape(1, -1)))
+    small = fitted(moments(normalised(halved(picture), 48, 48)[:, 96:144].reshape(1, -1)))
+
+    assert found.shape == (6, 36)
+    assert found[5, :2] == pytest.approx([own.shape[0], (own.left[0] + own.right[0]) / 2])
+    mean = (right.right[0] - right.left[0]) * gamma(2 / right.shape[0]) / gamma(1 / right.shape[0])
+    assert found[5, 2:6] == pytest.approx([right.shape[0], mean, right.left[0], right.right[0]])
+    assert found[5, 14:18] == pytest.approx([falling.shape[0], falling.mean[0], falling.left[0], falling.right[0]])
+    assert found[5, 18:20] == pytest.approx([small.shape[0], (small.left[0] + small.right[0]) / 2])
+
+
+def test_neighbours_at_a_border_are_those_at_the_opposite_one() -> None:
+    values = next(iter(scene_statistics._patches(luma(noise(96, 192)), 96)))
+    found = [products.copy() for products in scene_statistics._values(values)]
+
+    assert (found[0] == values.reshape(2, -1)).all()
+    for products, shift in zip(found[1:], [(0, 1), (1, 0), (1, 1), (1, -1)], strict=True):
+        assert (products == (values * np.roll(values, shift, (1, 2))).reshape(2, -1)).all(), shift
+
+
+@pytest.mark.parametrize("size", [(1, 1), (95, 400), (400, 95)], ids=str)
+def test_a_picture_without_a_whole_patch_has_no_features(size: tuple[int, int]) -> None:
+    assert features(luma(noise(*size))).shape == (0, 36)
+
+
+@pytest.mark.parametrize("shade", [0, 1, 77, 254, 255])
+def test_an_even_patch_is_not_finite(shade: int) -> None:
+    found = features(np.full((96, 192), shade, np.uint8))
+
+    assert not np.isfinite(found).all(axis=1).any()
+
+
+def turned(found: Any) -> Any:
+    """The features of patches seen in a mirror: the products along both diagonals change places."""
+    blocks = found.reshape(-1, 2, 18).copy()
+    blocks[:, :, 10:14], blocks[:, :, 14:18] = (
+        found.reshape(-1, 2, 18)[:, :, 14:18],
+        found.reshape(-1, 2, 18)[:, :, 10:14],
+    )
+    return blocks.reshape(-1, 36)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6))
+def test_mirrors_exchange_the_diagonals_and_leave_the_rest(seed: int) -> None:
+    picture = luma(noise(96, 96, seed % 2**32))
+    found = features(picture)
+
+    for mirrored in (picture[::-1], picture[:, ::-1]):
+        assert features(mirrored) == pytest.approx(turned(found), abs=2e-3)
+    assert features(picture[::-1, ::-1]) == pytest.approx(found, abs=2e-3)
