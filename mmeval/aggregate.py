@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 from mmeval import plugins, statistics
@@ -23,7 +24,7 @@ class ScoreRow(NamedTuple):
     sample: str
     repeat: int
     value: float | None
-    status: Literal["scored", "unscored", "unavailable", "failed", "unsupported"]
+    status: Literal["scored", "unscored", "unavailable", "inapplicable", "failed", "unsupported"]
     cluster: str
     labels: Mapping[str, Any]
     faulty: bool = False
@@ -63,7 +64,7 @@ class Scores:
         "range",
     )
 
-    _CODES: tuple[Any, ...] = ("scored", "unscored", "failed", "unavailable", "unsupported")
+    _CODES: tuple[Any, ...] = ("scored", "unscored", "failed", "unavailable", "unsupported", "inapplicable")
     _SCORED, _UNSCORED, _FAILED = 0, 1, 2
 
     def __init__(self, *, range: tuple[float, float] = (-math.inf, math.inf), higher_is_better: bool = True) -> None:
@@ -134,13 +135,16 @@ class Scores:
     @property
     def values(self) -> list[float]:
         """The values that exist, in order."""
-        return [value for value, status in zip(self._values, self._statuses, strict=True) if status == self._SCORED]
+        return list(compress(self._values, self._is_scored()))
 
     @property
     def clusters(self) -> list[str]:
         """The cluster of each of the values, in the same order."""
-        rows = zip(self._clusters, self._statuses, strict=True)
-        return [cluster for cluster, status in rows if status == self._SCORED]
+        return list(compress(self._clusters, self._is_scored()))
+
+    def _is_scored(self) -> bytearray:
+        """Of each row 1 where it has a value, else 0."""
+        return self._statuses.translate(_IS_SCORED)
 
     @property
     def faulty(self) -> int:
@@ -197,10 +201,12 @@ class Scores:
         filled = Scores(range=self.range, higher_is_better=self.higher_is_better)
         filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
         filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]
-        for i, status in enumerate(self._statuses):
-            if status in (self._UNSCORED, self._FAILED):
+        for code in (self._UNSCORED, self._FAILED):
+            i = self._statuses.find(code)
+            while i >= 0:
                 filled._values[i] = self._known.get(i, self.range)[end]
                 filled._statuses[i] = self._SCORED
+                i = self._statuses.find(code, i + 1)
         return filled
 
     def _copy(self, other: Scores, i: int, *, name: str = "", cluster: str = "") -> None:
@@ -218,6 +224,7 @@ class Scores:
 
 
 _NO_LABELS: Mapping[str, Any] = {}
+_IS_SCORED = bytes(code == Scores._SCORED for code in range(256))
 
 
 def _plain(values: Iterable[Any]) -> list[str | int | float]:
@@ -323,6 +330,7 @@ def summarise(
         clusters=clusters,
         bootstrap_iters=sure.bootstrap_iters,
         faulty=scores.faulty,
+        inapplicable=scores.count("inapplicable"),
     )
 
 
@@ -390,7 +398,7 @@ def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tupl
         finite = all(map(math.isfinite, scores.range))
         return (value, value) if finite and value is not None else None
     ends = [scores.filled(0), scores.filled(1)]
-    if not all(math.isfinite(filled) for end in ends for filled in end.values):
+    if not all(all(map(math.isfinite, end.values)) for end in ends):
         return None
     found = [aggregator(end).value for end in ends]
     if found[0] is None or found[1] is None:
@@ -401,10 +409,11 @@ def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tupl
 def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool) -> Result:
     """A group's number: the mean of its tasks' values, each with equal weight or weighted by its trials.
 
-    A task in which nothing could be asked or computed (unsupported, faulty, unavailable) is left out. One whose trials
-    were all lost (failed, unscored) leaves the group without a value: its bounds say what the value could be. Weights
-    count the trials that could have been scored, so that neither lost nor faulty ones move them. Bounds also weigh the
-    faulty ones, as they say what the value could be were these right.
+    A task in which nothing could be asked or computed (unsupported, faulty, unavailable) is left out, and so is one of
+    which no answer holds anything for the metric (inapplicable). One whose trials were all lost (failed, unscored)
+    leaves the group without a value: its bounds say what the value could be. Weights count the trials that could have
+    been scored, so that neither lost nor faulty ones move them. Bounds also weigh the faulty ones, as they say what the
+    value could be were these right.
 
     Standard error and interval take the members as independent: they are, unless tasks share samples. Both are those of
     the same weighted mean; None when a member has none.
@@ -435,6 +444,7 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
         clusters=sum(m.clusters for m in members),
         weights={m.task: share for m, share in zip(counted, shares, strict=True)},
         faulty=sum(m.faulty for m in members),
+        inapplicable=sum(m.inapplicable for m in members),
     )
 
 
@@ -449,7 +459,8 @@ def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> _Sure
 
 
 def _askable(result: Result) -> int:
-    return result.n - result.unsupported - result.unavailable - result.faulty
+    """The trials that could have been scored."""
+    return result.n - result.unsupported - result.unavailable - result.inapplicable - result.faulty
 
 
 def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:

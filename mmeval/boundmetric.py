@@ -136,17 +136,9 @@ class BoundMetric:
             if importlib.util.find_spec(package) is None:
                 yield MissingExtraError(package, extra)
 
-    @property
-    def never(self) -> str:
-        """Why it cannot be computed with its switches, whatever is installed here and whoever is asked; empty when it
-        can."""
-        return "" if self.metric.unavailable is None else self.metric.unavailable(self.params)
-
     def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
         """Why it cannot be computed here, in a run with these roles besides the model, with what changes it: a package,
         a role or a model; empty when it can."""
-        if self.never:
-            return self.never
         for missing in self.missing():
             return str(missing)
         return self._without_roles(roles) or self.without_models(task)

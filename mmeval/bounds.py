@@ -78,7 +78,7 @@ class Bounds:
     def doubts(self) -> Iterator[Doubt]:
         """Why the number is of no use for telling models apart."""
         right = self.results.get("reference")
-        if right is not None and right.value is None and (asked := right.n - right.unsupported):
+        if right is not None and right.value is None and (asked := _applicable(right)):
             reason = _SUSPENDED if right.suspended else self.lost.get("reference", "")
             yield Doubt(f"{self.metric} scored {right.scored:,} of {asked:,} references: {reason}", wrong=True)
             return
@@ -94,9 +94,9 @@ class Bounds:
     def _lost_verdicts(self) -> Iterator[Doubt]:
         """What a judge was asked about and gave no score."""
         for which, result in self.results.items():
-            if self.judged and (lost := result.n - result.unsupported - result.scored):
+            asked = _applicable(result)
+            if self.judged and (lost := asked - result.scored):
                 reason = _SUSPENDED if result.suspended else self.lost.get(which, "")
-                asked = result.n - result.unsupported
                 yield Doubt(f"{self.metric} gave {lost:,} of {asked:,} {_ANSWERS[which]} no score: {reason}")
 
     def _margin(self, other: Which) -> float | None:
@@ -115,6 +115,11 @@ class Bounds:
 
     def _told(self, other: Which) -> str:
         return f"{self.value('reference'):.4f} to the references, {self.value(other):.4f} to {_WHOSE[other]}"
+
+
+def _applicable(result: Result) -> int:
+    """Answers that a metric could have said something of."""
+    return result.n - result.unsupported - result.inapplicable
 
 
 _WHOSE: Mapping[Which, str] = {

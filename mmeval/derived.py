@@ -10,8 +10,12 @@ bounds wherever its range is finite. What its pieces mean for a task before the 
 holds for every derived metric is settled here, before it is called:
 
 - a piece that is not scored yet: there is no derived score yet;
-- a piece that is unavailable: so is the derived score, and that is said before the run;
-- the task's rule for a missing output has scored the pieces: it scores what is made of them, too.
+- the task's rule for a missing output has scored the pieces: it scores what is made of them, too;
+- a piece that is inapplicable to the answer: so is the derived score;
+- a piece that is unavailable: so is the derived score, and that is said before the run.
+
+A metric that ``takes_missing`` pieces is handed those of the last two kinds as well, and those that the run has skipped
+as unavailable ones: what it makes of the others is its own affair.
 """
 
 from __future__ import annotations
@@ -26,12 +30,17 @@ from mmeval.boundmetric import BoundMetric
 from mmeval.errors import MmevalError
 from mmeval.metric import Range, load_metric
 from mmeval.metricresult import MetricScores, writable
-from mmeval.records import Score
+from mmeval.records import Score, ScoreStatus
 
 log = logging.getLogger(__name__)
 
 BY_MISSING_OUTPUT = {"missing_output": True}
 """The evidence of a score that the task's rule for a missing output gave."""
+
+SKIPPED = Score.unavailable("it was skipped")
+"""A piece that a run leaves out."""
+_PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
+"""What a piece passes on to the score that is made of it, the first before the second: nothing changes it."""
 
 Row = Mapping[str, Any]
 """A row of a score set: JSON values."""
@@ -52,9 +61,13 @@ class Derivation:
         outputs = self.bound.metric.outputs
         if ruled := next((piece for piece in pieces.values() if piece.evidence == BY_MISSING_OUTPUT), None):
             return dict.fromkeys(outputs, ruled)
-        for name, piece in pieces.items():
-            if piece.status == "unavailable":
-                return dict.fromkeys(outputs, Score.unavailable(f"{name}: {piece.reason}"))
+        if self.bound.metric.takes_missing:
+            skipped = dict.fromkeys(self.bound.pieces, SKIPPED)
+            return self.bound.combined({**skipped, **pieces})
+        for status in _PASSED_ON:
+            for name, piece in pieces.items():
+                if piece.status == status:
+                    return dict.fromkeys(outputs, Score(status=status, reason=f"{name}: {piece.reason}"))
         return self.bound.combined(pieces)
 
     def _bounded(self, name: str, score: Score) -> Score:

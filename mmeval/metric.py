@@ -43,8 +43,6 @@ RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range]
 """The range of a derived metric, from those of its pieces and its switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 """What a metric imports, where that depends on its switches."""
-UnavailableOf: TypeAlias = Callable[[Mapping[str, Any]], str]
-"""Why a metric cannot be computed with these switches, wherever it runs; empty when it can."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,8 @@ class Metric:
     ``module:extra``; a function of the switches gives them where they depend on these), ``roles`` the roles that it
     asks, ``batch`` how many trials it scores at once (0: one by one). ``profiles`` maps profiles to the switches they
     set. ``check`` says, of a sample and the switches, why no answer could be scored. ``range_of`` gives the range of a
-    derived metric where it depends on its pieces. ``supposed`` gives the answer that a dry run counts on.
-    ``unavailable`` says, of the switches, why it cannot be computed at all, which is told before a run.
+    derived metric where it depends on its pieces; one that ``takes_missing`` is made of what there is of them.
+    ``supposed`` gives the answer that a dry run counts on.
     """
 
     name: str
@@ -74,7 +72,7 @@ class Metric:
     batch: int = 0
     range_of: RangeOf | None = None
     supposed: Supposed | None = None
-    unavailable: UnavailableOf | None = None
+    takes_missing: bool = False
 
     @property
     def judged(self) -> bool:
@@ -171,7 +169,7 @@ def metric(
     check: SampleCheck | None = None,
     batch: int | None = None,
     supposed: Supposed | None = None,
-    unavailable: UnavailableOf | None = None,
+    takes_missing: bool = False,
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles.
 
@@ -179,12 +177,14 @@ def metric(
     Such metrics are scored by a process of their own, which loads each model once.
 
     Else the first argument is ``trial``, or ``scores`` of a derived metric, whose ``range`` may be a function of the
-    ranges of its pieces.
+    ranges of its pieces. With ``takes_missing`` it is handed pieces that are unavailable or inapplicable as well.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
         given = name or function.__name__
         signature = signature_of(given, function, batch)
+        if takes_missing and next(iter(inspect.signature(function).parameters)) != SCORES:
+            raise PluginError(f"the metric {given!r}: takes_missing is of a metric that is made of other scores")
         return Metric(
             name=given,
             function=function,
@@ -201,7 +201,7 @@ def metric(
             batch=batch or 0,
             range_of=range if callable(range) else None,
             supposed=supposed,
-            unavailable=unavailable,
+            takes_missing=takes_missing,
         )
 
     return describe

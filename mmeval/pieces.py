@@ -28,15 +28,27 @@ def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Coll
     """
     bound = derived.bound
     _check_names(bound, {*pieces, *skipped})
-    missing = next((name for name in bound.pieces if name not in pieces), "")
-    if missing:
-        return replace(derived, unavailable=_skipped(bound.name, missing))
-    entries = {name: pieces[name] for name in bound.pieces}
+    missing = [name for name in bound.pieces if name not in pieces]
+    entries = {name: pieces[name] for name in bound.pieces if name in pieces}
+    if missing and (not entries or not bound.metric.takes_missing):
+        return replace(derived, unavailable=_skipped(bound.name, missing[0]))
     ranges = {name: entry.bound.metric.range for name, entry in entries.items()}
-    whole = _directed(with_range(bound, ranges), entries)
-    lacking = next(((name, entry.unavailable) for name, entry in entries.items() if entry.unavailable), None)
-    reason = "" if lacking is None else f"it is made of {lacking[0]}, which is unavailable: {lacking[1]}"
-    return replace(derived, bound=whole, unavailable=derived.unavailable or reason)
+    whole = replace(derived, bound=_directed(with_range(bound, ranges), entries))
+    lacking = {name: entry.unavailable for name, entry in entries.items() if entry.unavailable}
+    if lacking and not (bound.metric.takes_missing and len(lacking) < len(entries)):
+        return replace(whole, unavailable=derived.unavailable or _unavailable(lacking, bound))
+    without = {piece: reason for entry in entries.values() for piece, reason in entry.without.items()}
+    why = f"it is left out by --skip_metric; mmeval score RUN --metrics {bound.name} adds it"
+    left_out = dict.fromkeys(missing, why)
+    return replace(whole, without={**without, **lacking, **left_out})
+
+
+def _unavailable(lacking: Mapping[str, str], bound: BoundMetric) -> str:
+    """Why a number cannot be made of its pieces: one of them lacks, or where it takes what there is, each does."""
+    first, reason = next(iter(lacking.items()))
+    if bound.metric.takes_missing and len(lacking) > 1:
+        return f"it is made of {', '.join(lacking)}, which are all unavailable; the first: {reason}"
+    return f"it is made of {first}, which is unavailable: {reason}"
 
 
 def _skipped(name: str, piece: str) -> str:

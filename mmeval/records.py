@@ -504,7 +504,8 @@ class Result:
     None nothing could be scored, or scoring was ``suspended`` during the run, and what was scored until then is no fair
     part of the whole. ``clusters`` counts the independent groups of trials behind the value, ``bootstrap_iters`` the
     resamples behind its standard error (0: it comes from a formula). ``weights`` are the shares of a group's members.
-    ``faulty`` are those of the ``failed`` that could not be asked because of their own data.
+    ``faulty`` are those of the ``failed`` that could not be asked because of their own data; ``inapplicable`` are the
+    answers that hold nothing for the metric.
     """
 
     task: str
@@ -526,6 +527,7 @@ class Result:
     bootstrap_iters: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
     faulty: int = 0
+    inapplicable: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -16,6 +16,7 @@ from mmeval.budget import Budget, Limits, check_prices
 from mmeval.casting import Backends, Beside, check_options, check_roles
 from mmeval.choice import Marks
 from mmeval.errors import EXIT_INCOMPLETE, UsageError
+from mmeval.inapplicable import nothing_to_score
 from mmeval.interrupt import interruptible
 from mmeval.journal import Journal
 from mmeval.judging import Judging
@@ -297,7 +298,10 @@ class _Rescoring:
             bills=self._bills,
             metric_device=scorer.device_of_models(),
             left_aside=aside,
-            notes=(without(aside, str(self._options.folder)),) if aside else (),
+            notes=(
+                *([without(aside, str(self._options.folder))] if aside else ()),
+                *nothing_to_score(self._runs, wanted, results),
+            ),
             complaints=(
                 *unfinished,
                 *unasked_complaints(counts),

@@ -21,6 +21,7 @@ from mmeval.cache import ResponseCache
 from mmeval.casting import Backends, Beside, check_options, check_role_names, check_roles, say_unbatched
 from mmeval.errors import MissingError, sentence
 from mmeval.generation import Generation, Tally
+from mmeval.inapplicable import nothing_to_score
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
@@ -48,7 +49,7 @@ from mmeval.summary import group_results
 from mmeval.suspension import Suspension, score_command
 from mmeval.task import Selection, Task
 from mmeval.taskrun import MODEL, TaskRun, scoring_plan, task_run
-from mmeval.unavailable import lacking_in
+from mmeval.unavailable import lacking_in, partial_in
 from mmeval.undescribed import undescribed
 from mmeval.unread import unread_complaints
 
@@ -82,13 +83,17 @@ def model_name(options: RunOptions) -> str:
 
 
 def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
-    """What cannot be scored here is said before anything is asked. Raises MissingError when that is ``strict``."""
+    """What cannot be scored here, whole or in part, is said before anything is asked. Raises MissingError when that is
+    ``strict``; what the user has skipped is no fault."""
+    tasks = list(tasks)
     for lacking in lacking_in(tasks):
         if strict:
             raise MissingError(
                 f"{sentence(str(lacking))} Without --strict the run goes on, and mmeval score adds the metric later"
             )
         log.warning("%s", lacking)
+    for gap in partial_in(tasks):
+        log.warning("%s", gap)
 
 
 class Prepared(NamedTuple):
@@ -360,5 +365,5 @@ class _Session:
                 *unscored_complaints(self._runs, plan.chosen, results, self._path, way=way),
                 *unread_complaints(self._runs, plan.chosen, self._path),
             ),
-            notes=tuple(tally.remarks.told()),
+            notes=(*tally.remarks.told(), *nothing_to_score(self._runs, plan.chosen, results)),
         )

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 from mmeval.digest import digest
 from mmeval.errors import StorageError
 from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic
+from mmeval.records import ScoreStatus
 from mmeval.runfolder import file_name, trial_key
 from mmeval.verdictlog import VerdictLog
 
@@ -32,6 +33,10 @@ PLAN = "plan.json"
 """The definition of a set."""
 PIECES = "pieces"
 """In the definition of a derived metric: the outputs of which it is made, with their ranges."""
+
+
+_SETTLED: tuple[ScoreStatus, ...] = ("scored", "inapplicable")
+"""What no other attempt on the same answer takes back."""
 
 
 class ScoreSet:
@@ -158,7 +163,7 @@ def _line_at(file: BinaryIO, offset: int) -> bytes:
 
 def _merged(lines: list[bytes]) -> bytes:
     """The rows of one trial as one: scores of the same answer are put together, an older answer's are dropped, and
-    what was scored stays so when a later attempt leaves it unscored."""
+    what was scored, or inapplicable, stays so when a later attempt leaves it unscored."""
     if len(lines) == 1:
         return lines[0]
     rows = [from_line(line) for line in lines]
@@ -166,7 +171,7 @@ def _merged(lines: list[bytes]) -> bytes:
     scores: dict[str, Any] = {}
     for row in rows:
         if row["d"] == last["d"]:
-            known = {name for name, score in scores.items() if score["status"] == "scored"}
+            known = {name for name, score in scores.items() if score["status"] in _SETTLED}
             new = row["scores"].items()
-            scores.update((name, score) for name, score in new if score["status"] == "scored" or name not in known)
+            scores.update((name, score) for name, score in new if score["status"] in _SETTLED or name not in known)
     return to_line({**last, "scores": dict(sorted(scores.items()))}) + b"\n"

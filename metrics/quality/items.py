@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Interleaved, PartKind
 from mmeval.errors import CorruptMediaError, MediaLimitError
@@ -19,6 +19,9 @@ ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = "items", "quality", "label", "reason",
 """Keys of the evidence: the items in order; of each its quality (null: it has none), its name, why, and whether it is
 left out because what would look at it is not here."""
 UNSEEN = "the answer names it, and no file came with it"
+Unreadable: TypeAlias = Literal["zero", "unscored"]
+"""What an item that is missing or damaged counts: 0; or nothing, so that its answer is unscored, as the released
+scripts have it. The switch ``unreadable`` of each metric of quality."""
 
 
 class Item(NamedTuple):
@@ -70,19 +73,19 @@ def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
 
 
 def quality_of_media(
-    trial: Trial, kind: PartKind, measure: Callable[[Media], ItemScore], *, unreadable: bool = True
+    trial: Trial, kind: PartKind, measure: Callable[[Media], ItemScore], *, unreadable: Unreadable = "zero"
 ) -> Score:
     """The mean quality of the answer's items of a kind, each measured by itself; inapplicable where it has none.
 
-    A file that is missing or damaged is an item of quality 0, or, with ``unreadable`` false, one without a quality, as
-    the released scripts have it. One above the limits of decoding has none either way: nobody has looked at it.
+    A file that is missing or damaged is an item of quality 0, or, where ``unreadable`` is ``unscored``, one without a
+    quality. One above the limits of decoding has none either way: nobody has looked at it.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     items = items_of(trial.output, kind)
     if not items:
         return nothing_of(kind)
-    return together([(item.label, _measured(item, measure, unreadable=unreadable)) for item in items])
+    return together([(item.label, _measured(item, measure, unreadable)) for item in items])
 
 
 def nothing_of(kind: PartKind) -> Score:
@@ -90,19 +93,19 @@ def nothing_of(kind: PartKind) -> Score:
     return Score.inapplicable(f"the answer has no {kind} to look at")
 
 
-def unreadable_item(reason: str, *, counts: bool) -> ItemScore:
-    """The score of an item that cannot be opened: 0 where it ``counts``, else none."""
-    return ItemScore(0.0, reason=reason) if counts else ItemScore.none(reason)
+def unreadable_item(reason: str, unreadable: Unreadable) -> ItemScore:
+    """The score of an item that cannot be opened."""
+    return ItemScore(0.0, reason=reason) if unreadable == "zero" else ItemScore.none(reason)
 
 
-def _measured(item: Item, measure: Callable[[Media], ItemScore], *, unreadable: bool) -> ItemScore:
+def _measured(item: Item, measure: Callable[[Media], ItemScore], unreadable: Unreadable) -> ItemScore:
     if item.media is None:
-        return unreadable_item(UNSEEN, counts=unreadable)
+        return unreadable_item(UNSEEN, unreadable)
     try:
         return measure(item.media)
     except CorruptMediaError as error:
         item.media.read()  # raises, where it is another file than the one that was produced
-        return unreadable_item(str(error), counts=unreadable)
+        return unreadable_item(str(error), unreadable)
     except MediaLimitError as error:
         return ItemScore.none(str(error))
 

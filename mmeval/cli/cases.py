@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError
+from mmeval.errors import MissingDataError, MmevalError, UnknownNameError, UsageError
 from mmeval.profiles import PROFILES
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
@@ -106,15 +106,12 @@ def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, tru
     code that the case names.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingExtraError
-    for a package that is not installed, MissingDataError for a model that is not here, MissingError for a metric that
-    cannot be computed at all.
+    for a package that is not installed, MissingDataError for a model that is not here.
     """
     known = dict.fromkeys((*PROFILES, *metric.profiles))
     if case.profile not in known:
         raise UnknownNameError("profile", case.profile, known)
     bound = metric.bind(metric.consented(metric.placed(case.params, folder), trust=trust), case.profile)
-    if bound.never:
-        raise MissingError(f"{metric.name} is unavailable: {bound.never}")
     for missing in bound.missing():
         raise missing
     if reason := bound.without_models(task=""):

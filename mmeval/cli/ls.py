@@ -159,8 +159,7 @@ def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
     low, high = (f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞" for end in metric.range)
     spread = f"{low}..{high}" if metric.range_of is None else "of its pieces"
     arrow = "↑" if metric.higher_is_better else "↓"
-    never = [f"unavailable: {reason}"] if (reason := metric.bind().never) else []
-    needs = ", ".join([*never, *_needs(metric), *_models(metric), *(f"role {role}" for role in metric.roles)])
+    needs = ", ".join([*_needs(metric), *_models(metric), *(f"role {role}" for role in metric.roles)])
     return [cell(name), cell(metric.version), spread, arrow, cell(needs, limit=200), cell(owner)]
 
 

@@ -202,7 +202,9 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
 
 
 def _exit_code(scores: MetricScores) -> int:
-    return EXIT_OK if all(score.status == "scored" for score in scores.values()) else EXIT_INCOMPLETE
+    """Nothing is lost of an answer of which the metric says nothing."""
+    settled = all(score.status in ("scored", "inapplicable") for score in scores.values())
+    return EXIT_OK if settled else EXIT_INCOMPLETE
 
 
 def _json_line(metric: Metric, scores: MetricScores, labels: Mapping[str, Any] | None = None) -> str:

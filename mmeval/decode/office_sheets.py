@@ -19,15 +19,18 @@ _BUILT_IN: Mapping[int, str] = {
     4: "#,##0.00",
     9: "0%",
     10: "0.00%",
-    **dict.fromkeys((14, 15, 16, 17, 22), "yyyy-mm-dd"),
-    37: "#,##0",
-    38: "#,##0",
-    39: "#,##0.00",
-    40: "#,##0.00",
+    11: "0.00E+00",
+    **dict.fromkeys((5, 6, 37, 38, 41, 42), "#,##0"),
+    **dict.fromkeys((7, 8, 39, 40, 43, 44), "#,##0.00"),
+    **dict.fromkeys((14, 15, 16, 17), "yyyy-mm-dd"),
+    **dict.fromkeys((18, 19, 20, 21), "h:mm"),
+    22: "yyyy-mm-dd h:mm",
+    48: "##0.0E+0",
 }
-"""The formats that are known by number alone."""
+"""The formats that are known by number alone, as far as :func:`displayed` goes."""
 _NOT_FORMAT = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.')
 _DIGITS = re.compile(r"[#0,?]*0(?:\.(0+))?")
+_POWER = re.compile(r"0e[+-]")
 _EPOCH = datetime.datetime(1899, 12, 30)
 _MOST_COLUMNS = 16_384
 _ROWS_A_BLOCK = 1000
@@ -135,22 +138,31 @@ def _shown(cell: Element, strings: Sequence[str], formats: Sequence[str]) -> str
         inline = cell.find(f"{_S}is")
         return "" if inline is None else _said(inline)
     if kind == "s":
-        return strings[int(value)] if value else ""
+        return _shared(strings, int(value)) if value else ""
     if kind == "b":
         return {"1": "TRUE", "0": "FALSE"}.get(value, value)
     if kind != "n" or not value:
         return value
     style = int(cell.get("s", "0"))
-    return displayed(float(value), formats[style] if style < len(formats) else "")
+    return displayed(float(value), formats[style] if 0 <= style < len(formats) else "")
+
+
+def _shared(strings: Sequence[str], number: int) -> str:
+    if not 0 <= number < len(strings):
+        raise ValueError(f"it names text {number} of {len(strings)}")
+    return strings[number]
 
 
 def displayed(number: float, code: str) -> str:
-    """A number as a format shows it, as far as decimals, thousands, percent and days go; without a format as it is."""
+    """A number as a format shows it, as far as decimals, powers of ten, thousands, percent and days go; without a
+    format as it is."""
     plain = _NOT_FORMAT.sub("", code.partition(";")[0]).lower()
     if re.search(r"[ymdhs]", plain):
         return _moment(number, plain)
     if not (digits := _DIGITS.search(plain)):
         return f"{number:.15g}"
+    if _POWER.search(plain):
+        return f"{number:.{len(digits[1] or '')}e}"
     share = 100 if "%" in plain else 1
     separator = "," if "," in digits[0] else ""
     return f"{number * share:{separator}.{len(digits[1] or '')}f}" + ("%" if "%" in plain else "")

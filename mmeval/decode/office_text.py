@@ -11,8 +11,12 @@ from xml.etree.ElementTree import Element, iterparse
 _BODY = "word/document.xml"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+_OTHERWISE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+"""What stands in a drawing once more, for programs that cannot show it."""
 OF_ENTRY = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 """The attribute by which markup names another entry."""
+_WRITTEN = {"t": "", "tab": "\t", "br": "\n", "cr": "\n"}
+"""Elements inside a paragraph that are written, and as what; a text as it is."""
 _ROWS_A_BLOCK = 1000
 
 
@@ -55,7 +59,8 @@ def body_blocks(entries: Entries) -> Iterator[list[Any]]:
 
 def flow(source: IO[bytes], names: str) -> Iterator[list[Any]]:
     """The paragraphs and tables of markup whose elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in a namespace,
-    as those of Word and of slides are. What stands in a table inside a cell is words of that cell."""
+    as those of Word and of slides are. What stands in a table inside a cell is words of that cell; a box of text in a
+    paragraph is a paragraph before it."""
     text = _Text(names)
     for event, element in iterparse(source, events=("start", "end")):
         if event == "start":
@@ -70,24 +75,31 @@ class _Text:
     def __init__(self, names: str) -> None:
         self._names = names
         self._depth = 0
-        self._words: list[str] = []
+        self._passed_over = 0
+        self._words: list[list[str]] = []  # of the paragraphs that are open, as one may stand in another
         self._cell: list[str] = []
         self._row: list[str] = []
         self._rows: list[list[str]] = []
 
     def begins(self, element: Element) -> None:
-        if element.tag == f"{self._names}tbl":
+        if element.tag == _OTHERWISE:
+            self._passed_over += 1
+        elif self._passed_over:
+            return
+        elif element.tag == f"{self._names}tbl":
             self._depth += 1
+        elif element.tag == f"{self._names}p":
+            self._words.append([])
 
     def ends(self, element: Element) -> list[Any] | None:
         """The block that is whole with the end of this element, if one is."""
-        if not element.tag.startswith(self._names):
+        if element.tag == _OTHERWISE:
+            self._passed_over -= 1
+        if self._passed_over or not element.tag.startswith(self._names):
             return None
         tag = element.tag[len(self._names) :]
-        if tag == "t":
-            self._words.append(element.text or "")
-        elif tag in ("tab", "br", "cr"):
-            self._words.append("\t" if tag == "tab" else "\n")
+        if tag in _WRITTEN:
+            self._write(_WRITTEN[tag] or element.text or "")
         elif tag == "p":
             element.clear()
             return self._paragraph()
@@ -104,8 +116,12 @@ class _Text:
             return self._table() if len(self._rows) >= _ROWS_A_BLOCK else None
         return None
 
+    def _write(self, words: str) -> None:
+        if self._words:
+            self._words[-1].append(words)
+
     def _paragraph(self) -> list[Any] | None:
-        said, self._words = "".join(self._words).strip(), []
+        said = "".join(self._words.pop()).strip()
         if self._depth:
             self._cell.append(said)
             return None

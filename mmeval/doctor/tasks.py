@@ -16,6 +16,7 @@ from mmeval.prepare.sources import Wanted, data_source
 from mmeval.task import TaskMetric
 from mmeval.taskdata import bundled_folder, is_hub_name
 from mmeval.taskindex import word_for
+from mmeval.unavailable import of_several
 from mmeval.undescribed import undescribed
 
 MODEL = "model"
@@ -74,6 +75,19 @@ def metrics(item: Wanted, *, strict: bool) -> Iterator[Finding]:
         said, ways = _lack(_roots(metric, listed))
         name = metric.bound.name
         yield Finding("missing", f"metric {name}: {said}", ways, required=strict or not able, metric=name)
+    yield from (finding for metric in listed for finding in _partial(metric))
+
+
+def _partial(metric: TaskMetric) -> Iterator[Finding]:
+    """The pieces that a metric goes without, by why."""
+    alike: dict[str, list[str]] = {}
+    for piece, reason in metric.without.items():
+        alike.setdefault(reason, []).append(piece)
+    name = metric.bound.name
+    for reason, pieces in alike.items():
+        said, _, way = (of_several(reason) if len(pieces) > 1 else reason).partition("; ")
+        what = f"metric {name}: partial, without {', '.join(pieces)} ({said})"
+        yield Finding("note", what, way.removeprefix("run: "), metric=name)
 
 
 def _lack(roots: Sequence[TaskMetric]) -> tuple[str, str]:

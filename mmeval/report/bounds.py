@@ -73,7 +73,10 @@ def _lacks(bounds: Bounds, which: Which) -> Iterator[str]:
     if result is None:
         return
     asked = result.n - result.unsupported
+    applicable = asked - result.inapplicable
     if result.unsupported and not asked:
         yield "no sample has a reference" if which == "reference" else f"{which}: nothing could be asked"
-    elif result.scored < asked:
-        yield f"{which}: {asked - result.scored} of {asked} without a score"
+    elif result.inapplicable and not applicable:
+        yield f"{which}: nothing to score"
+    elif result.scored < applicable:
+        yield f"{which}: {applicable - result.scored} of {applicable} without a score"

@@ -12,7 +12,7 @@ from mmeval.records import Request
 from mmeval.report.bill import spent_words
 from mmeval.report.markdown import cell, printable, table_lines
 from mmeval.report.terminal import escaped
-from mmeval.unavailable import lacking_in
+from mmeval.unavailable import lacking_in, partial_in
 
 _HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")
 _RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
@@ -73,8 +73,9 @@ def _facts(forecast: Forecast) -> Iterator[str]:
     yield from _money(forecast)
     too_full = ": TOO LITTLE" if forecast.disk_bytes > forecast.free_bytes else ""
     yield f"disk: about {size(forecast.disk_bytes)} needed at most, {size(forecast.free_bytes)} free{too_full}"
-    for lacking in lacking_in(task.task for task in forecast.tasks):
-        yield f"unavailable: {lacking}"
+    tasks = [task.task for task in forecast.tasks]
+    yield from (f"unavailable: {lacking}" for lacking in lacking_in(tasks))
+    yield from (f"partial: {partial}" for partial in partial_in(tasks))
     for task in forecast.tasks:
         yield from _warnings(task)
     if forecast.cannot_read is not None:

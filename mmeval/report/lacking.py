@@ -13,37 +13,66 @@ MAX_NAMED = 3
 
 def missing(result: Result) -> str:
     """What a value leaves out and how much that could change it: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
-    Where scoring was suspended that is said first."""
+    Where scoring was suspended that is said first, and where nothing was there to be scored, that."""
     counts = [
         (result.failed, "failed"),
         (result.unscored, "unscored"),
         (result.unavailable, "unavailable"),
+        (result.inapplicable, "inapplicable"),
         (result.unsupported, "unsupported"),
     ]
     said = ["scoring suspended"] if result.suspended else []
+    said += ["nothing to score"] if is_of_nothing(result) else []
     words = ", ".join([*said, *(f"{count} {what}" for count, what in counts if count)])
     if words and result.bounds is not None and (result.failed or result.unscored):
         return f"{words}, bounds {from_to(result.bounds)}"
     return words
 
 
+def is_of_nothing(result: Result) -> bool:
+    """Whether no answer holds anything for the metric, and no trial was lost of which that is not known."""
+    return result.inapplicable > 0 and not (result.scored or result.failed or result.unscored or result.unavailable)
+
+
 def from_to(pair: tuple[float, float]) -> str:
     return f"{pair[0]:.4f} to {pair[1]:.4f}"
 
 
-class GroupReasons:
-    """What is to be said of groups' numbers, from all numbers of a run and the members that each group names."""
+Without = Mapping[tuple[str, str], Collection[str]]
+"""By task and number, the pieces that a derived number goes without; one that has all of them is left out."""
 
-    def __init__(self, results: Iterable[Result], members: Mapping[str, Collection[str]]) -> None:
+
+class NumberReasons:
+    """What is to be said of the numbers of tasks and groups besides their counts, from all numbers of a run, the
+    members that each group names, and the pieces that numbers go without."""
+
+    def __init__(self, results: Iterable[Result], members: Mapping[str, Collection[str]], without: Without) -> None:
         self._whole = {(result.task, result.metric): result for result in results if not result.slice}
         self._members = members
+        self._without = without
 
     def of(self, result: Result) -> str:
-        """Empty for a task, and for a group of which there is nothing to say. Where no task has a value the counts tell
+        """Empty where there is nothing to say, and for a slice. Where no task of a group has a value the counts tell
         why."""
-        if result.slice or result.task not in self._members:
+        if result.slice:
             return ""
-        return "; ".join((*self._unknown(result), *self._left_out(result)))
+        if result.task not in self._members:
+            return "; ".join(self._partial([result]))
+        return "; ".join((*self._unknown(result), *self._left_out(result), *self._partial(self._tasks(result))))
+
+    def _partial(self, numbers: Iterable[Result]) -> Iterator[str]:
+        """The pieces that some of the numbers go without, where they have a value."""
+        lost = (self._without.get((one.task, one.metric), ()) for one in numbers if one.value is not None)
+        if pieces := list(dict.fromkeys(piece for own in lost for piece in own)):
+            yield f"partial: without {_listed(pieces)}"
+
+    def _tasks(self, group: Result) -> Iterator[Result]:
+        """The numbers of the tasks in a group and in the groups in it."""
+        for member in self._own(group):
+            if member.task in self._members:
+                yield from self._tasks(member)
+            else:
+                yield member
 
     def _unknown(self, group: Result) -> Iterator[str]:
         """The tasks without which the group has no value, with what became of their trials."""

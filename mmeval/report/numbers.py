@@ -11,7 +11,7 @@ from mmeval.records import Result
 from mmeval.report.baseline import Key
 from mmeval.report.comparing import unlike
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
-from mmeval.report.lacking import GroupReasons, missing
+from mmeval.report.lacking import NumberReasons, Without, missing
 from mmeval.report.repeated import repeated
 from mmeval.report.table import NOT_COMPARABLE, lacking_tasks, weights
 
@@ -62,7 +62,10 @@ def number_rows(
     tables = [{Key.of(result): result for result in _results(document)} for document in documents]
     shown = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
     members = groups_of(documents)
-    reasons = [GroupReasons(table.values(), members) for table in tables]
+    reasons = [
+        NumberReasons(table.values(), members, _without(document))
+        for table, document in zip(tables, documents, strict=True)
+    ]
     left_out = set() if (every_slice if repeats is None else repeats) else _repeated(tables, documents)
     found: list[NumberRow] = []
     for task, depth in depths(shown, members).items():
@@ -91,6 +94,16 @@ def _pieces_of(document: Document, task: str, output: str) -> Collection[str]:
     return found
 
 
+def _without(document: Document) -> Without:
+    return {
+        (task, output): tuple(entry["without"])
+        for task, metrics in document.get("mmeval", {}).get("metrics", {}).items()
+        for entry in metrics.values()
+        for output in entry.get("outputs", ())
+        if entry.get("without")
+    }
+
+
 def _gives(entry: Mapping[str, Any], output: str) -> bool:
     return bool(entry.get("pieces")) and output in entry.get("outputs", ())
 
@@ -116,7 +129,7 @@ def _row(
     documents: Sequence[Document],
     names: Sequence[str],
     *,
-    reasons: Sequence[GroupReasons],
+    reasons: Sequence[NumberReasons],
 ) -> NumberRow:
     known = next(result for result in results if result is not None)
     members = groups_of(documents)
@@ -179,7 +192,7 @@ def _unlike(key: Key, first: Document, other: Document, members: Mapping[str, Se
 
 
 def _notes(
-    result: Result, document: Document, members: Mapping[str, Sequence[str]], reasons: GroupReasons
+    result: Result, document: Document, members: Mapping[str, Sequence[str]], reasons: NumberReasons
 ) -> list[str]:
     inside = tasks_inside(result.task, members)
     ours = document.get("mmeval", {})

@@ -174,6 +174,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
                     "profile": metric.bound.profile,
                     "aggregation": metric.aggregation,
                     "unavailable": metric.unavailable,
+                    "without": dict(metric.without),
                     "outputs": list(metric.bound.metric.outputs),
                     "judged": metric.bound.metric.judged,
                     "pieces": list(metric.bound.pieces),

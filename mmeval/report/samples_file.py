@@ -14,7 +14,7 @@ from typing import Any
 from mmeval.content import Interleaved
 from mmeval.digest import canonical_json
 from mmeval.errors import StorageError
-from mmeval.records import GenerationParams, Message, Sample, Score, Trial
+from mmeval.records import GenerationParams, Message, Sample, Score, ScoreStatus, Trial
 from mmeval.remarks import finish_reason, warnings_of
 
 
@@ -56,8 +56,8 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
-    """One line. A metric's own key is the mean of the repeats that were scored, null when none was; ``warnings`` and
-    ``finish_reason`` are there only where a repeat has something to say."""
+    """One line. A metric's own key is the mean of the repeats that were scored, null when none was; ``inapplicable``,
+    ``warnings`` and ``finish_reason`` are there only where a repeat has something to say."""
     document = row.sample.to_json()
     prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
     target = row.sample.references[0].rendered() if row.sample.references else ""
@@ -78,7 +78,8 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         "target_hash": _sha(target),
         "parts": [None if trial.output is None else trial.output.to_json() for trial in row.trials],
         "error": [None if trial.error is None else trial.error.to_json() for trial in row.trials],
-        "unscored": [_unscored(scores) for scores in row.scores],
+        "unscored": [_reasons(scores, "unscored", "unavailable") for scores in row.scores],
+        **_inapplicable(row.scores),
         "scores": [{name: score.to_json() for name, score in scores.items()} for scores in row.scores],
         "usage": [_usage(trial) for trial in row.trials],
         "judge": [_judges(trial) for trial in row.trials],
@@ -97,8 +98,13 @@ def _mean(scores: Sequence[Score]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _unscored(scores: Mapping[str, Score]) -> dict[str, str]:
-    return {name: score.reason for name, score in scores.items() if score.status != "scored"}
+def _reasons(scores: Mapping[str, Score], *statuses: ScoreStatus) -> dict[str, str]:
+    return {name: score.reason for name, score in scores.items() if score.status in statuses}
+
+
+def _inapplicable(rows: Sequence[Mapping[str, Score]]) -> dict[str, list[dict[str, str]]]:
+    found = [_reasons(scores, "inapplicable") for scores in rows]
+    return {"inapplicable": found} if any(found) else {}
 
 
 def _usage(trial: Trial) -> dict[str, int]:

@@ -11,7 +11,7 @@ from mmeval.records import Result
 from mmeval.report.baseline import Column, Key
 from mmeval.report.context import ReportContext, as_arguments
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
-from mmeval.report.lacking import GroupReasons, from_to, missing
+from mmeval.report.lacking import NumberReasons, Without, from_to, missing
 from mmeval.report.markdown import cell, printable, table_lines
 from mmeval.report.repeated import repeated
 from mmeval.sampling import Subset
@@ -43,7 +43,7 @@ def render(
     another run's numbers.
     """
     members = {group.name: group.members for group in selection.groups}
-    reasons = GroupReasons((*results, *group_results), members)
+    reasons = NumberReasons((*results, *group_results), members, _without(selection))
     left_out = repeated(results, partial(_pieces_of, selection))
     results = [result for result in results if Key.of(result) not in left_out]
     shown = depths([*members, *(task.name for task in selection.tasks)], members)
@@ -73,6 +73,16 @@ def _pieces_of(selection: Selection, task: str, output: str) -> Collection[str]:
     return next((bound.pieces for bound in bounds if output in bound.metric.outputs), ())
 
 
+def _without(selection: Selection) -> Without:
+    return {
+        (task.name, output): tuple(metric.without)
+        for task in selection.tasks
+        for metric in task.metrics
+        for output in metric.bound.metric.outputs
+        if metric.without
+    }
+
+
 def _settings_line(context: ReportContext, selection: Selection, roles: Mapping[str, BackendSpec]) -> str:
     words = [
         f"{context.model} ({as_arguments(context.model_args)}), gen_kwargs: ({as_arguments(context.gen_kwargs)}), "
@@ -99,7 +109,7 @@ def _task_rows(
     shown: Mapping[str, int],
     notes: Mapping[str, Note],
     *,
-    reasons: GroupReasons,
+    reasons: NumberReasons,
     baseline: Column | None,
 ) -> Iterator[list[str]]:
     tasks: dict[str, Task | LeftOut] = {task.name: task for task in selection.tasks}
@@ -124,7 +134,7 @@ def _group_rows(
     shown: Mapping[str, int],
     notes: Mapping[str, Note],
     *,
-    reasons: GroupReasons,
+    reasons: NumberReasons,
     baseline: Column | None,
 ) -> Iterator[list[str]]:
     groups = {group.name: group for group in selection.groups}
@@ -184,7 +194,7 @@ def _rows(
     results: Sequence[Result],
     note: Note,
     *,
-    reasons: GroupReasons,
+    reasons: NumberReasons,
     baseline: Column | None,
 ) -> Iterator[list[str]]:
     """The rows of one task or group: whole first, then its slices; its name stands in the first row only."""

@@ -91,14 +91,15 @@ def _state(scores: Scores) -> State:
         return "lost"
     if scores.count("unavailable"):
         return "unavailable"
-    return "absent" if len(scores) else "not asked"
+    return "absent" if scores.count("unsupported") else "not asked"
 
 
 def _lacks(scores: Scores) -> str:
     """How many trials have no value, by why; that nothing was scored, where it was not."""
     if not len(scores):
         return "not scored"
-    counts = ((scores.count(status), status) for status in ("failed", "unscored", "unavailable", "unsupported"))
+    statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
+    counts = ((scores.count(status), status) for status in statuses)
     lacking = [(count, status) for count, status in counts if count]
     if len(lacking) == 1 and lacking[0][0] == len(scores):
         return lacking[0][1]

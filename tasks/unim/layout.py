@@ -9,9 +9,10 @@ from mmeval.layout import Cell, Table
 from mmeval.metrics.quality.sqcs import ETA
 from mmeval.tasks.unim.averages import Means, macro, micro
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS, domain_of
+from mmeval.tasks.unim.items import TITLES
 from mmeval.tasks.unim.labels import CAPABILITIES
 from mmeval.tasks.unim.pool import GQ, HC, ICS, LES, SC, SH, SQCS, STS, Place, Pool, pooled
-from mmeval.tasks.unim.remarks import OF_MEANS_NEEDS, remarks
+from mmeval.tasks.unim.remarks import OF_ITEMS, OF_MEANS_NEEDS, remarks
 from mmeval.tasks.unim.slices import Columns, Rows, Slice, in_order, together
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ FAMILIES = (
         ),
     ),
 )
+MODALITIES = "UniM: quality of items by modality (%)"
 ALL = Family("", tuple(column for family in FAMILIES for column in family.columns if column.kind != "of means"))
 SHORT: Mapping[str, str] = {SC: "SC", GQ: "GQ", SQCS: "SQCS", STS: "StS", LES: "LeS", HC: "HC", SH: "SH", ICS: "ICS"}
 """Numbers by the paper's letters."""
@@ -75,8 +77,8 @@ SHORT: Mapping[str, str] = {SC: "SC", GQ: "GQ", SQCS: "SQCS", STS: "StS", LES: "
 
 def layout(run: StoredRun) -> Iterator[Table]:
     """By field and by domain a table for each family of numbers that the run gives, and for the first, with tau; by
-    difficulty, capability and combination one each. A number that the run gives of no trial has no column. Nothing
-    where the run has no trial of UniM."""
+    difficulty, capability and combination one each, and by modality one of the items. A number that the run gives of no
+    trial has no column. Nothing where the run has no trial of UniM."""
     pool = pooled(run)
     if not len(pool):
         return
@@ -86,6 +88,8 @@ def layout(run: StoredRun) -> Iterator[Table]:
     for family in families:
         yield tables.by_field(family, notes)
         notes = ()  # they are about all tables: said once
+    if pool.items.columns:
+        yield tables.by_modality()
     for family in families:
         yield tables.by_domain(family)
     yield tables.by_difficulty()
@@ -136,6 +140,24 @@ class _Tables:
         count = f"{scored}/{domains} domains"
         yield Line(f"{title}: mean of domains", means, count, self._lacking_domains(family, parts))
         yield self._line(f"{title}: mean of instances", family, whole or together(parts))
+
+    def by_modality(self) -> Table:
+        """The mean quality of the items of each modality, over all of them, whatever answers they stand in."""
+        fields = list(dict.fromkeys(place.field for place in self._places))
+        own = self._field_codes(fields)
+        groups = [-1 if code < 0 else own[code] for code in self._pool.codes["place"]]
+        items = self._pool.items
+        headers = ("Modality", "Items", "Answers", "Mean", *(FIELDS.get(field, field) for field in fields), "Lacks")
+        rows: list[tuple[Cell, ...]] = []
+        for name, title in TITLES.items():
+            if name in items.columns or name in items.unavailable:
+                (whole,) = items.sums(name, bytes(len(self._pool)), 1)
+                parts = items.sums(name, groups, len(fields))
+                means = (None if mean is None else 100 * mean for mean in (one.mean for one in (whole, *parts)))
+                lacks = _lacking({"unscored": whole.unscored, "left out": whole.left_out})
+                lacks = lacks or ("" if name in items.columns else "unavailable")
+                rows.append((title, f"{whole.known:,}", f"{whole.answers:,}", *means, lacks))
+        return Table(MODALITIES, headers, tuple(rows), (OF_ITEMS,), digits=1)
 
     def by_domain(self, family: Family) -> Table:
         """The domains of the run; those of its fields that have no instance of its levels stand there unknown."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.report.asked import counted_by
 from mmeval.tasks.unim.domains import domain_of
+from mmeval.tasks.unim.items import TITLES, ItemPool
 
 if TYPE_CHECKING:
     from mmeval.report.page.stored import StoredRun, StoredTask
@@ -37,7 +38,7 @@ MAX_REASON = 400
 MAX_REASONS = 1000
 """Different reasons that are counted; a judge may give another one each time."""
 
-SCORED, UNSCORED, UNAVAILABLE, NO_ANSWER = range(4)
+SCORED, INAPPLICABLE, UNSCORED, UNAVAILABLE, NO_ANSWER = range(5)
 """What became of a number of a trial; where two tasks have the trial, the first of these holds."""
 OK, FAILED, UNSUPPORTED, BAD = range(4)
 """What became of a trial; where two tasks have it, the first of these holds."""
@@ -67,7 +68,7 @@ class Pool:
     ``places``, ``levels``, ``combinations`` and ``capabilities`` number the values of labels as they came. ``trials``
     says what became of each, ``states`` and ``values`` of its numbers, trial by trial; ``codes`` are the numbers of its
     labels (-1: none), ``capable`` are trial, capability and weight of each label of one. ``lacks`` counts why numbers
-    have no value.
+    have no value, ``items`` are those of the answers by modality.
     """
 
     places: dict[Place, int] = field(default_factory=dict)
@@ -75,6 +76,7 @@ class Pool:
     combinations: dict[str, int] = field(default_factory=dict)
     capabilities: dict[str, int] = field(default_factory=dict)
     lacks: Counter[Lack] = field(default_factory=Counter)
+    items: ItemPool = field(default_factory=ItemPool)
     bad: dict[str, None] = field(default_factory=dict)
     shared: int = 0
     """Trials that several tasks have."""
@@ -107,6 +109,8 @@ class Pool:
         if trial == BAD and self.trials[known] == BAD:
             self.bad[key[0]] = None
         self._put(known, trial, row, given)
+        if trial == OK:
+            self.items.add(known, row["scores"], given, GQ)
 
     def _append(self, labels: Mapping[str, Any], weights: Mapping[str, Any] | None) -> None:
         """The labels of a new trial."""
@@ -149,6 +153,8 @@ class Pool:
         value = score.get("value")
         if not why and score["status"] == "scored" and isinstance(value, (int, float)) and math.isfinite(value):
             return SCORED, float(value)
+        if not why and score["status"] == "inapplicable":
+            return INAPPLICABLE, 0.0
         lack = Lack(name, why or _cut(str(score.get("reason", ""))))
         if lack in self.lacks or len(self.lacks) < MAX_REASONS:
             self.lacks[lack] += 1
@@ -193,7 +199,8 @@ def _given(run: StoredRun, task: StoredTask) -> dict[str, str]:
     """The numbers of a task, all of them where no results file tells; with why none of its values counts, where scoring
     was suspended."""
     metrics = run.ours.get("metrics", {}).get(task.name)
-    outputs = NUMBERS if metrics is None else (str(n) for one in metrics.values() for n in one.get("outputs", ()))
+    listed = () if metrics is None else (str(n) for one in metrics.values() for n in one.get("outputs", ()))
+    outputs = (*NUMBERS, *TITLES) if metrics is None else listed
     given = dict.fromkeys(outputs, "")
     for row in run.ours.get("results", ()):
         if row["task"] == task.name and row.get("suspended") and row["metric"] in given:

@@ -27,6 +27,10 @@ CUT = (
 OF_MEANS = "SQCS of means: its formula on the row's SC and GQ, as some published rows have it."
 OF_MEANS_NEEDS = frozenset({"semantic_correctness", "unim_gq"})
 """The numbers without which nothing has a SQCS of means."""
+OF_ITEMS = (
+    "Items: those that have a quality; Answers: those that have an item of the modality. Every item counts the same. "
+    "An answer that was not given, or is empty, has none."
+)
 SCORED = (
     "Scored: the instances that have every number of the row that this run gives, of all. One that lacks some counts "
     "in the others."
@@ -81,6 +85,9 @@ def _about_trials(pool: Pool) -> Iterator[str]:
             f"bad: {counted} could not be asked because of the data, and are neither in tau nor in any mean: "
             f"{_listed(list(pool.bad))}."
         )
+    if count := pool.items.partial_answers:
+        of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())
+        yield f"GQ is partial in {count:,} answers: nothing here looks at what is for {', '.join(of)}."
     if pool.shared:
         yield f"{pool.shared:,} trials belong to several tasks and count once."
     unplaced = sum(code < 0 and trial != BAD for code, trial in zip(pool.codes["place"], pool.trials, strict=True))

@@ -1,10 +1,11 @@
-"""How long documents and the views of a video take to read, as ratios to the least that somebody has to do for them.
+"""How long documents and the views of a video take to read, as ratios to something simpler done to the same file.
 
     python tests/bench/documents.py
 
 A dense page of a PDF to Markdown, to drawing it for OCR; a workbook, to the standard library's reading of its markup;
 the views of a film, to decoding it twice. All in one process and one thread, in turns, after one call of each that is
-not counted; a ratio is the median of the paired calls. Exit code 1 when a figure misses its goal.
+not counted; a ratio is the median of the paired calls. There is no goal: the bare work is not what has to be done, only
+work of the same file that a machine does about as fast, so that a ratio that has grown says that reading has slowed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from tests.support import documents  # noqa: E402
 
 PAIRS = 7
 ROWS, FRAMES = 10_000, 90
-GOALS = {"PDF": 2.0, "workbook": 4.0, "views": 3.0}
 
 
 def film() -> bytes:
@@ -112,14 +112,11 @@ def figures() -> Iterator[tuple[str, float, float, float]]:
     )
 
 
-def main() -> int:
-    missed = False
-    print("| what | ours, ms | bare, ms | ratio | goal |\n|---|---|---|---|---|")
+def main() -> None:
+    print("| what | ours, ms | bare, ms | ratio |\n|---|---|---|---|")
     for name, ours, bare, times in figures():
-        missed |= times > GOALS[name]
-        print(f"| {name} | {1000 * ours:.0f} | {1000 * bare:.0f} | {times:.2f} | ≤ {GOALS[name]:g} |")
-    return int(missed)
+        print(f"| {name} | {1000 * ours:.0f} | {1000 * bare:.0f} | {times:.2f} |")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,7 +3,8 @@
     python tests/bench/unim_layout.py           # the goals are for all 31,026 instances
     python tests/bench/unim_layout.py 3000      # fewer
 
-The run folder is made here: a question with its labels, an answer, eight numbers, in part lost or unsupported. Then two
+The run folder is made here: a question with its labels, an answer, eight numbers, in part lost or
+unsupported, and what seven metrics say of the answer's items. Then two
 commands: the numbers of the task with all breakdowns, the results file, the table and the paper's tables; and ``mmeval
 report``. Memory is the peak resident set of the larger of both. Exit code 1 when a goal is missed.
 """
@@ -32,18 +33,20 @@ from mmeval.report.results_file import write_results
 from mmeval.report.table import render
 from mmeval.summary import TaskNumbers, task_results
 from mmeval.task import Selection
+from mmeval.tasks.unim.items import TITLES
 from mmeval.tasks.unim.pool import NUMBERS
 from tests.bench.scale import ROOT, Figure, measure
 from tests.support.outcomes import outcome, task
 from tests.support.stored_run import SCORE_SET, Told, text, write_run
-from tests.support.unim_scores import BREAKDOWN, SAMPLES, random_trials
+from tests.support.unim_scores import BREAKDOWN, SAMPLES, random_trials, with_items
 
 SECONDS, MIB = 15.0, 500.0
 TASK = "unim_all"
+OUTPUTS = (*NUMBERS, *TITLES)
 _WORDS = "what is to be seen in it, and what is to be heard? " * 6
 
 
-@metric(range=(0, 1), version="1", source="made for the benchmark", outputs=NUMBERS)
+@metric(range=(0, 1), version="1", source="made for the benchmark", outputs=OUTPUTS)
 def numbers(_trial: Trial) -> float:
     """Stands for metrics whose scores are there already."""
     return 0.0
@@ -84,7 +87,7 @@ def end(folder: Path) -> Iterator[tuple[str, float]]:
 def figures(count: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         config = {"loader": "unim", "layout": "unim", "breakdown": list(BREAKDOWN)}
-        run = write_run(Path(name) / "run", map(told, random_trials(count)), task=TASK, config=config)
+        run = write_run(Path(name) / "run", map(told, with_items(random_trials(count))), task=TASK, config=config)
         ended = measure([sys.executable, "-m", "tests.bench.unim_layout", "--end", str(run)], ROOT)
         reported = measure([sys.executable, "-m", "mmeval", "report", str(run)], Path(name))
     yield Figure(f"numbers and tables of {count:,} instances", ended.seconds, SECONDS, "s")

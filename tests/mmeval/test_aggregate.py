@@ -412,3 +412,24 @@ def test_a_sample_that_could_not_be_asked_counts_as_failed_and_widens_the_bounds
     assert (found.value, found.failed, found.faulty, found.bounds) == (1.0, 1, 1, (0.5, 1.0))
     assert Result.from_json(found.to_json()) == found
     assert not any(row.faulty for row in scores.filled(0))
+
+
+def test_what_is_inapplicable_stands_in_no_mean_and_no_bounds() -> None:
+    scores = Scores(range=(0, 1))
+    for name, one in {"a": Score(0.5), "b": Score.inapplicable("no sound"), "c": Score.unscored("lost")}.items():
+        scores.add(name, 0, one)
+    found = summarise("t", "m", scores)
+
+    assert (found.value, found.n, found.scored, found.unscored, found.inapplicable) == (0.5, 3, 1, 1, 1)
+    assert found.bounds == (0.25, 0.75)
+    assert [row.status for row in scores] == ["scored", "inapplicable", "unscored"]
+
+
+def test_a_task_without_anything_to_score_is_left_out_of_its_group_and_moves_no_weight() -> None:
+    heard = Result("a", "m", 0.5, 10, 4, inapplicable=6, bounds=(0.5, 0.5))
+    silent = Result("b", "m", None, 10, 0, inapplicable=10)
+    other = Result("c", "m", 1.0, 4, 4, bounds=(1.0, 1.0))
+    found = combine("g", "m", [heard, silent, other], weight_by_size=True)
+
+    assert (found.value, found.weights, found.inapplicable) == (0.75, {"a": 0.5, "c": 0.5}, 16)
+    assert found.bounds == (0.75, 0.75)

@@ -138,6 +138,17 @@ def test_of_samples_that_have_no_reference_nothing_is_said() -> None:
     assert list(Bounds(base, "m", True, {"reference": Result("t", "m", None, 3, 0, unsupported=3)}).doubts()) == []
 
 
+def test_of_references_that_hold_nothing_for_a_metric_nothing_is_said_and_others_are_counted_without_them() -> None:
+    (base,) = select(["rubric_example"]).tasks
+    silent = Result("t", "m", None, 3, 0, inapplicable=3)
+    damaged = Result("t", "m", None, 3, 0, inapplicable=2, unscored=1)
+    lost = {"reference": "damaged"}
+
+    assert list(Bounds(base, "m", True, {"reference": silent, "empty": silent}, judged=True).doubts()) == []
+    (doubt,) = Bounds(base, "m", True, {"reference": damaged}, lost=lost).doubts()  # type: ignore[arg-type]
+    assert doubt == ("m scored 0 of 1 references: damaged", True)
+
+
 def test_verdicts_that_a_judge_did_not_give_are_a_warning_with_the_most_frequent_reason() -> None:
     (base,) = select(["rubric_example"]).tasks
     results: dict[Which, Result] = {

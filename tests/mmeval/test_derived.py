@@ -194,3 +194,35 @@ def test_one_that_would_open_a_model_or_a_prompt_is_refused(function: Callable[.
 def test_one_that_would_ask_a_role_is_refused() -> None:
     with pytest.raises(PluginError, match="it cannot ask a role"):
         metric(range=(0, 1), version="1", source="")(lambda scores, judge, *, of=(): 0.0)
+
+
+def taking(**scores: Score | float) -> Score:
+    """What a metric that takes missing pieces is handed for the pieces a, b and c, of which the run skips c."""
+
+    @metric(range=(0, 1), version="1", source="tests", takes_missing=True)
+    def counted(scores: Mapping[str, Score], *, of: Sequence[str] = ("a", "b", "c")) -> Score:
+        return Score(1.0, evidence={name: scores[name].status for name in of})
+
+    given = {name: one if isinstance(one, Score) else Score(one) for name, one in scores.items()}
+    found: Mapping[str, Score] = Derivation(counted.bind(), PIECES).scores(given)
+    return found["counted"] if found else Score.unscored("none yet")
+
+
+def test_a_piece_that_is_inapplicable_makes_it_inapplicable_whatever_the_others_are() -> None:
+    silent = Score.inapplicable("no sound")
+    for other in (Score(0.5), Score.unscored("lost"), Score.unavailable("no judge")):
+        found = product().scores({"a": other, "b": silent})["overall"]
+        assert (found.status, found.reason, found.value) == ("inapplicable", "b: no sound", None)
+
+
+def test_a_metric_that_takes_missing_pieces_is_handed_what_there_is() -> None:
+    found = taking(a=Score.inapplicable("no sound"), b=Score.unavailable("no judge"))
+    assert found.evidence == {"a": "inapplicable", "b": "unavailable", "c": "unavailable"}
+    assert taking(a=0.5, b=Score.unscored("lost")).evidence == {"a": "scored", "b": "unscored", "c": "unavailable"}
+
+
+def test_it_too_waits_for_its_pieces_and_follows_the_rule_for_a_missing_output() -> None:
+    ruled = Score(0.0, evidence={"missing_output": True})
+
+    assert taking(a=0.5).reason == "none yet"
+    assert taking(a=ruled, b=Score.unavailable("no judge")) == ruled

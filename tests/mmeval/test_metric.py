@@ -228,14 +228,12 @@ def test_what_a_metric_needs_may_depend_on_its_switches() -> None:
     assert aloud.unavailable(()).startswith("no_such_module is not installed")
 
 
-def test_a_metric_may_say_of_its_switches_that_it_cannot_be_computed_at_all() -> None:
-    def grown(trial: Trial, *, tree: str = "oak") -> float:
+def test_only_a_metric_that_is_made_of_others_takes_missing_pieces() -> None:
+    def grown(trial: Trial) -> float:
         return 1.0
 
-    of = metric(range=(0, 1), version="1", source="", unavailable=lambda s: "no elms yet" if s["tree"] == "elm" else "")
-    oak, elm = of(grown).bind(), of(grown).bind({"tree": "elm"})
-
-    assert (oak.unavailable(()), elm.unavailable(())) == ("", "no elms yet")
+    with pytest.raises(PluginError, match="'grown': takes_missing is of a metric that is made of other scores"):
+        metric(range=(0, 1), version="1", source="", takes_missing=True)(grown)
 
 
 def modelled(trial: Trial, judge: Role, *, model: Annotated[str, HubModel(("a",))] = "o/n") -> Iterator[Any]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from mmeval.task import Task, TaskOverrides
 from mmeval.taskfile import parse_task
 from mmeval.taskinclude import TaskFiles
 from mmeval.taskrun import score_definition, scoring_plan
+from tests.support.applying import registered
 from tests.support.task_folder import write_files
 
 TWO = "  - metric: exact_match\n  - metric: strict_structure\n"
@@ -158,3 +160,63 @@ def test_it_cannot_be_scored_on_an_answer(capsys: pytest.CaptureFixture[str]) ->
 def test_switches_are_checked_when_it_is_bound() -> None:
     with pytest.raises(UsageError, match="must be a list"):
         load_metric("overall").bind({"of": 3})
+
+
+WORTH = "  - metric: sound_worth\n  - metric: text_worth\n"
+WHAT_THERE_IS = "  - metric: what_there_is\n    of: [sound_worth, text_worth]\n"
+OF_THAT = "  - metric: overall\n    of: [what_there_is]\n"
+
+
+@pytest.fixture
+def applying(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with registered(tmp_path / "site", monkeypatch):
+        yield
+
+
+@pytest.mark.usefixtures("applying")
+def test_one_that_takes_missing_pieces_is_there_while_one_of_them_is_and_knows_what_it_goes_without(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}{OF_THAT}")
+    _, text, made, of_that = task.metrics
+
+    assert (made.unavailable, of_that.unavailable) == ("", "")
+    assert made.without == of_that.without == {"text_worth": text.unavailable}
+    say_unavailable([task], strict=False)
+    assert [record.getMessage().partition(":")[2][:60] for record in caplog.records] == [
+        " the metric text_worth is unavailable: it asks the role 'jud",
+        " the metrics what_there_is, overall are partial, without tex",
+    ]
+    assert caplog.records[1].getMessage().endswith("add --role judge=BACKEND")
+
+
+@pytest.mark.usefixtures("applying")
+def test_a_piece_that_is_skipped_is_left_out_of_it_aloud_and_is_no_fault_of_a_strict_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    skipping = TaskOverrides(skip_metric=("text_worth",))
+    task = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}", overrides=skipping)
+    made = task.metrics[1]
+
+    assert (made.unavailable, list(made.without)) == ("", ["text_worth"])
+    say_unavailable([task], strict=True)
+    assert caplog.records[0].getMessage() == (
+        "t: the metric what_there_is is partial, without text_worth: it is left out by --skip_metric; mmeval score RUN "
+        "--metrics what_there_is adds it"
+    )
+    assert score_definition(task, {})["metrics"][1]["pieces"] == {"sound_worth": [0, 1]}
+
+
+@pytest.mark.usefixtures("applying")
+def test_without_any_of_its_pieces_it_is_unavailable(tmp_path: Path) -> None:
+    entries = "  - metric: text_worth\n  - metric: judge_yes_no\n  - metric: what_there_is\n    of: {}\n"
+    both = built(tmp_path, entries.format("[text_worth, judge_yes_no]")).metrics[2]
+    one = built(tmp_path, entries.format("[text_worth]")).metrics[2]
+
+    assert both.unavailable.startswith(
+        "it is made of text_worth, judge_yes_no, which are all unavailable; the first: it asks the role 'judge'"
+    )
+    assert one.unavailable.startswith("it is made of text_worth, which is unavailable: it asks the role 'judge'")
+    skipping = TaskOverrides(skip_metric=("text_worth",))
+    gone = built(tmp_path, entries.format("[text_worth]"), overrides=skipping).metrics[1]
+    assert gone.unavailable.startswith("it is made of text_worth, which was skipped")

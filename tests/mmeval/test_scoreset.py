@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from mmeval.errors import StorageError
+from mmeval.lines import to_line
+from mmeval.records import Score
 from mmeval.scoreset import ScoreSet, finished_rows
 
 PLAN = {"metrics": [{"metric": "m", "version": "1"}], "outputs": ["a", "b"]}
@@ -135,3 +137,16 @@ def test_a_full_disk_is_a_clear_error_and_whole_rows_before_it_stay(tmp_path: Pa
 
     found = finished(tmp_path, *(line(index, a=1, b=1) for index in range(1, 9)))
     assert sorted(found) == [(index, 0) for index in range(9)]
+
+
+def test_what_was_inapplicable_is_settled_and_stays_so(tmp_path: Path) -> None:
+    silent = Score.inapplicable("no sound").to_json()
+    lost = Score.lost("the process died").to_json()
+    scores = ScoreSet(tmp_path, "t", {"outputs": ["m"]})
+    for one in (silent, lost):
+        scores.add(to_line({"i": 0, "n": 0, "s": "s", "d": "d", "status": "ok", "scores": {"m": one}}) + b"\n")
+    scores.finish()
+
+    (row,) = finished_rows(scores.folder, lambda index, repeat: True)
+    assert row["scores"]["m"] == silent
+    assert ScoreSet(tmp_path, "t", {"outputs": ["m"]}).covers(0, 0, "d")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mmeval.metricmodel import lacking_message
 from mmeval.task import Task
-from mmeval.unavailable import Lacking, lacking_in
+from mmeval.unavailable import Lacking, Partial, lacking_in, partial_in
 from tests.support.toy import task
 
 
@@ -35,3 +35,32 @@ def test_one_task_is_told_as_it_is() -> None:
     (found,) = lacking_in([without("a", "no judge"), task("b")])
 
     assert str(found) == "a: the metric exact_match is unavailable: no judge"
+
+
+def partial(name: str, **pieces: str) -> Task:
+    toy = task(name)
+    return replace(toy, metrics=(replace(toy.metrics[0], without=pieces),))
+
+
+def test_what_a_number_goes_without_is_told_by_why() -> None:
+    found = list(partial_in([partial("a", x="it asks the role 'judge'", y="it asks the role 'judge'", z=weights("a"))]))
+
+    assert [one.pieces for one in found] == [("x", "y"), ("z",)]
+    assert str(found[0]) == "a: the metric exact_match is partial, without x, y: they ask the role 'judge'"
+    assert str(found[1]).endswith("; run: mmeval prepare a --weights")
+
+
+def test_tasks_that_go_without_the_same_are_told_together() -> None:
+    (found,) = partial_in([partial("a", z=weights("a")), task("c"), partial("b", z=weights("b"))])
+
+    assert str(found).startswith("a, b: the metric exact_match is partial, without z: its model o/m is not here")
+    assert str(found).endswith("; run: mmeval prepare a b --weights")
+
+
+def test_pieces_that_were_skipped_are_spoken_of_as_several() -> None:
+    said = "it is left out by --skip_metric; mmeval score RUN --metrics m adds it"
+
+    assert str(Partial(("a",), ("m", "n"), ("x", "y"), said)) == (
+        "a: the metrics m, n are partial, without x, y: they are left out by --skip_metric; mmeval score RUN --metrics "
+        "m adds them"
+    )

@@ -55,7 +55,7 @@ def task(name: str, *, comparable: bool = True, alias: str = "", rows: int = 10,
 
 
 def result(of: str, value: float | None = 0.5, *, metric: str = "half", n: int = 10, **more: Any) -> Result:
-    lost = sum(more.get(key, 0) for key in ("failed", "unscored", "unavailable", "unsupported"))
+    lost = sum(more.get(key, 0) for key in ("failed", "unscored", "unavailable", "unsupported", "inapplicable"))
     return Result(of, metric, value, n, n - lost, **{"stderr": 0.1 if value is not None else None, **more})
 
 

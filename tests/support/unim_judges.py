@@ -5,6 +5,7 @@ plays the model under test as well, which has the name ``MODEL`` and answers as 
 |-------------------------|------------------------------------------------------------------------------------|
 | `score`                 | 5 where the candidate is the reference, else 1 to 4 by the words that both have     |
 | `coherence`, and style  | 4 and 5 where every item of the answer is there, 2 and 3 where one lacks            |
+| a grade of one thing by itself, or an overall number | 4 of 5, or 75 of 100                   |
 | anything else: a caption | words that follow from the whole request, so that equal media have equal captions |
 
 Each kind of request is counted apart, beside the counters of the mock server.
@@ -22,9 +23,11 @@ from typing import Any, Literal
 from mmeval.metrics.judged.captions import NOTHING_GIVEN
 from tests.support.mock_openai_server import MockServer, Settings, State, last_text
 
-Purpose = Literal["answer", "semantic", "coherence", "caption"]
-ASKED_FOR: Mapping[str, Purpose] = {'"score":': "semantic", '"coherence":': "coherence"}
+Purpose = Literal["answer", "semantic", "coherence", "quality", "caption"]
+ASKED_FOR: Mapping[str, Purpose] = {'"overall': "quality", '"score":': "semantic", '"coherence":': "coherence"}
 """What only the reply form of a metric has; a caption is asked for in plain words."""
+GRADE: Mapping[str, Any] = {"score": 4, "overall": 4, "overall_score": 75, "overall_score_100": 75}
+"""What any text, code or document is worth, by the name that a prompt asks for it."""
 COHERENT, LOOSE = (4, 5), (2, 3)
 """The grades of coherence and style for an answer whose items are all there, and for any other."""
 MODEL = "m"
@@ -82,7 +85,13 @@ def honest_server(**settings: Any) -> Iterator[HonestServer]:
 
 
 def purpose_of(words: str) -> Purpose:
-    return next((purpose for form, purpose in ASKED_FOR.items() if form in words), "caption")
+    purpose: Purpose = next((purpose for form, purpose in ASKED_FOR.items() if form in words), "caption")
+    return "quality" if purpose == "semantic" and "reference" not in shown_in(words) else purpose
+
+
+def shown_in(words: str) -> dict[str, str]:
+    """What a prompt shows, by name."""
+    return {match["name"]: match["text"] for match in _MATERIAL.finditer(words)}
 
 
 def said(purpose: Purpose, words: str, key: str) -> str:
@@ -90,8 +99,9 @@ def said(purpose: Purpose, words: str, key: str) -> str:
     if purpose == "caption":
         return f"something like {key[:4]}, {key[4:8]} and {key[8:12]}"
     if purpose == "semantic":
-        material = {match["name"]: match["text"] for match in _MATERIAL.finditer(words)}
-        return json.dumps({"reason": "by its words", "score": semantic_grade(**compared(material))})
+        return json.dumps({"reason": "by its words", "score": semantic_grade(**compared(shown_in(words)))})
+    if purpose == "quality":
+        return json.dumps({"reason": "by itself", **GRADE})
     answer = next((match["text"] for match in _MATERIAL.finditer(words)), words)
     coherence, style = LOOSE if NOTHING_GIVEN in answer else COHERENT
     return json.dumps({"reason": "by its items", "coherence": coherence, "style_consistency": style})

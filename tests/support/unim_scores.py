@@ -11,6 +11,7 @@ from typing import Any
 from mmeval.lines import to_line
 from mmeval.report.page.stored import StoredRun
 from mmeval.tasks.unim.domains import DOMAINS, LEVELS
+from mmeval.tasks.unim.items import TITLES
 from mmeval.tasks.unim.pool import NUMBERS
 
 SET = "0123456789ab"
@@ -72,6 +73,30 @@ def _random_scores(chance: random.Random, number: int) -> dict[str, float | str]
         if chance.random() < 0.01:
             found[name] = "unscored"
     return found
+
+
+def with_items(rows: Iterable[Row], seed: int = 1) -> Iterator[Row]:
+    """Trials with what the metrics of quality say of their answers: most have a text, pictures and a sound, a few the
+    rest; every item with as many terms as a sound has."""
+    chance = random.Random(seed)
+    for row in rows:
+        if row["status"] == "ok":
+            row = {**row, "scores": {**row["scores"], **{name: _of_items(chance, name) for name in TITLES}}}  # noqa: PLW2901
+        yield row
+
+
+def _of_items(chance: random.Random, name: str) -> Row:
+    count = {"text_quality": 1, "image_quality": chance.randrange(4), "audio_quality": chance.randrange(3)}.get(
+        name, int(chance.random() < 0.1)
+    )
+    if not count:
+        return {"value": None, "status": "inapplicable", "reason": f"the answer has no {TITLES[name]} to look at"}
+    qualities = [round(chance.random(), 3) for _ in range(count)]
+    items = [
+        {"label": f"{TITLES[name]}{at}", "quality": one, **{f"term{n}": chance.random() for n in range(20)}}
+        for at, one in enumerate(qualities, 1)
+    ]
+    return {"value": sum(qualities) / count, "status": "scored", "evidence": {"items": items}}
 
 
 def stored(folder: Path, tasks: Mapping[str, Iterable[Row]], samples: Samples | None = None, **ours: Any) -> StoredRun:

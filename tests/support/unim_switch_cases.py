@@ -11,6 +11,7 @@ from mmeval.metric import load_metric
 from mmeval.program import Call, Reply, Role
 from mmeval.records import Response, Sample, Score, Trial, user
 from tests.support.mmmg_switch_cases import Effect
+from tests.support.quality_switch_cases import of_quality
 from tests.support.tiny_media import PLAIN_OFF, clip, pdf, picture, wav
 from tests.support.unim_judging import taken
 
@@ -39,6 +40,8 @@ def of_unim() -> Iterator[Effect]:
     yield Effect(ICS, "judge_failure", "lowest", [shown()], says="no grade")
     yield from (Effect("sqcs", "eta", value, []) for value in (0.6, 0.8))
     yield Effect("sqcs", "of", ["unim_gq", SC], [])
+    yield from of_quality()
+    yield Effect("unim_gq", "of", [SC], [], {"of": [SC, "unim_gq"]})
 
 
 def _of_structure() -> Iterator[Effect]:

@@ -13,7 +13,7 @@ from mmeval.report.numbers import NumberRow
 COLUMNS = (
     "run", "task", "alias", "slice", "version", "metric", "higher_is_better", "value", "stderr", "ci95_low",
     "ci95_high", "bounds_low", "bounds_high", "n", "scored", "failed", "unscored", "unavailable", "unsupported",
-    "clusters", "bootstrap_iters", "suspended", "compares_with_first", "notes",
+    "inapplicable", "clusters", "bootstrap_iters", "suspended", "compares_with_first", "notes",
 )  # fmt: skip
 MAX_CHARS = 2_000
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -46,8 +46,9 @@ def _named(run: str, row: NumberRow) -> list[str]:
 def _numbers(result: Result) -> list[str]:
     pairs = [*(result.ci95 or (None, None)), *(result.bounds or (None, None))]
     values = ["" if value is None else repr(float(value)) for value in (result.value, result.stderr, *pairs)]
-    counts = (result.n, result.scored, result.failed, result.unscored, result.unavailable, result.unsupported)
-    return [*values, *map(str, counts), str(result.clusters), str(result.bootstrap_iters), _yes(result.suspended)]
+    lost = (result.failed, result.unscored, result.unavailable, result.unsupported, result.inapplicable)
+    counts = (result.n, result.scored, *lost, result.clusters, result.bootstrap_iters)
+    return [*values, *map(str, counts), _yes(result.suspended)]
 
 
 def _yes(truth: bool) -> str:

@@ -14,7 +14,7 @@ from mmeval.report.asked import counted_by
 from mmeval.report.page.stored import Row, StoredRun, StoredTask, StoredTrial
 from mmeval.report.repeated import is_unavailable
 
-STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "uncounted")
+STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "inapplicable", "uncounted")
 CHUNK = 100
 TEXT_CHUNK = 2_000
 MAX_TITLE = 120
@@ -22,7 +22,8 @@ MAX_SEARCHED = 4_000
 MAX_NAME = 500
 FORMAT = 1
 
-_WORST = ("unscored", "unavailable", "scored")
+_WORST = ("unscored", "unavailable", "scored", "inapplicable")
+"""Of the scores of a trial the first of these counts: what has no say on an answer only where nothing has one."""
 
 
 class Index:

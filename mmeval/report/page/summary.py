@@ -9,6 +9,7 @@ from typing import Any
 from mmeval.names import counted
 from mmeval.records import Result
 from mmeval.report.bill import dollars
+from mmeval.report.lacking import is_of_nothing
 from mmeval.report.numbers import NumberRow, groups_of, number_rows
 from mmeval.report.page.stored import Row, StoredRun
 from mmeval.report.repeated import is_unavailable
@@ -98,8 +99,8 @@ def _worst(rows: Iterable[NumberRow]) -> dict[str, Result]:
 
 
 def _lack(result: Result) -> tuple[bool, int]:
-    """Less for a metric that lacks more."""
-    return is_unavailable(result), result.scored
+    """Less for a metric that lacks more. It lacks nothing of an answer of which it says nothing."""
+    return is_unavailable(result), result.scored + result.inapplicable
 
 
 def _unavailable(rows: Sequence[NumberRow]) -> list[str]:
@@ -114,7 +115,7 @@ def _scored(rows: Sequence[NumberRow]) -> Iterator[str]:
     total = sum(result.n for result in worst)
     if not total:
         return
-    scored = sum(result.scored for result in worst)
+    scored = sum(result.scored + result.inapplicable for result in worst)
     lost = {
         "failed": sum(result.failed for result in worst),
         "could not be scored": sum(result.unscored for result in worst),
@@ -124,7 +125,9 @@ def _scored(rows: Sequence[NumberRow]) -> Iterator[str]:
         "have a metric that cannot be computed here": sum(result.unavailable for result in worst),
     }
     absent = _unavailable(rows)
-    metrics = f"every metric but {_listed(absent)}, which cannot be computed here" if absent else "every metric"
+    applies = any(row.results[0] is not None and row.results[0].inapplicable for row in rows)
+    every = "every metric that applies to the answer" if applies else "every metric"
+    metrics = f"{every} but {_listed(absent)}, which cannot be computed here" if absent else every
     if scored == total:
         yield f"All {total:,} trials were scored by {metrics}." if total > 1 else f"The trial was scored by {metrics}."
         return
@@ -149,6 +152,8 @@ def _how_sure(rows: Sequence[NumberRow], run: StoredRun) -> Iterator[str]:
 
 def _sure(metric: str, result: Result) -> str:
     if result.value is None:
+        if is_of_nothing(result):
+            return f"{metric} has nothing to score."
         return f"{metric} has no value, as scoring was suspended." if result.suspended else f"{metric} has no value."
     better = "" if result.higher_is_better else " (lower is better)"
     said = f"{metric}{better} is {result.value:.4f}"

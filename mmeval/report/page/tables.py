@@ -74,6 +74,7 @@ def _number(result: Result) -> dict[str, Any]:
         "failed": result.failed,
         "unscored": result.unscored,
         "unavailable": result.unavailable,
+        "inapplicable": result.inapplicable,
         "unsupported": result.unsupported,
     }
     incomplete = result.bounds is not None and (result.failed or result.unscored)

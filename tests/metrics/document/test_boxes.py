@@ -20,7 +20,7 @@ def test_boxes_of_one_height_are_a_line_from_left_to_right() -> None:
 
 @pytest.mark.parametrize(
     ("gap", "joined"),
-    [(-0.4, "ab"), (0, "ab"), (0.5, "ab"), (0.6, "a b"), (8, "a b"), (8.1, "a  b"), (90, "a  b"), (-0.6, "a b")],
+    [(-0.4, "ab"), (0, "ab"), (0.5, "ab"), (0.51, "a b"), (8, "a b"), (8.1, "a  b"), (90, "a  b"), (-0.6, "a b")],
 )
 def test_what_stands_between_two_boxes_follows_from_how_far_they_are_apart(gap: float, joined: str) -> None:
     assert joined_lines([box(0, 0, "a"), box(20 + gap, 0, "b")]) == [joined]

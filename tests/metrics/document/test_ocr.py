@@ -61,8 +61,31 @@ def test_a_large_picture_is_made_smaller_and_stays_what_it_was(engine: Engine) -
 
     ocr.read_words(picture)
 
-    assert engine.given[0].shape == (50, 2000, 3)
+    assert engine.given[0].shape == (500, 2000, 3)
+    assert (engine.given[0] == 0).sum() == 50 * 2000 * 3
     assert picture.size == (4000, 100)
+
+
+@pytest.mark.parametrize(
+    ("size", "given"),
+    [((1, 2000), (500, 2000)), ((2000, 1), (2000, 500)), ((9, 2), (9, 3)), ((8, 2), (8, 2)), ((1, 1), (1, 1))],
+    ids=str,
+)
+def test_a_strip_is_put_on_paper_of_bounded_sides(
+    size: tuple[int, int], given: tuple[int, int], engine: Engine
+) -> None:
+    ocr.read_words(Image.new("RGB", size, (1, 2, 3)))
+
+    (pixels,) = engine.given
+    assert (pixels.shape[1], pixels.shape[0]) == given
+    assert pixels[0, 0].tolist() == [3, 2, 1]
+    assert (pixels == 255).sum() == 3 * (given[0] * given[1] - size[0] * size[1])
+
+
+def test_what_one_picture_can_take_is_bounded() -> None:
+    assert (ocr.MAX_SIDE, ocr.MAX_LINES) == (2000, 1000)
+    assert ocr._SETTINGS["Global.max_side_len"] == 2000
+    assert ocr._SETTINGS["Det.max_candidates"] == 1000
 
 
 def test_without_the_package_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -49,6 +50,9 @@ def eyes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         (b"| a   | b   |\n|-----|-----|\n", "a.txt", "| a   | b   |\n|-----|-----|"),
         (b"Dear all, how\nAre you, then\nI am, too\n", "a.txt", "Dear all, how\nAre you, then\nI am, too"),
         (b"a, b\n1, 2\n", "a.csv", TABLE),
+        (b"My fruit\na,b\n1,2,3\n", "a.csv", "| My fruit |\n| --- |\n| a | b |\n| 1 | 2 | 3 |"),
+        (b"a;b\n1,5;2;3\n", "a.csv", "| a | b |\n| --- | --- |\n| 1,5 | 2 | 3 |"),
+        (b"a\nb\nc,d\n", "a.csv", "a\nb\nc,d"),
         (b"<html><p>x</html>", "a.html", "<html><p>x</html>"),
         (tiny_media.word("Dear <all>"), "", "Dear <all>"),
         (tiny_media.word(xml=f"<w:tbl><w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr></w:tbl>"), "", TABLE[:23]),
@@ -92,6 +96,21 @@ def test_of_a_long_scan_the_first_pages_are_read(eyes: list[tuple[int, int]], mo
     read(tiny_media.pdf(pages=12))
 
     assert len(eyes) == reading.MAX_PAGES_READ == 8
+
+
+def test_the_time_that_ocr_takes_is_not_that_of_decoding(
+    eyes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def layers(media: Media, limits: DecodeLimits) -> Iterator[tuple[TextBox, ...]]:
+        yield from [()] * 3
+        done.append(f"{len(eyes)} pages read before")
+
+    monkeypatch.setattr(reading, "page_boxes", layers)
+    read(tiny_media.pdf(pages=3))
+
+    assert (len(eyes), done) == (3, ["0 pages read before"])
 
 
 @pytest.mark.parametrize("data", [tiny_media.picture(), documents.scan(documents.drawn_table([["x"]]))])

@@ -25,6 +25,7 @@ from mmeval.metrics.judged.code_quality import (
     unwrapped,
 )
 from mmeval.records import Trial
+from tests.support import tiny_media
 from tests.support.unim_judging import DOWN, QUESTION, RED, Judged, judge_unim, unim_sample
 
 ONE = "x = 1"
@@ -154,6 +155,15 @@ def test_code_in_a_file_of_its_own_is_read_and_one_that_is_no_text_is_not() -> N
     assert [item["quality"] for item in items(done)] == [1, 0]
     assert "no text is read" in items(done)[1]["reason"]
     assert official.score.status == "unscored"
+
+
+@pytest.mark.parametrize("data", [tiny_media.pdf("x = 1"), tiny_media.word("x = 1")], ids=["pdf", "docx"])
+def test_no_document_is_decoded_to_look_for_code(data: bytes) -> None:
+    part = Part("code", media=Media.from_bytes(data), label="code1")
+    done = quality(Trial(unim_sample(), output=Interleaved((part,))))
+
+    assert (done.score.value, done.calls["judge"]) == (0.0, [])
+    assert "holds no code" in items(done)[0]["reason"]
 
 
 def test_of_long_code_the_beginning_is_shown_and_the_judge_and_the_evidence_say_so() -> None:

@@ -64,7 +64,7 @@ def test_an_answer_without_a_document_is_inapplicable_and_a_failed_one_unscored(
 
 def test_a_tag_without_a_file_is_0_and_has_nothing_in_the_official_profile() -> None:
     standard = ask(trial("See <document1>."))
-    official = ask(trial("See <document1>."), rubric="overall", extraction="pictures")
+    official = ask(trial("See <document1>."), unreadable="unscored")
 
     assert (standard.score.value, standard.asked) == (0.0, [])
     assert (official.score.value, official.score.status) == (None, "unscored")
@@ -124,15 +124,26 @@ def test_a_dimension_weighs_what_the_release_says(name: str, weight: float) -> N
     assert weighted_overall({**dict.fromkeys(WEIGHTS, 0), name: 5}) == pytest.approx(100 * weight)
 
 
-@pytest.mark.parametrize("said", [{"clarity": 5}, {**SIX, OVERALL: "much"}, {}])
+@pytest.mark.parametrize(
+    "said", [{"clarity": 5}, {**SIX, OVERALL: "much"}, {**SIX, "usefulness": False}, {**SIX, "clarity": 1e308}, {}]
+)
 def test_six_dimensions_that_lack_one_and_the_overall_number_are_no_verdict(said: dict[str, Any]) -> None:
     assert SCALES["dimensions"].form.fault(reply(json.dumps(said)))
+
+
+def test_six_numbers_up_to_5_are_asked_for_and_an_overall_one_up_to_100() -> None:
+    asked = SCALES["dimensions"].form.asked
+
+    assert asked.startswith('{"clarity": <a whole number from 0 to 5>, ')
+    assert asked.endswith('"overall": <a number from 0 to 100>}')
+    assert asked.count("from 0 to 5>") == 6
 
 
 def test_official_is_the_unified_scorer_without_hints_on_pictures() -> None:
     bound = document_quality.bind(profile="official")
 
     assert (bound.params["rubric"], bound.params["hints"], bound.params["extraction"]) == ("overall", False, "pictures")
+    assert bound.params["unreadable"] == "unscored"
     assert SCALES["overall"].form.asked == '{"overall_score_100": <a number from 0 to 100>}'
 
 
@@ -147,9 +158,9 @@ def failed(kind: ErrorKind, message: str) -> Response:
     return Response.failed(kind, message)
 
 
-@pytest.mark.parametrize(("extraction", "value"), [("by_type", 0.0), ("pictures", None)])
-def test_a_damaged_document_is_0_and_has_nothing_in_the_release(extraction: str, value: float | None) -> None:
-    found = ask(with_documents(PICTURE), failed("bad_media", "it is cut short"), extraction=extraction)
+@pytest.mark.parametrize(("unreadable", "value"), [("zero", 0.0), ("unscored", None)])
+def test_a_damaged_document_is_0_and_has_nothing_in_the_release(unreadable: str, value: float | None) -> None:
+    found = ask(with_documents(PICTURE), failed("bad_media", "it is cut short"), unreadable=unreadable)
 
     assert found.score.value == value
     assert items(found)[0]["reason"] == "it is cut short"

@@ -137,7 +137,7 @@ def test_the_overall_number_is_believed_whatever_the_dimensions_say() -> None:
     assert (found.quality, found.evidence) == (0.8, {"light": 1, "sound": 99.5, "all": 8, "reason": "so"})
 
 
-@pytest.mark.parametrize("value", ["bright", True, None, [1]])
+@pytest.mark.parametrize("value", ["bright", True, False, None, [1], 1e308])
 def test_a_dimension_that_is_no_number_is_left_out(value: Any) -> None:
     assert said(json.dumps({"light": value, "all": 8})).evidence == {"all": 8}
 
@@ -147,7 +147,7 @@ def test_an_overall_number_may_be_far_off_the_scale(number: float) -> None:
     assert said(json.dumps({"all": number})).evidence["raw"] == number / 10
 
 
-@pytest.mark.parametrize("value", ["much", True, None, 1.01e9, -1.01e9])
+@pytest.mark.parametrize("value", ["much", True, False, None, 1.01e9, -1.01e9])
 def test_an_overall_number_that_is_none_does_not_fit(value: Any) -> None:
     for form in (TENTHS.form, MIDDLE):
         with pytest.raises(ReplyError, match="all is"):

@@ -8,6 +8,7 @@ from mmeval.media import Media
 from mmeval.metrics.quality.items import (
     UNSEEN,
     ItemScore,
+    Unreadable,
     items_of,
     nothing_of,
     quality_of_media,
@@ -45,7 +46,7 @@ def test_media_without_tags_are_numbered_and_each_counts() -> None:
     assert labels(Interleaved((media_part(RED), media_part(RED), media_part(BLUE)))) == ["image1", "image2", "image3"]
 
 
-def measured(*parts: Media, how: ItemScore | Exception = GOOD, unreadable: bool = True) -> Score:
+def measured(*parts: Media, how: ItemScore | Exception = GOOD, unreadable: Unreadable = "zero") -> Score:
     def measure(_media: Media) -> ItemScore:
         if isinstance(how, Exception):
             raise how
@@ -89,13 +90,13 @@ def test_a_tag_without_a_file_and_a_damaged_file_are_worth_nothing() -> None:
 
 
 def test_the_released_scripts_give_no_number_for_what_they_cannot_open() -> None:
-    score = measured(RED, how=CorruptMediaError("image1: not a picture"), unreadable=False)
+    score = measured(RED, how=CorruptMediaError("image1: not a picture"), unreadable="unscored")
 
     assert (score.status, score.bounds, score.reason) == ("unscored", (0.0, 1.0), "image1: image1: not a picture")
 
 
-@pytest.mark.parametrize("unreadable", [True, False])
-def test_what_is_too_large_to_be_looked_at_is_unscored_in_every_profile(unreadable: bool) -> None:
+@pytest.mark.parametrize("unreadable", ["zero", "unscored"])
+def test_what_is_too_large_to_be_looked_at_is_unscored_in_every_profile(unreadable: Unreadable) -> None:
     score = measured(RED, how=MediaLimitError("too large"), unreadable=unreadable)
 
     assert (score.status, score.bounds) == ("unscored", (0.0, 1.0))
@@ -122,6 +123,6 @@ def test_with_only_such_items_the_metric_is_unavailable_for_the_answer() -> None
     assert (score.status, score.value, score.reason) == ("unavailable", None, "a: no reader")
 
 
-def test_whether_an_unreadable_item_counts_is_said_by_the_caller() -> None:
-    assert unreadable_item("damaged", counts=True).quality == 0.0
-    assert unreadable_item("damaged", counts=False).quality is None
+def test_what_an_unreadable_item_counts_is_said_by_the_caller() -> None:
+    assert unreadable_item("damaged", "zero").quality == 0.0
+    assert unreadable_item("damaged", "unscored").quality is None

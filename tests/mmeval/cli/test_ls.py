@@ -139,12 +139,6 @@ def test_a_broken_plugin_is_listed_with_its_error_and_the_rest_goes_on(
     assert "wer" in rows
 
 
-def test_a_metric_that_cannot_be_computed_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ls", "metrics", "unim_gq"]) == 0
-
-    assert "unavailable: this version of mmeval does not compute it yet" in listed(capsys)["unim_gq"]
-
-
 def test_a_kind_that_does_not_exist_is_answered_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ls", "models"]) == 2
 

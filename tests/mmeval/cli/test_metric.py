@@ -12,6 +12,7 @@ import pytest
 from mmeval import plugins
 from mmeval.__main__ import main
 from mmeval.origin import install_command
+from tests.support.applying import NO_SOUND, registered
 
 PARITY = json.loads((Path(__file__).parents[2] / "metrics/structure/parity.json").read_text())
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -109,12 +110,17 @@ def test_one_answer_is_scored_as_json(capsys: pytest.CaptureFixture[str]) -> Non
     assert (code, results(capsys)) == (0, [{"value": 1.0, "status": "scored", "reason": "", "evidence": evidence}])
 
 
-def test_a_metric_that_cannot_be_computed_at_all_says_so_and_exits_4(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["metric", "unim_gq", "--answer", "a"])
+def test_an_answer_that_holds_nothing_for_the_metric_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with registered(tmp_path, monkeypatch):
+        code = main(["metric", "sound_worth", "--answer", "quiet", "--json"])
+        (row,) = results(capsys)
+        plain = main(["metric", "sound_worth", "--answer", "quiet"])
 
-    said = capsys.readouterr()
-    assert (code, said.out) == (4, "")
-    assert "unim_gq is unavailable: this version" in said.err
+    assert (code, plain) == (0, 0)
+    assert row == {"value": None, "status": "inapplicable", "reason": NO_SOUND, "evidence": {}}
+    assert capsys.readouterr().out == f"sound_worth: inapplicable: {NO_SOUND}\n"
 
 
 def test_unscored_is_no_zero_and_exits_3(capsys: pytest.CaptureFixture[str]) -> None:

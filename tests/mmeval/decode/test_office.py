@@ -37,6 +37,24 @@ def test_paragraphs_of_a_cell_and_tables_in_it_are_words_of_the_cell() -> None:
     assert blocks(word(xml=xml)) == [Table((("one two a b", "c"),))]
 
 
+BOX = "<w:txbxContent><w:p><w:r><w:t>box</w:t></w:r></w:p></w:txbxContent>"
+DRAWN = (
+    '<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+    f"<mc:Choice>{BOX}</mc:Choice><mc:Fallback>{BOX}<w:tbl>{ROW}</w:tbl></mc:Fallback></mc:AlternateContent></w:r>"
+)
+
+
+def test_a_box_of_text_is_a_paragraph_of_its_own_and_comes_once() -> None:
+    run = "<w:r><w:t>{}</w:t></w:r>"
+    xml = f"<w:p>{run.format('before ')}{DRAWN}{run.format('after')}</w:p>"
+
+    assert blocks(word(xml=xml)) == ["box", "before after"]
+
+
+def test_words_outside_of_paragraphs_are_none() -> None:
+    assert blocks(word(xml="<w:t>lost</w:t><w:p><w:r><w:t>found</w:t></w:r></w:p>")) == ["found"]
+
+
 def test_slides_come_in_the_order_in_which_they_are_shown() -> None:
     text = "<a:p><a:r><a:t>{}</a:t></a:r></a:p>"
     cell = f"<a:tc>{text.format('x')}</a:tc>"
@@ -70,10 +88,20 @@ def test_there_is_no_more_of_it_than_the_limits_allow() -> None:
         packed({"word/document.other": ""}),
         packed({"xl/workbook.xml": "<workbook/"}),
         workbook({"a": '<row r="1"><c r="A1" t="s"><v>7</v></c></row>'}),
+        workbook({"a": '<row r="1"><c r="A1" t="s"><v>-1</v></c></row>'}, strings=["x"]),
         workbook({"a": row(1, words_in("B1", "x"), words_in("A1", "y"))}),
         packed({"ppt/presentation.xml": '<p:presentation xmlns:p="x"/>'})[:-9],
     ],
-    ids=["markup", "cut short", "no body", "book", "no such string", "places that go back", "slides cut short"],
+    ids=[
+        "markup",
+        "cut short",
+        "no body",
+        "book",
+        "no such string",
+        "a string before the first",
+        "places that go back",
+        "slides cut short",
+    ],
 )
 def test_a_damaged_document_is_told(data: bytes) -> None:
     with pytest.raises(CorruptMediaError):

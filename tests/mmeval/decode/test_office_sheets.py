@@ -51,7 +51,36 @@ def test_shared_words_truth_values_and_results_of_formulas_are_shown() -> None:
         (45413.5, "m/d/yy h:mm", "2024-05-01 12:00"),
         (2.5, '0.00" kg"', "2.50"),
         (1e300, "d", "1e+300"),
+        (float("nan"), "d", "nan"),
+        (1e-9, "0.00E+00", "1.00e-09"),
+        (12345.0, "##0.0e-0", "1.2e+04"),
     ],
 )
 def test_a_number_is_shown_as_its_format_says(number: float, code: str, shown: str) -> None:
     assert displayed(number, code) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "style", "shown"),
+    [
+        (1234.5, 4, "1,234.50"),
+        (1234.4, 5, "1,234"),
+        (1234.5, 43, "1,234.50"),
+        (1e-9, 11, "1.00e-09"),
+        (0.5, 20, "12:00"),
+        (45413.5, 14, "2024-05-01"),
+        (45413.5, 22, "2024-05-01 12:00"),
+        (0.5, 12, "0.5"),
+    ],
+)
+def test_some_formats_are_known_by_number_alone(number: float, style: int, shown: str) -> None:
+    book = workbook({"S": row(1, number_in("A1", number))}, styles=f'<cellXfs><xf numFmtId="{style}"/></cellXfs>')
+
+    assert blocks(book) == ["S", Table(((shown,),))]
+
+
+@pytest.mark.parametrize("style", [-1, 7])
+def test_a_number_of_no_known_style_is_shown_as_it_is(style: int) -> None:
+    book = workbook({"S": row(1, number_in("A1", 45413.5, style))}, styles='<cellXfs><xf numFmtId="14"/></cellXfs>')
+
+    assert blocks(book) == ["S", Table((("45413.5",),))]

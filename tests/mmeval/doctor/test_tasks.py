@@ -1,4 +1,5 @@
-"""What the doctor says of a task's metrics, on UniM's: some ask nobody, some two roles, one is of no use yet."""
+"""What the doctor says of a task's metrics, on UniM's: some ask nobody, some two roles, one wants weights that nobody
+has here, and one is made of what there is of them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from mmeval.taskindex import TaskIndex, choose
 
 STRUCTURE = ("strict_structure", "lenient_structure")
 JUDGED = ("semantic_correctness", "interleaved_coherence")
-NOT_YET = "this version of mmeval does not compute it yet"
+MEASURED = ("image_quality", "audio_quality", "quality_3d")
+READ = ("text_quality", "code_quality", "document_quality")
+NO_WEIGHTS = "VQAssessment/DOVER is not here (dover.pt)"
 
 
 class Seeing(EmptyBackend):
@@ -48,39 +51,51 @@ def computed(findings: list[Finding]) -> list[str]:
 
 
 @pytest.mark.parametrize("captioner", ["captioner", "captioner.audio"])
-def test_with_judge_and_captioner_all_but_quality_can_run(captioner: str) -> None:
+def test_with_judge_and_captioner_all_but_videos_can_be_scored(captioner: str) -> None:
     found = told("judge", captioner)
 
-    assert computed(found) == [*STRUCTURE, *JUDGED]
+    assert computed(found) == [*STRUCTURE, *JUDGED, *READ, *MEASURED, "unim_gq", "sqcs"]
     assert {name: [one.what for one in said] for name, said in by_metric(found).items()} == {
-        name: [f"metric {name}: {NOT_YET}"] for name in ("unim_gq", "sqcs")
+        "video_quality": [f"metric video_quality: {NO_WEIGHTS}"],
+        "unim_gq": [f"metric unim_gq: partial, without video_quality ({NO_WEIGHTS})"],
+        "sqcs": [f"metric sqcs: partial, without video_quality ({NO_WEIGHTS})"],
     }
+    assert {one.status for said in by_metric(found).values() for one in said[:1]} == {"missing", "note"}
 
 
 @pytest.mark.parametrize(
-    ("roles", "adds"),
+    ("roles", "adds", "judged"),
     [
-        ((), "--role judge=BACKEND --role captioner=BACKEND"),
-        (("judge",), "--role captioner=BACKEND"),
-        (("captioner",), "--role judge=BACKEND"),
+        ((), "--role judge=BACKEND --role captioner=BACKEND", ()),
+        (("judge",), "--role captioner=BACKEND", READ),
+        (("captioner",), "--role judge=BACKEND", ()),
     ],
     ids=["neither", "no captioner", "no judge"],
 )
-def test_what_lacks_a_role_is_told_with_the_flags_that_add_it(roles: tuple[str, ...], adds: str) -> None:
+def test_what_lacks_a_role_is_told_with_the_flags_that_add_it(
+    roles: tuple[str, ...], adds: str, judged: tuple[str, ...]
+) -> None:
     found = told(*roles)
 
-    assert computed(found) == list(STRUCTURE)
+    assert computed(found) == [*STRUCTURE, *judged, *MEASURED, "unim_gq"]
     lacking = by_metric(found)
     assert {name: lacking[name][0].how_to for name in JUDGED} == dict.fromkeys(JUDGED, f"add {adds}")
     assert not any(finding.blocks for finding in found), "the structure scores can run"
 
 
-def test_a_score_that_is_made_of_others_is_told_with_each_that_lacks() -> None:
+def test_a_score_that_is_made_of_others_is_told_with_what_lacks() -> None:
     (made,) = by_metric(told())["sqcs"]
 
-    assert made.what.startswith("metric sqcs: it is made of semantic_correctness (it asks the roles 'judge' and ")
-    assert made.what.endswith(f" and unim_gq ({NOT_YET})")
+    assert made.what == "metric sqcs: it asks the roles 'judge' and 'captioner', which this run has not"
     assert made.how_to == "add --role judge=BACKEND --role captioner=BACKEND"
+
+
+def test_a_score_that_is_made_of_what_there_is_is_told_with_what_it_goes_without() -> None:
+    read, watched = by_metric(told())["unim_gq"]
+
+    assert read.what.startswith(f"metric unim_gq: partial, without {', '.join(READ)} (they ask the role 'judge'")
+    assert (read.status, read.how_to) == ("note", "add --role judge=BACKEND")
+    assert watched.what == f"metric unim_gq: partial, without video_quality ({NO_WEIGHTS})"
 
 
 def test_on_the_page_metrics_that_lack_the_same_are_told_together() -> None:
@@ -88,14 +103,16 @@ def test_on_the_page_metrics_that_lack_the_same_are_told_together() -> None:
 
     assert [finding.what.partition(":")[0] for finding in shown.findings] == [
         "metrics that can be computed",
-        "metrics semantic_correctness, interleaved_coherence",
+        "metrics semantic_correctness, interleaved_coherence, sqcs",
+        "metrics text_quality, code_quality, document_quality",
+        "metric video_quality",
         "metric unim_gq",
-        "metric sqcs",
+        "metric unim_gq",
     ]
 
 
 def test_with_strict_a_metric_that_lacks_something_keeps_the_task_from_running() -> None:
-    assert {one.metric for one in told("judge", "captioner", strict=True) if one.blocks} == {"unim_gq", "sqcs"}
+    assert {one.metric for one in told("judge", "captioner", strict=True) if one.blocks} == {"video_quality"}
 
 
 def test_a_kind_that_no_captioner_takes_is_told_with_the_role_that_adds_one() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mmeval.bounds import Bounds, Which
 from mmeval.records import Result
 from mmeval.report.bounds import bounds_table
@@ -36,6 +38,20 @@ def test_a_task_without_any_reference_says_so() -> None:
     )
 
     assert "no sample has a reference; nothing to shuffle" in bounds_table([found])
+
+
+def test_answers_that_hold_nothing_for_a_metric_lack_no_score() -> None:
+    results: dict[Which, Result] = {
+        "reference": replace(result(1.0, scored=2), inapplicable=2),
+        "shuffled": replace(result(0.5, scored=1), inapplicable=2),
+        "empty": replace(result(None, scored=0), inapplicable=4),
+    }
+
+    assert (
+        bounds_table([Bounds(the_task(), "m", True, results)])
+        .splitlines()[2]
+        .endswith("|shuffled: 1 of 2 without a score; empty: nothing to score|")
+    )
 
 
 def test_a_task_is_named_once_and_an_empty_column_is_left_out() -> None:

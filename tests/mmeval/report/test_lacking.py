@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mmeval.records import Result
 from mmeval.report.context import ReportContext
-from mmeval.report.lacking import GroupReasons
+from mmeval.report.lacking import NumberReasons, missing
 from mmeval.report.numbers import number_rows
 from mmeval.report.table import render
 from mmeval.task import Group, GroupMetric, Selection
@@ -16,7 +16,7 @@ LOST = result("b", None, failed=4, unscored=6, bounds=(0.0, 1.0))
 
 def reason(*members: Result, value: float | None = None, weights: tuple[str, ...] = ("a", "b")) -> str:
     group = result("g", value, weights=dict.fromkeys(weights, 0.5))
-    return GroupReasons((*members, group), {"g": [one.task for one in members]}).of(group)
+    return NumberReasons((*members, group), {"g": [one.task for one in members]}, {}).of(group)
 
 
 def test_a_group_without_a_value_names_the_task_that_has_none_and_why() -> None:
@@ -35,7 +35,7 @@ def test_a_task_whose_samples_are_all_bad_is_said_to_be_left_out() -> None:
 
 def test_of_a_task_that_the_model_cannot_do_and_of_tasks_themselves_nothing_is_said() -> None:
     assert reason(KNOWN, result("b", None, unsupported=10), value=0.5, weights=("a",)) == ""
-    assert GroupReasons([KNOWN], {"g": ["a"]}).of(KNOWN) == ""
+    assert NumberReasons([KNOWN], {"g": ["a"]}, {}).of(KNOWN) == ""
 
 
 def test_only_a_few_tasks_are_named() -> None:
@@ -56,3 +56,30 @@ def test_both_tables_give_the_reason() -> None:
         (KNOWN, LOST), (group,), selection, ReportContext("m", {})
     )
     assert "no value without b (4 failed, 6 unscored)" in number_rows([document], ["run"])[0].notes
+
+
+def test_a_number_of_nothing_is_said_to_be_one() -> None:
+    assert missing(result("a", None, inapplicable=10)) == "nothing to score, 10 inapplicable"
+    assert (
+        missing(result("a", None, inapplicable=8, unsupported=2)) == "nothing to score, 8 inapplicable, 2 unsupported"
+    )
+    assert missing(result("a", 0.5, inapplicable=4)) == "4 inapplicable"
+    assert missing(result("a", None, inapplicable=9, failed=1)) == "1 failed, 9 inapplicable"
+
+
+def test_a_number_and_its_group_say_without_which_pieces_they_are() -> None:
+    without = {("a", "half"): ["text", "code"], ("b", "half"): ["text", "film"]}
+    numbers = [KNOWN, result("b", 0.5)]
+    group = result("g", 0.5, weights={"a": 0.5, "b": 0.5})
+    reasons = NumberReasons((*numbers, group), {"g": ["a", "b"]}, without)
+
+    assert reasons.of(KNOWN) == "partial: without text, code"
+    assert reasons.of(group) == "partial: without text, code, film"
+    assert NumberReasons([LOST], {}, {("b", "half"): ["text"]}).of(LOST) == ""
+
+
+def test_a_group_of_groups_says_it_too() -> None:
+    inner, outer = result("g", 0.5), result("h", 0.5)
+    reasons = NumberReasons((KNOWN, inner, outer), {"g": ["a"], "h": ["g"]}, {("a", "half"): ["text"]})
+
+    assert reasons.of(outer) == "partial: without text"

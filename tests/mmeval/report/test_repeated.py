@@ -8,7 +8,7 @@ import pytest
 from mmeval.records import Result
 from mmeval.report.baseline import Key
 from mmeval.report.numbers import number_rows
-from mmeval.report.repeated import repeated
+from mmeval.report.repeated import is_unavailable, repeated
 from tests.support.number_documents import document
 from tests.support.outcomes import result
 
@@ -62,3 +62,16 @@ def test_a_chart_of_every_slice_leaves_it_out_all_the_same() -> None:
 
 def test_of_several_runs_it_is_left_out_where_it_says_the_same_in_each() -> None:
     assert rows([PIECE, WHOLE], [replace(PIECE, value=0.1), WHOLE]) == ["piece", "overall"]
+
+
+def test_a_slice_does_not_repeat_that_there_is_nothing_to_score() -> None:
+    whole = result("a", None, inapplicable=8, unsupported=2)
+    part = replace(whole, slice="level=easy", n=2, inapplicable=2, unsupported=0)
+
+    assert repeated([whole, part], pieces) == {Key("a", "half", "level=easy")}
+    assert repeated([replace(whole, scored=1, inapplicable=7), part], pieces) == set()
+
+
+def test_what_is_inapplicable_to_some_and_unavailable_for_the_others_is_none_either() -> None:
+    assert is_unavailable(result("a", None, inapplicable=4, unavailable=6))
+    assert not is_unavailable(result("a", None, inapplicable=10))

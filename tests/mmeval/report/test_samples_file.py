@@ -145,3 +145,12 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(StorageError, match="cannot be written"):
         write_samples(tmp_path / "file" / "samples.jsonl", [])
+
+
+def test_what_a_metric_has_nothing_to_say_of_stands_beside_what_is_unscored() -> None:
+    scores = {"a": Score.inapplicable("no sound"), "b": Score.unscored("lost"), "c": Score(1.0)}
+    line = sample_line(SampleRow(0, Sample("s", ()), (), GenerationParams(), (), (scores,)))
+    plain = sample_line(SampleRow(0, Sample("s", ()), (), GenerationParams(), (), ({"c": Score(1.0)},)))
+
+    assert (line["unscored"], line["inapplicable"], line["a"]) == ([{"b": "lost"}], [{"a": "no sound"}], None)
+    assert "inapplicable" not in plain

@@ -12,7 +12,7 @@ import pytest
 from mmeval.layout import Table
 from mmeval.report.layouts import markdown_tables
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS
-from mmeval.tasks.unim.layout import ALL, FAMILIES, layout
+from mmeval.tasks.unim.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.pool import NUMBERS
 from tests.support.unim_scores import Row, labels, random_trials, stored, trial
 
@@ -455,3 +455,69 @@ def test_the_families_hold_the_thirteen_numbers_of_the_paper() -> None:
         *("StS abs", "LeS abs", "StS rel", "LeS rel"),
         *("HC", "SH", "ICS abs", "ICS rel"),
     ]
+
+
+# --- quality ----------------------------------------------------------------------------------------------------------
+
+
+def with_items(row: Row, **pieces: Sequence[float] | str) -> Row:
+    """A trial with items of some modalities, in the evidence of their metrics; a word is a piece's status."""
+    scores = {
+        f"{name}_quality": {"value": None, "status": own, "reason": f"{own} for a test"}
+        if isinstance(own, str)
+        else {"value": sum(own) / len(own), "status": "scored", "evidence": {"items": _items(own)}}
+        for name, own in pieces.items()
+    }
+    lost = [name for name, own in scores.items() if own["status"] == "unavailable"]
+    gq = {"evidence": {"gq_partial": True, "without": lost}} if lost else {}
+    return {**row, "scores": {**row["scores"], **scores, "unim_gq": {**row["scores"]["unim_gq"], **gq}}}
+
+
+def _items(qualities: Sequence[float]) -> list[Row]:
+    return [{"label": f"i{at}", "quality": one} for at, one in enumerate(qualities)]
+
+
+def of_quality(folder: Path, *rows: Row) -> dict[str, Table]:
+    outputs = (*NUMBERS, "text_quality", "image_quality", "audio_quality", "video_quality")
+    metrics = {"unim_all": {name: {"outputs": [name], "switches": {}, "range": [0, 1]} for name in outputs}}
+    return tables(folder, rows, metrics=metrics)
+
+
+def judged_quality(folder: Path) -> dict[str, Table]:
+    """Two answers of two fields: their texts are not judged, and the second has no sound."""
+    first = with_items(trial("m", 0.5, labels("math")), text="unavailable", image=[0.25, 0.75, 1.0], audio=[1.0])
+    second = with_items(trial("a", 0.5, labels("art")), text="unavailable", image=[0.0], audio="inapplicable")
+    return of_quality(folder, first, second, trial("p", "failed", labels("physics")))
+
+
+def test_the_items_of_each_modality_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
+    found = judged_quality(tmp_path)[MODALITIES]
+
+    assert found.headers == ("Modality", "Items", "Answers", "Mean", "Natural science", "Social science", "Lacks")
+    assert found.rows == (
+        ("text", "0", "0", None, None, None, "unavailable"),
+        ("image", "4", "2", 50.0, pytest.approx(200 / 3), 0.0, ""),
+        ("audio", "1", "1", 100.0, 100.0, None, ""),
+    )
+
+
+def test_it_stands_below_the_fields_and_above_the_domains(tmp_path: Path) -> None:
+    titles = list(judged_quality(tmp_path))
+
+    assert titles.index(FIELD.format(COHERENCE)) + 1 == titles.index(MODALITIES)
+    assert titles.index(MODALITIES) + 1 == titles.index(DOMAIN.format(MEANING))
+
+
+def test_a_quality_that_lacks_items_is_said_to_be_partial(tmp_path: Path) -> None:
+    notes = judged_quality(tmp_path)[FIELD.format(MEANING)].notes
+
+    assert "GQ is partial in 2 answers: nothing here looks at what is for text_quality (2)." in notes
+
+
+def test_an_answer_to_which_a_number_is_inapplicable_lacks_nothing(tmp_path: Path) -> None:
+    row = trial("m", {**dict.fromkeys(NUMBERS, 0.5), "unim_gq": "inapplicable", "sqcs": "inapplicable"}, labels("math"))
+    found = tables(tmp_path, [row, trial("n", 1.0, labels("math"))])
+    line = cells(found[DOMAIN.format(MEANING)])["1 Math"]
+
+    assert (line["GQ"], line["SQCS abs"], line["SC"], line["Scored"], line["Lacks"]) == (100.0, 100.0, 75.0, "2/2", "")
+    assert not any("GQ of" in note for note in found[FIELD.format(MEANING)].notes)

@@ -45,10 +45,12 @@ def test_it_says_how_sure_a_number_is(tmp_path: Path) -> None:
             "10 could not be asked, because the model does not take or give",
         ),
         ({"value": None, "scored": 0, "unscored": 10}, "right has no value."),
+        ({"scored": 4, "inapplicable": 6}, "All 10 trials were scored by every metric that applies to the answer."),
+        ({"value": None, "scored": 0, "inapplicable": 10}, "right has nothing to score."),
         ({"value": None, "suspended": True}, "right has no value, as scoring was suspended."),
         ({"scored": 9, "failed": 1, "bounds": [0.45, 0.55]}, "could move it to between 0.4500 and 0.5500."),
     ],
-    ids=["all", "failed", "unscored", "unsupported", "no value", "suspended", "bounds"],
+    ids=["all", "failed", "unscored", "unsupported", "no value", "some", "none", "suspended", "bounds"],
 )
 def test_it_says_what_stands_behind_a_number(number: dict[str, Any], words: str, tmp_path: Path) -> None:
     assert words in said(tmp_path, number=number)

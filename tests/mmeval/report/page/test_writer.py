@@ -58,12 +58,17 @@ def test_the_columns_are_of_one_length(tmp_path: Path) -> None:
         ({"scores": {"a": {"status": "scored", "value": 0.0}}}, "scored"),
         ({"scores": {"a": {"status": "scored", "value": 0.0}, "b": {"status": "unscored", "value": None}}}, "unscored"),
         ({"scores": {"a": {"status": "unavailable", "value": None}}}, "unavailable"),
+        ({"scores": {"a": {"status": "scored", "value": 0.0}, "b": {"status": "inapplicable"}}}, "scored"),
+        ({"scores": {"a": {"status": "inapplicable", "value": None}}}, "inapplicable"),
         ({"scores": {}}, "unscored"),
         ({"answer": None, "error": FAILED, "scores": {}}, "failed"),
         ({"answer": None, "error": {"kind": "unsupported", "message": "no audio"}, "scores": {}}, "unsupported"),
         ({"answer": None, "scores": {}}, "failed"),
     ],
-    ids=["scored", "one unscored", "unavailable", "no score", "failed", "unsupported", "answer gone"],
+    ids=[
+        *("scored", "one unscored", "unavailable", "one inapplicable", "inapplicable"),
+        *("no score", "failed", "unsupported", "answer gone"),
+    ],
 )
 def test_a_trial_has_the_status_of_its_worst_score(told: dict[str, Any], status: str, tmp_path: Path) -> None:
     found = report(tmp_path, Told(**{"asked": [text("a")], "answer": [text("b")], **told}))
@@ -334,7 +339,7 @@ def test_links_of_the_table_leave_out_trials_that_the_numbers_are_not_about(tmp_
     trials = [Told([text("a")], [text("b")])] * 2
     found = report(tmp_path, *trials, results={"asked": {"told": {"repeats": 1, "samples": [[0, 0]]}}})
 
-    assert 'href="#task=told&amp;status=scored,unscored,failed,unsupported,unavailable"' in found.page
+    assert 'href="#task=told&amp;status=scored,unscored,failed,unsupported,unavailable,inapplicable"' in found.page
 
 
 def test_a_baseline_stands_beside_the_numbers_of_a_run(tmp_path: Path) -> None:
