@@ -196,9 +196,11 @@ def _rendered(media: Media, limits: DecodeLimits) -> Iterator[Image]:
 
 ROUTES: Mapping[str, Route] = {
     "video->frames": Route("video", "image", _frames, due=_is_big, items=FRAMES),
-    "document->text": Route("document", "text", _text, items=sys.maxsize),
+    "document->text": Route("document", "text", _text, version=2, items=sys.maxsize),
     "document->page_images": Route("document", "image", _page_images),
-    "document->excerpt": Route("document", "text", document_excerpt, reads=is_read, items=MAX_DOCUMENT_CHARS),
+    "document->excerpt": Route(
+        "document", "text", document_excerpt, version=2, reads=is_read, items=MAX_DOCUMENT_CHARS
+    ),
     "3d->renders": Route("3d", "image", _renders, reads=_is_drawn),
     "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),
     "image->smaller": Route("image", "image", smaller, due=is_large),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mmeval.content import Part, media_part, text_part
 from mmeval.decode import DecodeLimits, SoundStart, document_start, image, pages, sound_start
-from mmeval.decode.word import WORD
+from mmeval.decode.office import OFFICE
 from mmeval.encode import png, wav
 from mmeval.extras import need
 from mmeval.media import Media
@@ -73,7 +73,7 @@ def _heard(media: Media, limits: DecodeLimits) -> SoundStart:
 
 def is_read(media: Media) -> bool:
     """Whether words or pages can be got out of documents of this type at all, whether or not this one is sound."""
-    if media.mime == WORD:
+    if media.mime in OFFICE:
         return True
     return not media.mime.startswith(_UNREAD) and not media.read().startswith(_OLD_OFFICE)
 

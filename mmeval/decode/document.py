@@ -1,4 +1,4 @@
-"""Documents: the pages of a PDF as pictures, and the words of a PDF, a Word document or a text file.
+"""Documents: the pages of a PDF as pictures, and the words of a PDF, an office document or a text file.
 
 All but text files are read apart.
 """
@@ -17,7 +17,7 @@ from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
-from mmeval.decode.word import WORD, word_text
+from mmeval.decode.office import OFFICE, office_text
 from mmeval.errors import CorruptMediaError
 from mmeval.extras import need
 from mmeval.media import Media
@@ -59,15 +59,15 @@ def _kept_size(text: str) -> int:
 
 @decoded_once(size=_kept_size)
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
-    """The words of a document: a PDF's text layer, pages joined by line breaks, those of a Word document (docx), or a
-    text file as it is.
+    """The words of a document: a PDF's text layer, pages joined by line breaks, those of an office document (docx,
+    xlsx, pptx), or a text file as it is.
 
     Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this package.
     """
     if media.mime == "application/pdf":
         return _pdf_text(media, limits)
-    if media.mime == WORD:
-        return word_text(media, limits=limits)
+    if media.mime in OFFICE:
+        return office_text(media, limits=limits)
     text = _plain_text(media, limits)
     within(media, "max_text_chars", limits.max_text_chars, len(text), "characters")
     return text
@@ -79,8 +79,8 @@ def document_start(media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_L
     package."""
     if media.mime == "application/pdf":
         text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
-    elif media.mime == WORD:
-        text = word_text(media, limits=replace(limits, max_text_chars=sys.maxsize), chars=chars)
+    elif media.mime in OFFICE:
+        text = office_text(media, limits=replace(limits, max_text_chars=sys.maxsize), chars=chars)
     else:
         text = _plain_text(media, limits, chars)
     return text[:chars], len(text) > chars

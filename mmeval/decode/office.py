@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,10 +16,10 @@ from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.office_sheets import sheet_blocks
 from mmeval.decode.office_slides import slide_blocks
 from mmeval.decode.office_text import Entries, body_blocks
-from mmeval.decode.word import WORD
 from mmeval.errors import CorruptMediaError
 from mmeval.media import Media
 
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 SHEETS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 _READERS: Mapping[str, tuple[str, Callable[[Entries], Iterator[list[Any]]]]] = {
@@ -47,7 +47,7 @@ Block: TypeAlias = str | Table
 """A paragraph (a heading, the name of a sheet) or a table."""
 
 
-def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Block]:
+def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Generator[Block, None, None]:
     """The paragraphs and tables of an office document in order, lazily: the body of a Word document, each sheet of a
     workbook after its name, each slide of a presentation.
 
@@ -63,6 +63,24 @@ def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Ite
             clock.check()
             for block in json.loads(step.buffers[0]):
                 yield block[0] if len(block) == 1 else Table(tuple(tuple(row) for row in block[1]))
+
+
+def office_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: int | None = None) -> str:
+    """The words of an office document in order: a line for each paragraph and each row, a tab between cells.
+
+    Where ``chars`` are given, a little more than so many at most. Raises the errors of this package.
+    """
+    words: list[str] = []
+    count = 0
+    with contextlib.closing(office_blocks(media, limits=limits)) as blocks:
+        for block in blocks:
+            lines = [block] if isinstance(block, str) else ["\t".join(row) for row in block.rows]
+            words += [f"{line}\n" for line in lines]
+            count += sum(len(line) + 1 for line in lines)
+            if chars is not None and count > chars:
+                break
+            within(media, "max_text_chars", limits.max_text_chars, count, "characters")
+    return "".join(words)
 
 
 def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:

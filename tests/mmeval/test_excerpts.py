@@ -12,7 +12,7 @@ from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
 from mmeval.errors import CorruptMediaError
 from mmeval.excerpts import document_excerpt, is_large, is_long, is_read, smaller, sound_excerpt
 from mmeval.media import Media
-from tests.support.tiny_media import pdf, picture, sound, word
+from tests.support.tiny_media import pdf, picture, sound, word, zipped
 
 
 def tone(seconds: float, rate: int = 8000, channels: int = 1, form: str = "WAV") -> Media:
@@ -116,8 +116,12 @@ def test_binary_content_is_no_document() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), word("x", part="xl/workbook")], ids=["doc", "xlsx"]
+    "data", [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), zipped("x.odt")], ids=["doc", "another archive"]
 )
 def test_formats_that_nothing_here_reads_are_known(data: bytes) -> None:
     assert not is_read(Media.from_bytes(data))
-    assert is_read(Media.from_bytes(word("x")))
+
+
+@pytest.mark.parametrize("data", [word("x"), word("x", part="xl/workbook")], ids=["docx", "xlsx"])
+def test_office_documents_are_read(data: bytes) -> None:
+    assert is_read(Media.from_bytes(data))

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mmeval.decode import Block, DecodeLimits, Table, office_blocks
+from mmeval.decode import Block, DecodeLimits, Table, document_start, document_text, office_blocks
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.media import Media
 from tests.support.documents import packed, row, slides, words_in, workbook
-from tests.support.tiny_media import word
+from tests.support.tiny_media import word, zipped
 
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 ROW = f"<w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr>"
@@ -135,3 +135,37 @@ def test_whatever_becomes_of_a_file_it_ends_in_blocks_or_a_typed_error(
     except (CorruptMediaError, MediaLimitError):
         return
     assert all(isinstance(block, str | Table) for block in found)
+
+
+def test_paragraphs_are_lines_of_the_words() -> None:
+    assert document_text(Media.from_bytes(word("Dear <b>guest</b>,", "", "welcome & goodbye"))) == (
+        "Dear <b>guest</b>,\nwelcome & goodbye\n"
+    )
+
+
+def test_the_cells_of_a_row_are_apart_in_the_words() -> None:
+    assert document_text(Media.from_bytes(word(xml=f"<w:tbl>{ROW}</w:tbl>"))) == "a\tb\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("a.docx", "Dear guest\n"), ("a.pptx", "First\n"), ("a.xlsx", "Food\nx\n")]
+)
+def test_every_kind_of_office_document_has_words(name: str, words: str) -> None:
+    assert document_text(Media.from_bytes(FILES[name], name)) == words
+
+
+def test_only_as_much_is_read_as_is_wanted() -> None:
+    medium = Media.from_bytes(word(*["word " * 100] * 100))
+    assert document_start(medium, 9) == ("word word", True)
+    with pytest.raises(MediaLimitError, match="max_text_chars"):
+        document_text(medium, limits=DecodeLimits(max_text_chars=1000))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [word("x", xml="<w:p><w:r>"), word("x")[:-40], zipped("word/document.other")],
+    ids=["broken markup", "cut short", "no body"],
+)
+def test_the_words_of_a_damaged_document_are_told(data: bytes) -> None:
+    with pytest.raises(CorruptMediaError):
+        document_text(Media.from_bytes(data, "a.docx"))
