@@ -14,14 +14,21 @@ from mmeval.extras import need
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr", "PIL:image")
+OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
+"""On top of what opens pictures."""
 MAX_SIDE = 2000
 """Pixels, each way; a larger picture is made smaller first."""
+MAX_ASPECT = 4
+"""Of the sides; a picture that is longer is put on white paper: the engine enlarges pictures until their shorter side
+has 736 pixels, and of a strip it would make one of any size."""
+MAX_LINES = 1000
+"""Of one picture; each takes 25 ms or more, by its length."""
 _NETWORKS = 3
 """What finds lines, turns them, and reads them."""
 _SETTINGS = {  # lines one by one: together they are filled up to the longest, which takes longer
     "Global.log_level": "critical",
     "Global.max_side_len": MAX_SIDE,
+    "Det.max_candidates": MAX_LINES,
     "Rec.rec_batch_num": 1,
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
@@ -31,7 +38,11 @@ _lock = threading.Lock()
 
 def read_words(picture: Picture) -> list[TextBox]:
     """The words in a picture, in pixels. The first call loads the networks, which takes a few seconds; one picture is
-    read at a time. Raises MissingExtraError, and MissingDataError for a package without its networks."""
+    read at a time, in a second for a few words and in half a minute for a page full of them. No clock ends it: what it
+    can take follows from ``MAX_SIDE`` and ``MAX_LINES``, so that the same is read on every machine.
+
+    Raises MissingExtraError, and MissingDataError for a package without its networks.
+    """
     import numpy as np
 
     need("PIL", "image")
@@ -48,10 +59,10 @@ def _on_white(picture: Picture) -> Picture:
 
     small = picture if max(picture.size) <= MAX_SIDE else picture.copy()
     small.thumbnail((MAX_SIDE, MAX_SIDE))
-    if "A" not in small.getbands() and "transparency" not in small.info:
-        return small.convert("RGB")
-    inked = small.convert("RGBA")
-    return Image.alpha_composite(Image.new("RGBA", inked.size, "white"), inked).convert("RGB")
+    width, height = small.size
+    paper = Image.new("RGBA", (max(width, -(-height // MAX_ASPECT)), max(height, -(-width // MAX_ASPECT))), "white")
+    paper.alpha_composite(small.convert("RGBA"))
+    return paper.convert("RGB")
 
 
 def _box(corners: Any, text: str) -> TextBox:

@@ -8,9 +8,9 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from mmeval.decode import Block, DecodeLimits, Table, document_text, image, office_blocks, page_boxes, pages
+from mmeval.decode import Block, DecodeLimits, Table, TextBox, document_text, image, office_blocks, page_boxes, pages
 from mmeval.decode.office import OFFICE
 from mmeval.errors import MediaLimitError
 from mmeval.excerpts import is_read
@@ -18,6 +18,7 @@ from mmeval.media import Media
 from mmeval.metrics.document.boxes import joined_lines
 from mmeval.metrics.document.tables import blocks_of, markdown, released_markdown
 
+Rows: TypeAlias = tuple[tuple[str, ...], ...]
 Ocr = Literal["rapidocr", "none"]
 """What reads pictures."""
 MAX_CHARS = 40_000
@@ -67,23 +68,35 @@ def picture_markdown(media: Media, limits: DecodeLimits) -> str:
     return released_markdown(_read_picture(media, limits, "rapidocr"))
 
 
-def table_rows(text: str, *, is_csv: bool = False) -> tuple[tuple[str, ...], ...]:
+def table_rows(text: str, *, is_csv: bool = False) -> Rows:
     """The rows of a text that is a table throughout (CSV by comma, tab or semicolon): all have as many cells, two at
     least. Empty for any other text, and for one with blanks or line ends behind its commas that is not said to be
-    CSV."""
+    CSV. Of one that is, most rows have to have two cells or more, and they may differ."""
     said = text.strip("\ufeff\r\n ")
     start = said[: 2 * MAX_CHARS]
+    ragged: Rows = ()
     for delimiter in _DELIMITERS:
         if delimiter == "," and not is_csv and _PROSE.search(start):
             continue
-        try:
-            found = [row for row in csv.reader(io.StringIO(start, newline=""), delimiter=delimiter) if any(row)]
-        except csv.Error:
-            continue
+        found = _cut_at(delimiter, start)
         whole = found[:-1] if len(start) < len(said) else found  # the last one is cut off
         if len(whole) > 1 and len(whole[0]) > 1 and len({len(row) for row in whole}) == 1:
-            return tuple(tuple(cell.strip() for cell in row) for row in whole)
-    return ()
+            return whole
+        if _cut_rows(whole) > max(len(whole) / 2, _cut_rows(ragged), 1):
+            ragged = whole
+    return ragged if is_csv else ()
+
+
+def _cut_at(delimiter: str, text: str) -> Rows:
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row)]
+    except csv.Error:
+        return ()
+    return tuple(tuple(cell.strip() for cell in row) for row in rows)
+
+
+def _cut_rows(rows: Rows) -> int:
+    return sum(len(row) > 1 for row in rows)
 
 
 def _read_picture(media: Media, limits: DecodeLimits, ocr: Ocr) -> list[str]:
@@ -97,12 +110,25 @@ def _read_picture(media: Media, limits: DecodeLimits, ocr: Ocr) -> list[str]:
 def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]:
     """What each page says, in order. Pages without a text layer are read by OCR, the first few of them."""
     drawn = 0
-    for number, boxes in enumerate(page_boxes(media, limits=limits)):
+    for number, boxes in enumerate(_text_layers(media, limits)):
         if boxes:
             yield from blocks_of(joined_lines(boxes))
         elif drawn < MAX_PAGES_READ:
             drawn += 1
             yield from _scanned(media, number, limits, ocr)
+
+
+def _text_layers(media: Media, limits: DecodeLimits) -> list[tuple[TextBox, ...]]:
+    """The text layers of as many pages as are used. All are read before any picture: OCR takes longer than the time
+    that decoding may."""
+    found: list[tuple[TextBox, ...]] = []
+    count = 0
+    for boxes in page_boxes(media, limits=limits):
+        found.append(boxes)
+        count += sum(len(box.text) for box in boxes)
+        if count > MAX_CHARS:
+            break
+    return found
 
 
 def _scanned(media: Media, number: int, limits: DecodeLimits, ocr: Ocr) -> list[Block]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from mmeval.content import Interleaved, Part
 from mmeval.decode import document_start
+from mmeval.decode.office import OFFICE
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.judge import Combine, Question, Repeats
 from mmeval.media import Media
@@ -24,7 +25,7 @@ from mmeval.metrics.judged.quality_grades import (
     judged_together,
     shown_start,
 )
-from mmeval.metrics.quality.items import ItemScore, nothing_of, unreadable_item
+from mmeval.metrics.quality.items import ItemScore, Unreadable, nothing_of, unreadable_item
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
 from mmeval.records import Score, Trial
@@ -34,6 +35,7 @@ Fence = Literal["safe", "released"]
 DIMENSIONS = Dimensions(("correctness", "readability", "design", "efficiency", "security", "testability"), 0, 100)
 OVERALL = "overall_score"
 NO_CODE = "the answer names it, and no code came with it"
+_NO_CODE = ("application/pdf", *OFFICE)
 _FENCE = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]{0,30}+)[ \t]*+\r?\n")
 """The opening of a Markdown block; its language may have 30 characters."""
 
@@ -51,7 +53,7 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS), OVERALL, released_share)
     range=(0, 1),
     version="1",
     source="UniM, section 4.1 (GQ, of code); official: released quality scorer",
-    profiles={"official": {"rubric": "dimensions", "fence": "released", "unreadable": False}},
+    profiles={"official": {"rubric": "dimensions", "fence": "released", "unreadable": "unscored"}},
     supposed=as_the_reference,
 )
 def code_quality(
@@ -60,7 +62,7 @@ def code_quality(
     *,
     rubric: Rubric = "grade",
     fence: Fence = "safe",
-    unreadable: bool = True,
+    unreadable: Unreadable = "zero",
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[Written, JudgePrompt("code", "cut")] = "code_quality",
@@ -73,7 +75,7 @@ def code_quality(
     none. The judge looks at correctness, readability, design, efficiency, security and testability, in whatever
     language it is. It sees neither the question nor the other pieces, and nothing is run, so it does not see whether
     the code does what was asked. Inapplicable for an answer without code. A tag without code, and a file that is no
-    text, are 0, or without a quality where ``unreadable`` is false; nobody is asked about them.
+    text, are 0, or have no quality where ``unreadable`` is ``unscored``; nobody is asked about them.
 
     ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions`` for six and an overall number
     from 0 to 100, which alone counts, by ``dimensions_prompt``, as the released scorer does. A number beyond the scale
@@ -120,18 +122,18 @@ class _Asking(NamedTuple):
     scale: Scale
     prompt: Written
     fence: Fence
-    unreadable: bool
+    unreadable: Unreadable
 
     def item(self, part: Part) -> ItemScore | Asked:
         try:
             code = part.text or "" if part.media is None else _beginning(part.media)
         except CorruptMediaError as error:
-            return unreadable_item(str(error), counts=self.unreadable)
+            return unreadable_item(str(error), self.unreadable)
         except MediaLimitError as error:
             return ItemScore.none(str(error))
         bare = unwrapped(code)
         if not bare.text.strip():
-            return unreadable_item(NO_CODE if part.dangling else "there is no code in it", counts=self.unreadable)
+            return unreadable_item(NO_CODE if part.dangling else "there is no code in it", self.unreadable)
         shown = shown_start(bare.text if self.fence == "safe" else code)
         fenced = safely_fenced(shown.text, bare.language) if self.fence == "safe" else fenced_again(shown.text)
         question = Question(self.judge, self.scale.form, self.prompt, {"code": fenced, "cut": shown.cut})
@@ -139,7 +141,10 @@ class _Asking(NamedTuple):
 
 
 def _beginning(media: Media) -> str:
-    """What there is to show of code in a file of its own, and a character more where that is not all."""
+    """What there is to show of code in a file of its own, and a character more where that is not all. Only plain text
+    is code: no document is decoded for it."""
+    if media.mime in _NO_CODE:
+        raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no code")
     return document_start(media, MAX_SHOWN_CHARS + 1)[0]
 
 

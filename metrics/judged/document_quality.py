@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from mmeval.content import Interleaved, media_part
 from mmeval.jsonreply import ReplyError, read_object
-from mmeval.judge import Combine, Number, Question, Repeats, Vote, combined
+from mmeval.judge import Combine, Question, Repeats, Vote, combined
 from mmeval.metric import metric
 from mmeval.metrics.document.ocr import OCR_NEEDS
 from mmeval.metrics.document.reading import NO_OCR, Ocr
@@ -28,6 +28,7 @@ from mmeval.metrics.quality.items import (
     UNSEEN,
     Item,
     ItemScore,
+    Unreadable,
     items_of,
     nothing_of,
     together,
@@ -61,12 +62,8 @@ NOT_A_PICTURE = "it is no picture, and the release reads pictures alone"
 @dataclass(frozen=True)
 class WeightedForm(DimensionsForm):
     """The reply of the released script for documents: six numbers from 0 to 5, and an overall number of their weighted
-    mean, which counts as it is reported; where it is left out it follows from the six."""
-
-    @property
-    def asked(self) -> str:
-        whole = Number(self.overall, 0, MOST_OVERALL, whole=False)
-        return "{" + ", ".join([*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']) + "}"
+    mean, which counts as it is reported, whatever the six say. The publication does not say what counts where it is
+    left out: here it follows from the six."""
 
     def read(self, text: str) -> Vote:
         found = read_object(text, [])
@@ -87,16 +84,11 @@ def _of_hundred(number: float) -> float:
     return number / MOST_OVERALL
 
 
-def _weighted_form() -> WeightedForm:
-    plain = dimensions_form(OVERALL, Dimensions(tuple(WEIGHTS), 0, MOST_OF_A_DIMENSION))
-    example = f'{{"{OVERALL}": {MOST_OVERALL}}}'
-    return WeightedForm(plain.fields, overall=OVERALL, dimensions=plain.dimensions, example=example)
-
-
+_SIX = Dimensions(tuple(WEIGHTS), 0, MOST_OF_A_DIMENSION)
 SCALES: Mapping[Rubric, Scale] = {
     "grade": GRADES,
     "overall": Scale(dimensions_form(OVERALL_OF_ALL, Dimensions((), 0, MOST_OVERALL)), OVERALL_OF_ALL, _of_hundred),
-    "dimensions": Scale(_weighted_form(), OVERALL, _of_hundred),
+    "dimensions": Scale(dimensions_form(OVERALL, _SIX, most=MOST_OVERALL, kind=WeightedForm), OVERALL, _of_hundred),
 }
 
 
@@ -109,7 +101,7 @@ def _needs(switches: Mapping[str, Any]) -> Sequence[str]:
     version="1",
     source="UniM, section 4.1 and appendix (documents); official: released quality scorer",
     needs=_needs,
-    profiles={"official": {"rubric": "overall", "extraction": "pictures", "hints": False}},
+    profiles={"official": {"rubric": "overall", "extraction": "pictures", "hints": False, "unreadable": "unscored"}},
     supposed=as_the_reference,
 )
 def document_quality(
@@ -120,6 +112,7 @@ def document_quality(
     extraction: Extraction = "by_type",
     hints: bool = True,
     ocr: Ocr = "rapidocr",
+    unreadable: Unreadable = "zero",
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[Written, JudgePrompt("document", "hints", "rubric")] = "document_quality",
@@ -130,18 +123,20 @@ def document_quality(
     Range 0 to 1, higher is better. Each document is read to Markdown, of which the judge sees the first 40,000
     characters: the text layer of a PDF, and by OCR up to eight of its pages that have none; paragraphs and tables of
     docx, xlsx and pptx; CSV; other text; pictures of documents by OCR. ``hints`` adds what the published heuristics
-    notice about decimals and units. A document that is missing, damaged or empty is 0, and nobody is asked; one above
-    the limits of decoding, and one of the old office formats, is unscored. Inapplicable without a document.
+    notice about decimals and units. A document that is missing, damaged or empty is 0, or has no quality where
+    ``unreadable`` is ``unscored``, and nobody is asked; one above the limits of decoding, and one of the old office
+    formats, is unscored. Inapplicable without a document.
 
     It does not see layout, typefaces, colours or pictures inside a document, nor whether what is written is true.
 
     ``ocr: none`` needs no OCR package, and leaves pictures and scanned pages out. ``rubric: overall`` and
     ``dimensions`` ask as the two released scripts do, for a number up to 100 that counts as it is reported, cut at the
-    ends of its scale. ``extraction: pictures`` reads pictures alone, each line a row of one table; all other files, and
-    damaged ones, have no quality, and one that says nothing is judged as an empty text. The release reads with another
-    OCR engine (Tesseract), so that words may differ. With ``repeats`` the judge is asked as often, and ``combine``
-    makes one grade of it. Evidence: of each document its grade or numbers, the judge's reason, and as ``remarks`` how
-    it was read, with its hints and its first words.
+    ends of its scale; where a reply with all six ``dimensions`` leaves it out, it is their weighted mean.
+    ``extraction: pictures`` reads pictures alone, each line a row of one table; all other files have no quality, and
+    one that says nothing is judged as an empty text. The release reads with another OCR engine (Tesseract), so that
+    words may differ. With ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it. Evidence: of
+    each document its grade or numbers, the judge's reason, and as ``remarks`` how it was read, with its hints and its
+    first words.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -149,7 +144,9 @@ def document_quality(
     if not items:
         return nothing_of("document")
     route = markdown_route(extraction, ocr, hints=hints)
-    known = {at: score for at, item in enumerate(items) if (score := _unasked(item, extraction, ocr)) is not None}
+    known = {
+        at: score for at, item in enumerate(items) if (score := _unasked(item, extraction, ocr, unreadable)) is not None
+    }
     scale = SCALES[rubric]
     calls: list[Call] = []
     for item in (item for at, item in enumerate(items) if at not in known):
@@ -157,16 +154,16 @@ def document_quality(
         calls += [replace(Question(judge, scale.form, prompt, values).call(), convert=(route,))] * repeats
     replies: list[Reply] = (yield from ask_all(calls)) if calls else []
     judged = (
-        _judged(replies[start : start + repeats], combine, scale, counts=extraction == "by_type")
+        _judged(replies[start : start + repeats], combine, scale, unreadable)
         for start in range(0, len(replies), repeats)
     )
     return together([(item.label, known[at] if at in known else next(judged)) for at, item in enumerate(items)])
 
 
-def _unasked(item: Item, extraction: Extraction, ocr: Ocr) -> ItemScore | None:
+def _unasked(item: Item, extraction: Extraction, ocr: Ocr, unreadable: Unreadable) -> ItemScore | None:
     """The score of a document that nobody has to read; None where somebody has."""
     if item.media is None:
-        return unreadable_item(UNSEEN, counts=extraction == "by_type")
+        return unreadable_item(UNSEEN, unreadable)
     if extraction == "pictures" and item.media.kind != "image":
         return ItemScore.none(NOT_A_PICTURE)
     if ocr == "none" and item.media.kind == "image":
@@ -179,11 +176,11 @@ def _shown(item: Item) -> Interleaved:
     return Interleaved((media_part(item.media, "document"),))
 
 
-def _judged(replies: Sequence[Reply], combine: Combine, scale: Scale, *, counts: bool) -> ItemScore:
-    """The score of a document by the replies to its question; one that is damaged ``counts`` or has none."""
+def _judged(replies: Sequence[Reply], combine: Combine, scale: Scale, unreadable: Unreadable) -> ItemScore:
+    """The score of a document by the replies to its question."""
     first = replies[0].response
     if first.error is not None and first.error.kind == "bad_media":
-        return unreadable_item(first.error.message, counts=counts)
+        return unreadable_item(first.error.message, unreadable)
     if first.error is not None and first.error.kind == "unsupported" and NO_OCR in first.error.message:
         return ItemScore.unavailable(first.error.message)
     score = item_score(combined(scale.form, replies, combine), scale)

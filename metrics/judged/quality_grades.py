@@ -48,26 +48,31 @@ class Dimensions:
 
     def read(self, found: Mapping[str, Any]) -> Vote:
         """Those that are there as numbers, on the scale or not."""
-        return {name: found[name] for name in self.names if _is_number(found.get(name))}
+        numbers = ((name, _number(name, found.get(name))) for name in self.names)
+        return {name: number for name, number in numbers if number is not None}
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _number(name: str, value: Any) -> float | None:
+    try:
+        return Number(name, -_LARGEST, _LARGEST, whole=False).read(value)
+    except ReplyError:
+        return None
 
 
 @dataclass(frozen=True)
 class DimensionsForm(ReplyForm):
     """Several dimensions and an overall number, which alone counts, as the judge reports it: nobody checks that it
-    follows from the dimensions, or that it lies on the scale. ``absent`` is what counts where a reply lacks it; without
-    one such a reply does not fit."""
+    follows from the dimensions, or that it is at most ``most``. ``absent`` is what counts where a reply lacks it;
+    without one such a reply does not fit."""
 
     overall: str
     dimensions: Dimensions
+    most: float
     absent: float | None = None
 
     @property
     def asked(self) -> str:
-        whole = Number(self.overall, self.dimensions.low, self.dimensions.high, whole=False)
+        whole = Number(self.overall, self.dimensions.low, self.most, whole=False)
         return "{" + ", ".join([*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']) + "}"
 
     def read(self, text: str) -> Vote:
@@ -85,11 +90,19 @@ class DimensionsForm(ReplyForm):
             raise ReplyError(f"{self.overall} {error}") from None
 
 
-def dimensions_form(overall: str, dimensions: Dimensions, *, absent: float | None = None) -> DimensionsForm:
-    """The reply that the released scorer asks for."""
-    counted = Number(overall, -_LARGEST, _LARGEST, whole=False)
-    example = f'{{"{overall}": {dimensions.high:g}}}'
-    return DimensionsForm((_REASON, counted), overall=overall, dimensions=dimensions, absent=absent, example=example)
+def dimensions_form(
+    overall: str,
+    dimensions: Dimensions,
+    *,
+    most: float | None = None,
+    absent: float | None = None,
+    kind: type[DimensionsForm] = DimensionsForm,
+) -> DimensionsForm:
+    """The reply that a released scorer asks for; the overall number is ``most`` at best, or what a dimension is."""
+    fields = (_REASON, Number(overall, -_LARGEST, _LARGEST, whole=False))
+    best = dimensions.high if most is None else most
+    example = f'{{"{overall}": {best:g}}}'
+    return kind(fields, overall=overall, dimensions=dimensions, most=best, absent=absent, example=example)
 
 
 class Scale(NamedTuple):

@@ -6,14 +6,14 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from mmeval.extras import need
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel, loaded
 from mmeval.metrics.models import bound, opening
-from mmeval.metrics.quality.items import ItemScore, quality_of_media
+from mmeval.metrics.quality.items import ItemScore, Unreadable, quality_of_media
 from mmeval.metrics.video.views import Views, views_of
 from mmeval.modelfault import WeightsError
 from mmeval.records import Score, Trial
@@ -21,9 +21,8 @@ from mmeval.records import Score, Trial
 NETWORK = "dover.pt"
 DOVER = HubModel(
     (NETWORK,),
-    by_hand="make it of the released weights (github.com/VQAssessment/DOVER): trace both branches as one TorchScript "
-    "module that takes the technical and the aesthetic view and returns the scores of both, save it as dover.pt, and "
-    "name its folder with the switch 'model', or put it below MMEVAL_WEIGHTS_DIR",
+    by_hand="trace its networks once, as docs/metrics.md says, and add "
+    """--metric_args '{"video_quality": {"model": "FOLDER"}}'""",
 )
 DOVER_NAME = "VQAssessment/DOVER"
 
@@ -61,7 +60,7 @@ def video_quality(
     trials: Sequence[Trial],
     *,
     model: Annotated[str | Mapping[str, Any], DOVER] = DOVER_NAME,
-    unreadable: Literal["zero", "unscored"] = "zero",
+    unreadable: Unreadable = "zero",
     seed: int = 0,
 ) -> list[Score]:
     """How good the answer's videos look, by DOVER: a technical and an aesthetic branch, put together; the mean over the
@@ -80,7 +79,7 @@ def video_quality(
     returns the scores of each, of which the mean is taken. Without it the metric is unavailable. Evidence: both means.
     """
     return [
-        quality_of_media(trial, "video", lambda media: _measured(media, model, seed), unreadable=unreadable == "zero")
+        quality_of_media(trial, "video", lambda media: _measured(media, model, seed), unreadable=unreadable)
         for trial in trials
     ]
 

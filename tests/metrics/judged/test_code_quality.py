@@ -292,7 +292,7 @@ def test_the_constants_are_those_of_the_release() -> None:
     assert (DIMENSIONS.names, DIMENSIONS.low, DIMENSIONS.high) == (names, 0, 100)
     assert (OVERALL, RELEASED.key, released_share(50)) == ("overall_score", "overall_score", 0.5)
     official = load_metric("code_quality").bind(profile="official").params
-    assert [official[name] for name in ("rubric", "fence", "unreadable")] == ["dimensions", "released", False]
+    assert [official[name] for name in ("rubric", "fence", "unreadable")] == ["dimensions", "released", "unscored"]
 
 
 # --- around it -------------------------------------------------------------------------------------------------------
