@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 from mmeval import plugins, statistics
-from mmeval.records import Result, Score
+from mmeval.records import Result, Score, ScoreStatus
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer (an error of the way); ``unsupported``: it cannot take or give what is asked."""
@@ -83,14 +84,14 @@ class Scores:
         self,
         sample: str,
         repeat: int,
-        score: Score | TrialStatus,
+        score: Score | TrialStatus | ScoreStatus,
         *,
         cluster: str = "",
         labels: Mapping[str, Any] | None = None,
         faulty: bool = False,
     ) -> None:
-        """One trial's score, or the status of a trial that has no answer to score; ``faulty`` if its own data kept it
-        from being asked."""
+        """One trial's score, or its status where that is all there is to say: of a trial that has no answer to score,
+        or of a score without value and bounds; ``faulty`` if its own data kept it from being asked."""
         if faulty:
             self._faulty.add(len(self))
         status = score if isinstance(score, str) else score.status
@@ -201,12 +202,10 @@ class Scores:
         filled = Scores(range=self.range, higher_is_better=self.higher_is_better)
         filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
         filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]
-        for code in (self._UNSCORED, self._FAILED):
-            i = self._statuses.find(code)
-            while i >= 0:
-                filled._values[i] = self._known.get(i, self.range)[end]
-                filled._statuses[i] = self._SCORED
-                i = self._statuses.find(code, i + 1)
+        for lost in _LOST.finditer(self._statuses):
+            i = lost.start()
+            filled._values[i] = self._known.get(i, self.range)[end]
+            filled._statuses[i] = self._SCORED
         return filled
 
     def _copy(self, other: Scores, i: int, *, name: str = "", cluster: str = "") -> None:
@@ -225,6 +224,7 @@ class Scores:
 
 _NO_LABELS: Mapping[str, Any] = {}
 _IS_SCORED = bytes(code == Scores._SCORED for code in range(256))
+_LOST = re.compile(b"[%c%c]" % (Scores._UNSCORED, Scores._FAILED))
 
 
 def _plain(values: Iterable[Any]) -> list[str | int | float]:
@@ -324,7 +324,7 @@ def summarise(
         unsupported=scores.count("unsupported"),
         stderr=sure.stderr,
         ci95=sure.ci95,
-        bounds=_bounds(scores, estimate.value, bound),
+        bounds=_bounds(scores, estimate.value, _sound(*_bare(aggregator, options or {}))),
         higher_is_better=scores.higher_is_better,
         suspended=suspended,
         clusters=clusters,
@@ -332,6 +332,11 @@ def summarise(
         faulty=scores.faulty,
         inapplicable=scores.count("inapplicable"),
     )
+
+
+def _bare(aggregator: Aggregator, options: Mapping[str, Any]) -> tuple[Aggregator, Mapping[str, Any]]:
+    """An aggregator of which the value is wanted alone: the mean need not work out its standard error."""
+    return (aggregator, {**options, "interval": "bootstrap"}) if aggregator is mean else (aggregator, options)
 
 
 def _sound(aggregator: Aggregator, options: Mapping[str, Any]) -> Callable[[Scores], Estimate]:

@@ -68,6 +68,8 @@ class Bounds:
     lost: Mapping[Which, str] = field(default_factory=dict)
     """The most frequent reason why answers have no score; a kind of which all have one is left out."""
     judged: bool = False
+    reference_free: bool = False
+    """It looks at the answer alone: what it gives to those of other samples says nothing."""
     range: tuple[float, float] = (-math.inf, math.inf)
     """Between which values the number lies."""
 
@@ -83,7 +85,8 @@ class Bounds:
             yield Doubt(f"{self.metric} scored {right.scored:,} of {asked:,} references: {reason}", wrong=True)
             return
         yield from self._lost_verdicts()
-        shuffled, empty = self._margin("shuffled"), self._margin("empty")
+        shuffled = None if self.reference_free else self._margin("shuffled")
+        empty = self._margin("empty")
         if shuffled is not None and shuffled < -self._noise("shuffled"):
             yield Doubt(f"{self.metric} gives {self._told('shuffled')}: look at its higher_is_better", wrong=True)
         elif shuffled is not None and shuffled <= self._noise("shuffled"):
@@ -281,6 +284,7 @@ def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: b
                 metric=output,
                 higher_is_better=metric.bound.metric.higher_is_better,
                 judged=metric.bound.metric.judged,
+                reference_free=metric.bound.metric.reference_free,
                 range=metric.bound.metric.range,
                 results={} if metric.unavailable else _results(task.name, output, found),
                 unavailable=metric.unavailable,

@@ -54,7 +54,8 @@ class Metric:
     asks, ``batch`` how many trials it scores at once (0: one by one). ``profiles`` maps profiles to the switches they
     set. ``check`` says, of a sample and the switches, why no answer could be scored. ``range_of`` gives the range of a
     derived metric where it depends on its pieces; one that ``takes_missing`` is made of what there is of them.
-    ``supposed`` gives the answer that a dry run counts on.
+    ``supposed`` gives the answer that a dry run counts on. One that is ``reference_free`` looks at the answer alone, so
+    that it is no fault where it gives the right answer to another question as much.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Metric:
     range_of: RangeOf | None = None
     supposed: Supposed | None = None
     takes_missing: bool = False
+    reference_free: bool = False
 
     @property
     def judged(self) -> bool:
@@ -170,6 +172,7 @@ def metric(
     batch: int | None = None,
     supposed: Supposed | None = None,
     takes_missing: bool = False,
+    reference_free: bool = False,
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles.
 
@@ -178,6 +181,9 @@ def metric(
 
     Else the first argument is ``trial``, or ``scores`` of a derived metric, whose ``range`` may be a function of the
     ranges of its pieces. With ``takes_missing`` it is handed pieces that are unavailable or inapplicable as well.
+
+    ``reference_free`` says that it looks at neither the question nor a reference: ``mmeval validate`` then does not
+    expect that it gives the references of other samples less.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
@@ -202,6 +208,7 @@ def metric(
             range_of=range if callable(range) else None,
             supposed=supposed,
             takes_missing=takes_missing,
+            reference_free=reference_free,
         )
 
     return describe

@@ -7,6 +7,7 @@ the questions about one picture. Clusters are taken to be independent of each ot
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -57,7 +58,8 @@ def mean_stderr(totals: Sequence[float], counts: Sequence[int]) -> float:
     """
     clusters, n = len(totals), sum(counts)
     mean = math.fsum(totals) / n
-    spread = math.fsum((total - count * mean) ** 2 for total, count in zip(totals, counts, strict=True))
+    apart = [total - count * mean for total, count in zip(totals, counts, strict=True)]
+    spread = math.fsum(map(operator.mul, apart, apart))
     return math.sqrt(clusters / (clusters - 1) * spread) / n
 
 

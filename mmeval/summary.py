@@ -100,7 +100,8 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
             elif score["status"] == "scored" and score["value"] is not None:
                 column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels)
             else:
-                column.add(sample, repeat, Score.from_json(score), cluster=cluster, labels=labels)
+                known = Score.from_json(score) if score.get("bounds") else score["status"]
+                column.add(sample, repeat, known, cluster=cluster, labels=labels)
 
 
 def _is_faulty(row: Mapping[str, Any]) -> bool:

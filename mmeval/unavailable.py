@@ -40,8 +40,8 @@ class Lacking(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """Metrics of some tasks that are made of other numbers and go without some of these ``pieces``, for one ``reason``
-    with what changes it."""
+    """Metrics of some tasks that are made of other numbers and go without some of these ``pieces``, for one
+    ``reason``."""
 
     tasks: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -56,17 +56,18 @@ class Partial(NamedTuple):
 
 
 def partial_in(tasks: Iterable[Task]) -> Iterator[Partial]:
-    """The metrics of tasks that are made of what there is of their pieces, by why some are not there."""
-    found: dict[str, list[tuple[str, str, str, str]]] = {}
+    """The metrics of tasks that are made of what there is of their pieces, by why some are not there. Of a metric of
+    the task that is unavailable :func:`lacking_in` tells why."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
+        told = {output for one in task.metrics if one.unavailable for output in one.bound.metric.outputs}
         for metric in task.metrics:
             for piece, reason in metric.without.items():
-                word = _WAY.search(reason)
-                entry = (task.name, metric.bound.name, piece, word[0] if word else "")
-                found.setdefault(_WAY.sub("\0", reason), []).append(entry)
+                why = "it is unavailable" if piece in told else reason
+                found.setdefault(why, []).append((task.name, metric.bound.name, piece))
     for reason, entries in found.items():
-        names, metrics, pieces, words = (tuple(dict.fromkeys(column)) for column in zip(*entries, strict=True))
-        yield Partial(names, metrics, pieces, reason.replace("\0", " ".join(words)))
+        names, metrics, pieces = (tuple(dict.fromkeys(column)) for column in zip(*entries, strict=True))
+        yield Partial(names, metrics, pieces, reason)
 
 
 def lacking_in(tasks: Iterable[Task]) -> Iterator[Lacking]:

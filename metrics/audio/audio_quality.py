@@ -13,7 +13,7 @@ from mmeval.metrics.audio.quality.combination import FINAL_POWER, Combination, H
 from mmeval.metrics.audio.quality.listening import heard_in
 from mmeval.metrics.audio.quality.loudness import SHORTEST
 from mmeval.metrics.audio.quality.recording import RATE, recording
-from mmeval.metrics.quality.items import ItemScore, quality_of_media
+from mmeval.metrics.quality.items import ItemScore, Rounding, Unreadable, in_released_digits, quality_of_media
 from mmeval.records import Score, Trial
 from mmeval.switches import Checked
 
@@ -41,21 +41,25 @@ REPORTED: Mapping[str, str] = {
 """What is heard, under the names of the released report."""
 
 
+WIDEST_MARGIN = 1000.0
+"""Of the separation of music: what is wider leaves nothing that is harmonic or percussive."""
+
+
 class Combining(NamedTuple):
     """How one number is made of what is heard: the switches of the metric that say so."""
 
     combination: Combination
     apply_b_per: bool
     final_power: float | None
-    two_decimals: bool
+    rounding: Rounding
 
 
 def _margin_fault(value: float | None) -> str:
-    return "" if value is None or value >= 1 else "1 or more, or null"
+    return "" if value is None or 1 <= value <= WIDEST_MARGIN else f"a number from 1 to {WIDEST_MARGIN:g}, or null"
 
 
 def _power_fault(value: float | None) -> str:
-    return "" if value is None or value > 0 else "above 0, or null"
+    return "" if value is None or 0 < value < math.inf else "a number above 0, or null"
 
 
 @metric(
@@ -67,10 +71,11 @@ def _power_fault(value: float | None) -> str:
         "official": {
             "hpss_margin": 1.0,
             "apply_b_per": False,
-            "unreadable_counts": False,
-            "two_decimals": True,
+            "rounding": "released",
+            "unreadable": "unscored",
         }
     },
+    reference_free=True,
 )
 def audio_quality(
     trial: Trial,
@@ -79,8 +84,8 @@ def audio_quality(
     hpss_margin: Annotated[float | None, Checked(_margin_fault)] = 3.0,
     apply_b_per: bool = True,
     final_power: Annotated[float | None, Checked(_power_fault)] = None,
-    unreadable_counts: bool = True,
-    two_decimals: bool = False,
+    rounding: Rounding = "none",
+    unreadable: Unreadable = "zero",
 ) -> Score:
     """How well the answer's sounds are made, told from the signal alone; the mean over them.
 
@@ -89,20 +94,20 @@ def audio_quality(
     level (nothing clipped, no offset, little silence), transients, crest, bandwidth, spectral contrast, movement of
     chroma. Their geometric mean is multiplied by factors for clipping, gaps, noise, hiss, high frequencies without
     structure and low contrast, and by bonuses for music in noise and for periodicity; held to 0..1 and raised to a
-    power. Silence is 0 but for the sixth digit. The answer's sounds are its sound files and videos that it names as
-    sound.
+    power. Samples beyond full scale, which files of floats may hold, are clipped first. Silence is 0 but for the sixth
+    digit. The answer's sounds are its sound files and videos that it names as sound.
 
     A file that is missing or cannot be decoded is a sound of quality 0. One that has no quality leaves the answer
     unscored: of less than 0.4 seconds, whose loudness is not defined; of more than 15 minutes, or above another limit
     of decoding. An answer without a sound is inapplicable.
 
     Switches: ``combination`` is ``released``, with weights, or ``paper``, where all scores weigh the same;
-    ``hpss_margin`` separates harmonic, percussive and other sound, whose ratio is the signal to noise of music. It has
-    to be above 1: at 1 nothing is left for the other sound, and all music is free of noise; null leaves this estimate
-    out. ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for that of the combination,
-    0.7 and 1. ``unreadable_counts``: whether a missing or damaged file is 0, or unscored. ``two_decimals`` rounds to
-    0.0001. Profile ``official`` is the released script: ``hpss_margin`` 1, no bonus of periodicity, rounded, and files
-    that cannot be read unscored.
+    ``hpss_margin``, 1 to 1000, separates harmonic, percussive and other sound, whose ratio is the signal to noise of
+    music; at 1 nothing is left for the other sound, and all music is free of noise; null leaves this estimate out.
+    ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for that of the combination, 0.7
+    and 1. ``rounding``: ``none``, or to 0.0001 as ``released``. ``unreadable``: a missing or damaged file is ``zero``,
+    or ``unscored``. Profile ``official`` is the released script: ``hpss_margin`` 1, no bonus of periodicity, rounded,
+    and files that cannot be read unscored.
 
     Evidence, of each sound: everything that is measured, under the names of the released report and not rounded:
     levels in decibels, shares from 0 to 1, scores, penalties and bonuses; ``q01`` before the power, ``quality_0_100``
@@ -112,10 +117,8 @@ def audio_quality(
     likes loud, tonal sound; steady tones and noise of any colour are low. ``transient_score`` is about 0.75 for every
     sound, by its definition.
     """
-    how = Combining(combination, apply_b_per, final_power, two_decimals)
-    return quality_of_media(
-        trial, "audio", lambda media: _quality_of(media, hpss_margin, how), unreadable=unreadable_counts
-    )
+    how = Combining(combination, apply_b_per, final_power, rounding)
+    return quality_of_media(trial, "audio", lambda media: _quality_of(media, hpss_margin, how), unreadable=unreadable)
 
 
 def _quality_of(media: Media, margin: float | None, how: Combining) -> ItemScore:
@@ -123,8 +126,8 @@ def _quality_of(media: Media, margin: float | None, how: Combining) -> ItemScore
     seconds = len(samples) / RATE
     if seconds < SHORTEST:
         return ItemScore.none(
-            f"{seconds:.3g} seconds of sound, without the silence around it: {SHORTEST:g} are the least whose loudness "
-            "is defined"
+            f"{math.floor(1000 * seconds) / 1000:g} seconds of sound, without the silence around it: "
+            f"{SHORTEST:g} are the least whose loudness is defined"
         )
     return quality_of(heard_in(samples, margin), how)
 
@@ -135,14 +138,10 @@ def quality_of(heard: Heard, how: Combining) -> ItemScore:
     factors = factors_of(heard, scores)
     whole = combined(heard, scores, factors, combination=how.combination, apply_b_per=how.apply_b_per)
     power = how.final_power if how.final_power is not None else FINAL_POWER[how.combination]
-    quality = rounded(whole**power) if how.two_decimals else whole**power
+    exact = whole**power
+    quality = in_released_digits(exact) if how.rounding == "released" else exact
     measured = {name: _finite(getattr(heard, place)) for name, place in REPORTED.items()}
-    return ItemScore(quality, {**measured, **scores, **factors, "q01": whole, "quality_0_100": 100 * quality})
-
-
-def rounded(quality: float) -> float:
-    """As released: two decimals of a score of 100."""
-    return round(round(100 * quality, 2) / 100, 4)
+    return ItemScore(quality, {**measured, **scores, **factors, "q01": whole, "quality_0_100": 100 * exact})
 
 
 def _finite(value: Any) -> Any:  # a number or nothing

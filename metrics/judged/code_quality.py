@@ -55,6 +55,7 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS), OVERALL, released_share)
     source="UniM, section 4.1 (GQ, of code); official: released quality scorer",
     profiles={"official": {"rubric": "dimensions", "fence": "released", "unreadable": "unscored"}},
     supposed=as_the_reference,
+    reference_free=True,
 )
 def code_quality(
     trial: Trial,

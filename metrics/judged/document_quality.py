@@ -103,6 +103,7 @@ def _needs(switches: Mapping[str, Any]) -> Sequence[str]:
     needs=_needs,
     profiles={"official": {"rubric": "overall", "extraction": "pictures", "hints": False, "unreadable": "unscored"}},
     supposed=as_the_reference,
+    reference_free=True,
 )
 def document_quality(
     trial: Trial,

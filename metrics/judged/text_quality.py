@@ -50,6 +50,7 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS, absent=OVERALL_IF_ABSENT),
     source="UniM, section 4.1 (GQ, of text); official: released quality scorer",
     profiles={"official": {"rubric": "dimensions"}},
     supposed=as_the_reference,
+    reference_free=True,
 )
 def text_quality(
     trial: Trial,

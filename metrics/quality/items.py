@@ -19,6 +19,8 @@ ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = "items", "quality", "label", "reason",
 """Keys of the evidence: the items in order; of each its quality (null: it has none), its name, why, and whether it is
 left out because what would look at it is not here."""
 UNSEEN = "the answer names it, and no file came with it"
+Rounding: TypeAlias = Literal["none", "released"]
+"""Whether a quality is what was worked out, or :func:`in_released_digits`."""
 Unreadable: TypeAlias = Literal["zero", "unscored"]
 """What an item that is missing or damaged counts: 0; or nothing, so that its answer is unscored, as the released
 scripts have it. The switch ``unreadable`` of each metric of quality."""
@@ -86,6 +88,11 @@ def quality_of_media(
     if not items:
         return nothing_of(kind)
     return together([(item.label, _measured(item, measure, unreadable)) for item in items])
+
+
+def in_released_digits(quality: float) -> float:
+    """A quality as the released scorers write it: a score of 100 with two decimals."""
+    return round(round(100 * quality, 2) / 100, 4)
 
 
 def nothing_of(kind: PartKind) -> Score:

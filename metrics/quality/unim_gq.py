@@ -25,7 +25,7 @@ MODALITIES, COUNT, MEAN, PARTIAL, WITHOUT = "modalities", "count", "mean", "gq_p
 out, and of which pieces."""
 
 
-@metric(range=(0, 1), version="1", source="UniM, section 4.1 (GQ)", takes_missing=True)
+@metric(range=(0, 1), version="1", source="UniM, section 4.1 (GQ)", takes_missing=True, reference_free=True)
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
     """The mean quality of an answer's items: its text, which is one, each of its files and pieces of code.
 
@@ -86,12 +86,17 @@ class _Items(NamedTuple):
     @classmethod
     def _listed(cls, items: Iterable[Mapping[str, Any]]) -> _Items:
         counted = [item for item in items if not item.get(LEFT_OUT)]
-        known = [_held(item[QUALITY]) for item in counted if item.get(QUALITY) is not None]
+        known = [_held(item[QUALITY]) for item in counted if _is_known(item.get(QUALITY))]
         left_out = any(item.get(LEFT_OUT) for item in items)
         return cls(known, [_Span(0.0, 1.0)] * (len(counted) - len(known)), left_out)
 
     def summary(self) -> dict[str, float]:
         return {COUNT: len(self.known), MEAN: math.fsum(self.known) / len(self.known)}
+
+
+def _is_known(quality: Any) -> bool:
+    """Whether an item has a quality; a metric of somebody else may write anything."""
+    return isinstance(quality, int | float) and math.isfinite(quality)
 
 
 def _held(quality: float) -> float:

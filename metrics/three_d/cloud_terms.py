@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mmeval.metrics.three_d.neighbourhoods import Neighbourhoods, neighbourhoods_of
-from mmeval.metrics.three_d.spread import clamp, far_share, variation
+from mmeval.metrics.three_d.spread import clamp, far_share, variation, weighted
 from mmeval.metrics.three_d.terms import Terms
 
 if TYPE_CHECKING:
@@ -48,19 +48,15 @@ def cloud_terms(points: Numbers, *, angles: Angles, padded: bool) -> Terms:
         return Terms(0.0, 0.0, 0.0, {"n_points": count})
     near = neighbourhoods_of(points, padded=padded)
     measures = _measures(near, angles)
-    topology = _weighted(TOPOLOGY, measures.surface, measures.connected, measures.agreement)
-    geometry = _weighted(GEOMETRY, measures.flat, measures.smooth, measures.agreement)
-    sampling = _weighted(SAMPLING, measures.even, measures.inside, measures.surface)
+    topology = weighted(TOPOLOGY, measures.surface, measures.connected, measures.agreement)
+    geometry = weighted(GEOMETRY, measures.flat, measures.smooth, measures.agreement)
+    sampling = weighted(SAMPLING, measures.even, measures.inside, measures.surface)
     return Terms(
         topology,
         geometry if count >= FOR_GEOMETRY else 0.0,
         sampling if count >= FOR_SAMPLING else 0.0,
         _evidence(near, measures, count),
     )
-
-
-def _weighted(weights: tuple[float, float, float], *values: float) -> float:
-    return clamp(sum(weight * value for weight, value in zip(weights, values, strict=True)))
 
 
 def _measures(near: Neighbourhoods, angles: Angles) -> _Measures:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.metrics.three_d.crossings import crossing_share
 from mmeval.metrics.three_d.edges import Edges, component_count, edges_of, valences
-from mmeval.metrics.three_d.spread import clamp, far_share, variation
+from mmeval.metrics.three_d.spread import clamp, far_share, variation, weighted
 from mmeval.metrics.three_d.surface import Faces, angles_between, faces_of, points_on, shape_quality
 from mmeval.metrics.three_d.terms import Terms
 
@@ -68,7 +68,7 @@ def _topology(
         nonmanifold = edges.nonmanifold_share
         crossing, looked_at = crossing_share(surface.corners, faces, rng)
         found |= {"nonmanifold_share": nonmanifold, "crossing_share": crossing, "faces_looked_at": looked_at}
-    return _weighted(TOPOLOGY, float(edges.watertight), 1 - nonmanifold, 1 - crossing, together), found
+    return weighted(TOPOLOGY, float(edges.watertight), 1 - nonmanifold, 1 - crossing, together), found
 
 
 def _dead_defects() -> tuple[float, float]:
@@ -89,7 +89,7 @@ def _geometry(surface: Faces, edges: Edges, rules: MeshRules) -> tuple[float, di
     uneven, sharp = variation(angles), float((angles > SHARP).mean()) if len(angles) else 0.0
     quality = float(shape_quality(surface, TRIANGLES[rules.triangles]).mean())
     found = {"dihedral_variation": uneven, "sharp_ratio": sharp, "triangle_quality": quality}
-    return _weighted(GEOMETRY, 1 - uneven, 1 - sharp, quality), found
+    return weighted(GEOMETRY, 1 - uneven, 1 - sharp, quality), found
 
 
 def _sampling(surface: Faces, valence: Indices, rng: np.random.Generator) -> tuple[float, dict[str, Any]]:
@@ -98,7 +98,7 @@ def _sampling(surface: Faces, valence: Indices, rng: np.random.Generator) -> tup
     far = far_share(spacing)
     names = ("area_variation", "valence_variation", "knn_variation")
     found = {**dict(zip(names, uneven, strict=True)), "outlier_ratio": far}
-    return _weighted(SAMPLING, *(1 - share for share in (*uneven, far))), found
+    return weighted(SAMPLING, *(1 - share for share in (*uneven, far))), found
 
 
 def _spacing(points: Numbers) -> Numbers:
@@ -108,7 +108,3 @@ def _spacing(points: Numbers) -> Numbers:
     distances: Numbers = cKDTree(points, balanced_tree=False).query(points, k=NEIGHBOURS + 1)[0]
     spacing: Numbers = distances[:, 1:].mean(axis=1)
     return spacing
-
-
-def _weighted(weights: tuple[float, ...], *values: float) -> float:
-    return clamp(sum(weight * value for weight, value in zip(weights, values, strict=True)))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mmeval.decode.limits import within
 from mmeval.metric import metric
-from mmeval.metrics.quality.items import ItemScore, quality_of_media
+from mmeval.metrics.quality.items import ItemScore, Rounding, Unreadable, in_released_digits, quality_of_media
 from mmeval.metrics.three_d.cloud_terms import FOR_TOPOLOGY, Angles, cloud_terms
 from mmeval.metrics.three_d.geometry import (
     MAX_AT_ONE_PLACE,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 Combination = Literal["released", "paper"]
 Neighbours = Literal["released", "present"]
-Rounding = Literal["none", "released"]
-Unreadable = Literal["zero", "none"]
 WEIGHTS: Mapping[Combination, tuple[float, float, float]] = {
     "released": (0.3, 0.4, 0.3),
     "paper": (1 / 3, 1 / 3, 1 / 3),
@@ -70,7 +68,6 @@ class _Rules(NamedTuple):
     angles: Angles
     neighbours: Neighbours
     rounding: Rounding
-    unreadable: Unreadable
 
 
 @metric(
@@ -89,9 +86,10 @@ class _Rules(NamedTuple):
             "angles": "signed",
             "neighbours": "released",
             "rounding": "released",
-            "unreadable": "none",
+            "unreadable": "unscored",
         }
     },
+    reference_free=True,
 )
 def quality_3d(
     trial: Trial,
@@ -125,7 +123,7 @@ def quality_3d(
     1, or one half as ``released``. ``angles``: between normals of clouds, ``absolute``, as their sign says nothing, or
     ``signed``. ``neighbours``: those ``present``, or as ``released``: with 20 points or fewer one infinitely far away;
     no score with 8 to 12 and with 32 points. ``rounding`` ``released``: to hundredths of a percent. ``unreadable``: a
-    file that is missing or damaged, or holds no vertices, is 0 (``zero``) or has no quality (``none``). Profile
+    file that is missing or damaged, or holds no vertices, is 0 (``zero``) or has no quality (``unscored``). Profile
     ``official`` sets all of them but ``combination`` as the released scorer has them.
 
     Random numbers are seeded by the file: it always has the same score; S of one shape in two files may differ by .01.
@@ -147,9 +145,8 @@ def quality_3d(
         angles,
         neighbours,
         rounding,
-        unreadable,
     )
-    return quality_of_media(trial, "3d", lambda media: _item(media, rules), unreadable=unreadable == "zero")
+    return quality_of_media(trial, "3d", lambda media: _item(media, rules), unreadable=unreadable)
 
 
 def _item(media: Media, rules: _Rules) -> ItemScore:
@@ -210,11 +207,6 @@ def _scored(terms: Terms, is_mesh: bool, rules: _Rules) -> ItemScore:
     three = (terms.topology, terms.geometry, terms.sampling)
     quality = sum(weight * term for weight, term in zip(WEIGHTS[rules.combination], three, strict=True))
     if rules.rounding == "released":
-        quality = _in_hundredths_of_percent(quality)
+        quality = in_released_digits(quality)
     named = {"type": "mesh" if is_mesh else "pcd", **dict(zip("TGS", three, strict=True))}
     return ItemScore(min(1.0, quality), {**named, **terms.evidence})
-
-
-def _in_hundredths_of_percent(quality: float) -> float:
-    """Released scorer: a score from 0 to 100 with two places."""
-    return round(100 * quality, 2) / 100

@@ -1,7 +1,8 @@
-"""How unequal numbers are: their variation, and the share of them that lie far out."""
+"""Numbers between 0 and 1: how much others vary, the share of them that lie far out, and weighted sums of such."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ def far_share(numbers: Numbers) -> float:
         return 0.0
     off = np.abs(numbers - numbers.mean())
     return float((off > FAR * (numbers.std() + SMALLEST_MEDIAN)).mean())
+
+
+def weighted(weights: Sequence[float], *values: float) -> float:
+    """The sum of values, each times its weight, held to 0 to 1."""
+    return clamp(sum(weight * value for weight, value in zip(weights, values, strict=True)))
 
 
 def clamp(value: float) -> float:

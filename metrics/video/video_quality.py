@@ -55,6 +55,7 @@ def fused(technical: float, aesthetic: float) -> float:
     needs=("av:video", "torch:hf"),
     profiles={"official": {"unreadable": "unscored"}},
     batch=4,
+    reference_free=True,
 )
 def video_quality(
     trials: Sequence[Trial],

@@ -87,7 +87,7 @@ def _about_trials(pool: Pool) -> Iterator[str]:
         )
     if count := pool.items.partial_answers:
         of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())
-        yield f"GQ is partial in {count:,} answers: nothing here looks at what is for {', '.join(of)}."
+        yield f"GQ is partial in {count:,} answers, without the items that they may have for {', '.join(of)}."
     if pool.shared:
         yield f"{pool.shared:,} trials belong to several tasks and count once."
     unplaced = sum(code < 0 and trial != BAD for code, trial in zip(pool.codes["place"], pool.trials, strict=True))

@@ -31,7 +31,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *s
 OF_VERBS = {verb: importlib.import_module(f"mmeval.cli.{verb}") for verb in VERBS if verb != "run"}
 """The modules of the verbs that have flags of their own; those of run are a table."""
 
-NOT_OURS = {"port", "reply", "quick", "limti", "no-deps", "wheel-dir", "force-reinstall"}
+NOT_OURS = {"port", "reply", "quick", "long", "large", "limti", "no-deps", "wheel-dir", "force-reinstall"}
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that is shown."""
 
 DECISION = ["The situation", "The choice", "What was turned down"]

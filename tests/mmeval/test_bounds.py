@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.bounds import Bounds, Which, judge_calls, measure, shuffled_answers
+from mmeval.metric import load_metric
 from mmeval.options import BackendSpec
 from mmeval.records import Result
 from mmeval.task import Task
@@ -65,6 +66,23 @@ def test_with_fewer_than_two_references_nothing_is_shuffled(references: tuple[st
     (found,) = measure(tasks_with(tmp_path, *references), {})
 
     assert (found.only_one, found.value("shuffled")) == (True, None)
+
+
+def test_a_metric_that_looks_at_the_answer_alone_need_not_tell_whose_it_is() -> None:
+    told = [replace(bounds_of(0.3, 0.9, 30), reference_free=free) for free in (False, True)]
+
+    assert ["references of other samples" in "".join(d.message for d in one.doubts()) for one in told] == [True, False]
+
+
+def test_it_is_still_to_be_told_from_none() -> None:
+    (doubt,) = replace(bounds_of(0.0, 0.0, 30), reference_free=True).doubts()
+
+    assert doubt.message.startswith("m cannot tell the right answers from empty ones")
+
+
+@pytest.mark.parametrize("name", ["image_quality", "niqe", "unim_gq"])
+def test_those_of_quality_say_so(name: str) -> None:
+    assert load_metric(name).reference_free
 
 
 def test_a_task_whose_answers_are_all_alike_cannot_be_told_from_a_shuffled_one(tmp_path: Path) -> None:

@@ -43,18 +43,28 @@ def partial(name: str, **pieces: str) -> Task:
 
 
 def test_what_a_number_goes_without_is_told_by_why() -> None:
-    found = list(partial_in([partial("a", x="it asks the role 'judge'", y="it asks the role 'judge'", z=weights("a"))]))
+    found = list(partial_in([partial("a", x="it is left out", y="it is left out", z="no weights")]))
 
-    assert [one.pieces for one in found] == [("x", "y"), ("z",)]
-    assert str(found[0]) == "a: the metric exact_match is partial, without x, y: they ask the role 'judge'"
-    assert str(found[1]).endswith("; run: mmeval prepare a --weights")
+    assert [str(one) for one in found] == [
+        "a: the metric exact_match is partial, without x, y: they are left out",
+        "a: the metric exact_match is partial, without z: no weights",
+    ]
+
+
+def test_why_a_piece_is_unavailable_is_told_of_the_piece_alone() -> None:
+    whole = task("a")
+    lost = without("a", "no judge").metrics[0]
+    made = replace(lost, unavailable="", without=dict.fromkeys(lost.bound.metric.outputs, "no judge"))
+
+    (found,) = partial_in([replace(whole, metrics=(lost, made))])
+
+    assert str(found) == "a: the metric exact_match is partial, without exact_match: it is unavailable"
 
 
 def test_tasks_that_go_without_the_same_are_told_together() -> None:
-    (found,) = partial_in([partial("a", z=weights("a")), task("c"), partial("b", z=weights("b"))])
+    (found,) = partial_in([partial("a", z="no weights"), task("c"), partial("b", z="no weights")])
 
-    assert str(found).startswith("a, b: the metric exact_match is partial, without z: its model o/m is not here")
-    assert str(found).endswith("; run: mmeval prepare a b --weights")
+    assert str(found) == "a, b: the metric exact_match is partial, without z: no weights"
 
 
 def test_pieces_that_were_skipped_are_spoken_of_as_several() -> None:

@@ -48,9 +48,10 @@ def _of_judged() -> Iterator[Effect]:
             yield Effect(metric, "dimensions_prompt", OTHER, [answer], {"rubric": "dimensions"}, DIMENSIONS)
     yield Effect(DOCUMENT, "rubric", "dimensions", [answers[DOCUMENT]], says=DIMENSIONS)
     yield Effect(CODE, "fence", "released", [_answer(Interleaved((Part("code", text="```\nx = 2\n```"),)))], says=GRADE)
-    yield Effect(CODE, "unreadable", False, [_answer(Interleaved.from_text("<<code1>>"))], says=GRADE)
+    yield Effect(CODE, "unreadable", "unscored", [_answer(Interleaved.from_text("<<code1>>"))], says=GRADE)
     yield Effect(DOCUMENT, "extraction", "pictures", [answers[DOCUMENT]], says=GRADE)
     yield Effect(DOCUMENT, "hints", False, [answers[DOCUMENT]], says=GRADE)
+    yield Effect(DOCUMENT, "unreadable", "unscored", [_answer(Interleaved.from_text("<<document1>>"))], says=GRADE)
     yield Effect(DOCUMENT, "ocr", "none", [_media("document", picture(size=(64, 32)))], says=GRADE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.metrics.audio.quality.recording import RATE
@@ -52,6 +53,4 @@ def clipped(value: float, low: float = 0.0, high: float = 1.0) -> float:
 
 def band(value: float, low: float, high: float, softness: float) -> float:
     """1 inside a range, and falling exponentially outside of it, the slower the softer."""
-    import math
-
     return math.exp(-max(low - value, value - high, 0.0) / softness)

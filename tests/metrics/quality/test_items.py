@@ -9,6 +9,7 @@ from mmeval.metrics.quality.items import (
     UNSEEN,
     ItemScore,
     Unreadable,
+    in_released_digits,
     items_of,
     nothing_of,
     quality_of_media,
@@ -126,3 +127,7 @@ def test_with_only_such_items_the_metric_is_unavailable_for_the_answer() -> None
 def test_what_an_unreadable_item_counts_is_said_by_the_caller() -> None:
     assert unreadable_item("damaged", "zero").quality == 0.0
     assert unreadable_item("damaged", "unscored").quality is None
+
+
+def test_released_scores_have_two_decimals_of_a_hundred() -> None:
+    assert [in_released_digits(quality) for quality in (0.873146, 0.690185, 0.0, 1.0)] == [0.8731, 0.6902, 0.0, 1.0]

@@ -117,6 +117,13 @@ def test_an_item_is_held_between_0_and_1(quality: float, held: float) -> None:
     assert gq(text=scored).value == gq(text=Score(quality)).value == held
 
 
+@pytest.mark.parametrize("quality", [math.nan, math.inf, "good"])
+def test_a_quality_that_is_no_number_is_unknown(quality: Any) -> None:
+    found = gq(theirs=Score(1.0, evidence={"items": [{"label": "a", "quality": quality}]}))
+
+    assert (found.status, found.bounds) == ("unscored", (0.0, 1.0))
+
+
 def test_evidence_that_is_no_list_of_items_is_none() -> None:
     assert gq(text=Score(0.5, evidence={"items": 3})).value == 0.5
     assert gq(text=Score(0.5, evidence={"items": []})).value == 0.5

@@ -27,6 +27,7 @@ def test_a_term_needs_its_least_number_of_points(count: int, zero: str) -> None:
 
     values = {"T": found.topology, "G": found.geometry, "S": found.sampling}
     assert "".join(name for name, value in values.items() if value == 0) == zero
+    assert ("outlier_ratio" in found.evidence, "sharp_ratio" in found.evidence) == ("S" not in zero, "G" not in zero)
 
 
 def test_likeness_to_a_surface_falls_from_two_dimensions_to_three() -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mmeval.metrics.three_d.mesh_terms import MeshRules, mesh_terms
+from mmeval.metrics.three_d.mesh_terms import MeshRules, _spacing, mesh_terms
 from mmeval.metrics.three_d.terms import Terms
 from tests.support.shapes import Indices, Mesh, Numbers, ball, cube, joined, tetrahedra, torus, turned
 
@@ -87,6 +87,13 @@ def test_a_mesh_without_any_area_is_no_surface() -> None:
 
     assert (found.topology, found.geometry, found.sampling) == (0, 0, 0)
     assert terms(line, RELEASED).geometry > 0
+
+
+def test_the_spacing_of_a_point_is_its_mean_distance_to_the_nearest_eight_others() -> None:
+    points = np.random.default_rng(0).random((30, 3))
+    apart = np.sort(np.linalg.norm(points[:, None] - points[None], axis=2), axis=1)
+
+    assert _spacing(points) == pytest.approx(apart[:, 1:9].mean(axis=1))
 
 
 @pytest.mark.parametrize("rules", [MENDED, RELEASED], ids=["mended", "released"])

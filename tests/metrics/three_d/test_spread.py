@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mmeval.metrics.three_d.spread import clamp, far_share, variation
+from mmeval.metrics.three_d.spread import clamp, far_share, variation, weighted
 
 
 def test_the_variation_is_one_less_e_to_minus_the_quartile_range_over_the_median() -> None:
     assert variation(np.array([1.0, 2.0, 3.0, 4.0, 5.0])) == pytest.approx(1 - math.exp(-2 / 3))
+    assert variation(np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(1 - math.exp(-1.5 / 2.5))
 
 
 @pytest.mark.parametrize("numbers", [[], [1, 9, 100], [2, 2, 2, 2], [math.nan, 1, math.inf, 7, 9], [0, 0, 0, 0]])
@@ -45,3 +46,10 @@ def test_neither_depends_on_the_unit(numbers: np.ndarray[tuple[int], np.dtype[np
 
 def test_a_value_is_clamped_to_its_range() -> None:
     assert [clamp(value) for value in (-1, 0.5, 2)] == [0, 0.5, 1]
+
+
+def test_a_weighted_sum_is_clamped_and_has_a_weight_for_each() -> None:
+    assert weighted((0.5, 0.25), 1, 0.5) == 0.625
+    assert weighted((2, 1), 1, 1) == 1
+    with pytest.raises(ValueError, match="zip"):
+        weighted((1,), 0.5, 0.5)

@@ -511,7 +511,7 @@ def test_it_stands_below_the_fields_and_above_the_domains(tmp_path: Path) -> Non
 def test_a_quality_that_lacks_items_is_said_to_be_partial(tmp_path: Path) -> None:
     notes = judged_quality(tmp_path)[FIELD.format(MEANING)].notes
 
-    assert "GQ is partial in 2 answers: nothing here looks at what is for text_quality (2)." in notes
+    assert "GQ is partial in 2 answers, without the items that they may have for text_quality (2)." in notes
 
 
 def test_an_answer_to_which_a_number_is_inapplicable_lacks_nothing(tmp_path: Path) -> None:

@@ -60,6 +60,18 @@ def test_the_loudest_are_three_tenths_of_the_frames() -> None:
     assert not silent_frames(levels_of(0.2, 0.1, 0.1, *[0.012] * 7)).any()
 
 
+def test_of_three_frames_the_loudest_one_is_the_standard() -> None:
+    assert silent_frames(levels_of(0.5, 0.03, 0.03)).tolist() == [False, True, True]
+
+
+def test_a_sample_at_the_threshold_is_audible() -> None:
+    click = np.full((1, 960), 1e-4, np.float32)
+    click[0, :20] = 1.0
+
+    assert silent_frames(click).tolist() == [False]
+    assert silent_frames(np.where(click == 1, click, np.float32(0.99e-4))).tolist() == [True]
+
+
 def test_a_frame_of_clicks_is_silent() -> None:
     clicks, more = np.zeros((1, 960), np.float32), np.zeros((1, 960), np.float32)
     clicks[0, :28], more[0, :29] = 1.0, 1.0

@@ -29,6 +29,13 @@ def test_four_samples_on_end_at_full_scale_are_clipped(run: int, groups: int) ->
     assert clip_share(samples) == groups / 100
 
 
+def test_every_run_at_full_scale_is_counted() -> None:
+    samples = np.zeros(400, np.float32)
+    samples[:4] = samples[50:61] = samples[-8:] = 0.995
+
+    assert clip_share(samples) == (1 + 2 + 2) / 100
+
+
 def test_a_little_below_full_scale_is_not_clipped() -> None:
     assert clip_share(np.full(400, 0.9949, np.float32)) == 0
     assert clip_share(np.full(400, 0.9951, np.float32)) == 1
@@ -87,6 +94,19 @@ def test_transients_are_three_quarters_for_almost_every_sound() -> None:
     assert transient_score(noise) == pytest.approx(0.75, abs=1e-3)
     assert transient_score(sine(seconds=2)) == pytest.approx(0.75, abs=1e-3)
     assert transient_score(np.zeros(RATE, np.float32)) == 1
+
+
+def test_a_sound_without_a_frame_is_not_silent() -> None:
+    assert level_terms(np.zeros(960, np.float32)).silent == 0
+    assert level_terms(np.zeros(961, np.float32)).silent == 1
+
+
+@pytest.mark.parametrize("at", [0, 57, 99])
+def test_the_crest_of_one_sample_in_a_hundred_is_twenty_decibels(at: int) -> None:
+    impulse = np.zeros(100, np.float32)
+    impulse[at] = 0.5
+
+    assert crest(impulse) == pytest.approx(20)
 
 
 @pytest.mark.parametrize("gain", [1, 0.01])

@@ -33,6 +33,14 @@ def test_a_fifth_of_a_second_of_silence_stays_at_both_ends() -> None:
     assert len(audible(samples)) == round(1.4 * RATE) - 1
 
 
+@pytest.mark.parametrize("level", [1e-4, -1e-4])
+def test_what_is_at_the_threshold_is_cut(level: float) -> None:
+    samples = np.full(2 * RATE, level, np.float32)
+    samples[RATE] = 0.5
+
+    assert len(audible(samples)) == 2 * 9600
+
+
 def test_silence_is_not_cut() -> None:
     assert len(audible(np.full(1000, 1e-4, np.float32))) == 1000
     assert len(audible(np.full(1000, -1e-4, np.float32))) == 1000

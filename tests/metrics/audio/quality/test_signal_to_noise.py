@@ -37,6 +37,30 @@ def test_quiet_and_flat_frames_are_the_noise_where_there_are_ten() -> None:
     assert enough == pytest.approx(20 * np.log10(0.5 * 79.6 / 108 / 0.004), abs=0.6)
 
 
+@pytest.mark.parametrize(("flatness", "count", "found"), [(0.7, 10, True), (0.7, 9, False), (0.6, 20, False)])
+def test_ten_frames_above_the_flatness_are_enough(flatness: float, count: int, found: bool) -> None:
+    samples = steps((0.5, 80), (0.004, 20), (0.0001, 20))
+
+    by_level = noise_terms(samples, flat((0.1, 80), (flatness, count), (0.1, 100))).by_level
+
+    assert (by_level < 45) == found
+
+
+def test_twenty_frames_are_enough_to_tell_how_many_are_noisy() -> None:
+    loud = steps((0.5, 60))
+
+    assert noise_terms(loud, flat((0.9, 20))).noisy == 1
+    assert noise_terms(loud, flat((0.9, 19))).noisy == 0
+
+
+def test_a_flatness_at_a_threshold_is_on_neither_side() -> None:
+    samples = steps((0.5, 50), (0.05, 52))
+
+    assert noise_terms(samples, flat((0.45, 50), (0.7, 50))).by_flatness is None
+    assert noise_terms(samples, flat((0.4, 50), (0.65, 50))).by_flatness is None
+    assert noise_terms(samples, flat((0.4, 50), (0.55, 50))).noisy == 0
+
+
 def test_both_are_cut_to_the_shorter_by_number() -> None:
     samples = steps((0.5, 60), (0.05, 40))
 
