@@ -25,9 +25,10 @@ NUMBERS: dict[ModuleType, dict[str, tuple[Any, Any]]] = {
         "REACH": (3, None),
         "SIGMA": (7 / 6, 1.17),
         "STEADY": (1.0, 1.01),
-        "RED": (0.299, 0.289),
-        "GREEN": (0.587, 0.597),
-        "BLUE": (0.114, 0.104),
+        "RED": (299, 289),
+        "GREEN": (587, 597),
+        "BLUE": (114, 104),
+        "WHOLE": (1000, 1024),
         "SHARP": (-0.5, -0.75),
     },
     niqe: {"FEWEST_PATCHES": (2, 10**6)},
@@ -144,3 +145,8 @@ def test_the_switches_have_the_documented_defaults() -> None:
     assert image_quality.switches == SWITCHES
     assert image_quality.profiles == {"official": {"method": "released", "unreadable": "unscored"}}
     assert niqe.niqe.switches == {}
+
+
+def test_the_ranges_are_the_documented_ones() -> None:
+    assert (image_quality.range, image_quality.higher_is_better) == ((0, 1), True)
+    assert (niqe.niqe.range, niqe.niqe.higher_is_better) == ((0, float("inf")), False)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+    Reals: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 FIRST, LAST, STEP = 0.2, 10.0, 0.001
 """The shapes that are tried."""
@@ -56,9 +57,20 @@ def shapes() -> Shapes:
     return Shapes(shape, two**2 / (one * three), numpy.sqrt(one / three))
 
 
+class Sums(NamedTuple):
+    """Of some sets of numbers, one entry for each: how many are below and above zero and how many there are; the sums
+    of their sizes, of their squares, and of these with the signs of the numbers. Zeros belong to no side."""
+
+    below: Numbers
+    above: Numbers
+    size: int
+    sizes: Numbers
+    squares: Numbers
+    signed: Numbers
+
+
 class Moments(NamedTuple):
-    """Of some sets of numbers, one entry for each: how many are below and above zero and how many there are, the sum of
-    their sizes, and the sums of the squares of those below and above."""
+    """As ``Sums``, with the sums of the squares of the numbers below and above zero instead of all."""
 
     below: Numbers
     above: Numbers
@@ -68,48 +80,29 @@ class Moments(NamedTuple):
     squares_above: Numbers
 
 
-def moments(sets: Numbers) -> Moments:
-    """The moments of each row of numbers. Zeros belong to no side."""
+def moments_of(sums: Sums, numbers: Callable[..., Numbers]) -> Moments:
+    """The moments that follow from sums. ``numbers`` gives those of the set at an index, where the sums do not tell
+    its sides apart."""
     import numpy
 
-    sizes = numpy.abs(sets)
-    below, above = ([numpy.count_nonzero(row) for row in side] for side in (sets < 0, sets > 0))
-    squares = numpy.array([row @ row for row in sizes])
-    signed = numpy.array([row @ size for row, size in zip(sets, sizes, strict=True)])
-    return moments_of(below, above, sets.shape[1], sizes.sum(axis=1), squares, signed, sets.__getitem__)
-
-
-def moments_of(
-    below: Sequence[int],
-    above: Sequence[int],
-    size: int,
-    sizes: Numbers,
-    squares: Numbers,
-    signed: Numbers,
-    values: Callable[[int], Numbers],
-) -> Moments:
-    """The moments of sets from their counts and sums: of the squares, and of these with the signs of the numbers.
-    ``values`` gives the numbers themselves of one set, for where its sums do not tell its sides apart."""
-    import numpy
-
-    left, right = numpy.array(below, float), numpy.array(above, float)
-    squares_below = numpy.where(left > 0, (squares - signed) / 2, 0)
-    squares_above = numpy.where(right > 0, (squares + signed) / 2, 0)
-    two_sided = (left > 0) & (right > 0)
-    for row in numpy.flatnonzero(two_sided & (numpy.minimum(squares_below, squares_above) < ONE_SIDED * squares)):
+    squares_below = numpy.where(sums.below > 0, (sums.squares - sums.signed) / 2, 0)
+    squares_above = numpy.where(sums.above > 0, (sums.squares + sums.signed) / 2, 0)
+    lopsided = numpy.minimum(squares_below, squares_above) < ONE_SIDED * sums.squares
+    for at in numpy.argwhere(lopsided & (sums.below > 0) & (sums.above > 0)).tolist():
         # The difference of two sums that are nearly equal is no number to trust.
-        found = values(row)
-        squares_below[row] = numpy.square(numpy.minimum(found, 0)).sum()
-        squares_above[row] = numpy.square(numpy.maximum(found, 0)).sum()
-    return Moments(left, right, size, sizes, squares_below, squares_above)
+        values = numbers(*at)
+        squares_below[*at] = numpy.square(numpy.minimum(values, 0)).sum()
+        squares_above[*at] = numpy.square(numpy.maximum(values, 0)).sum()
+    return Moments(sums.below, sums.above, sums.size, sums.sizes, squares_below, squares_above)
 
 
 def joined(parts: Sequence[Moments]) -> Moments:
-    """The moments of all sets, one after the other. They are equally long."""
+    """The moments of all sets, one after the other along the last axis. They are equally long."""
     import numpy
 
-    below, above, sizes, *sums = zip(*parts, strict=True)
-    return Moments(numpy.concatenate(below), numpy.concatenate(above), sizes[0], *map(numpy.concatenate, sums))
+    below, above, size, *sums = zip(*parts, strict=True)
+    append = functools.partial(numpy.concatenate, axis=-1)
+    return Moments(append(below), append(above), size[0], *map(append, sums))
 
 
 def fitted(found: Moments) -> Fit:

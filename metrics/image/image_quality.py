@@ -32,6 +32,7 @@ Side: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "a 
     source="UniM, section 4.1 and appendix C (NIQE); official: the released quality scorer of pictures",
     needs=NIQE_NEEDS,
     profiles={"official": {"method": "released", "unreadable": "unscored"}},
+    reference_free=True,
 )
 def image_quality(
     trial: Trial,
@@ -111,4 +112,4 @@ def _released(pixels: Pixels) -> ItemScore:
     found = released_quality(pixels)
     if found is None:
         return ItemScore.none("the released script fails with a picture of one pixel a side")
-    return ItemScore(found.score / 100, found.to_json())
+    return ItemScore(round(found.score / 100, 4), found.to_json())

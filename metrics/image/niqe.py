@@ -9,7 +9,7 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS, stored_rgb
 from mmeval.metrics.image.pristine import pristine
-from mmeval.metrics.image.scene_statistics import features, luma
+from mmeval.metrics.image.scene_statistics import cropped, features, luma
 from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of
 from mmeval.records import Score, Trial
 
@@ -40,13 +40,22 @@ class Distance(NamedTuple):
     @property
     def fault(self) -> str:
         """Why there is no distance."""
+        if self.of < FEWEST_PATCHES:
+            return f"patches of 96 x 96 pixels in it: {self.of}; NIQE takes {FEWEST_PATCHES} or more"
         return (
             f"{self.patches} of its {self.of} patches of 96 x 96 pixels are neither even nor one-sided; "
-            f"NIQE takes {FEWEST_PATCHES}"
+            f"NIQE takes {FEWEST_PATCHES} or more"
         )
 
 
-@metric(range=(0, float("inf")), higher_is_better=False, version="1", source=NIQE_SOURCE, needs=NIQE_NEEDS)
+@metric(
+    range=(0, float("inf")),
+    higher_is_better=False,
+    version="1",
+    source=NIQE_SOURCE,
+    needs=NIQE_NEEDS,
+    reference_free=True,
+)
 def niqe(trial: Trial) -> Score:
     """The mean NIQE of an answer's pictures: their distance from undamaged photographs.
 
@@ -101,17 +110,20 @@ def niqe_of(pixels: Pixels) -> Distance:
     """The NIQE of a picture, of shape (height, width, 3)."""
     import numpy
 
-    found = features(luma(pixels))
+    found = features(luma(cropped(pixels)))
     finite = found[numpy.isfinite(found).all(axis=1)]
     enough = len(finite) >= FEWEST_PATCHES
     return Distance(distance_of(finite) if enough else None, len(finite), len(found))
 
 
 def distance_of(found: Numbers) -> float:
-    """Between the features of two patches or more, of shape (patches, 36), and the pristine ones."""
+    """Between the features of two patches or more, of shape (patches, 36), and the pristine ones.
+
+    The covariance of the pristine ones is positive definite, and so is its mean with any other: what is published as a
+    pseudo-inverse is always the inverse."""
     import numpy
 
     model = pristine()
     apart = found.mean(axis=0) - model.mean
     together = (numpy.cov(found, rowvar=False) + model.covariance) / 2
-    return float(numpy.sqrt(max(0.0, apart @ numpy.linalg.pinv(together) @ apart)))
+    return float(numpy.sqrt(max(0.0, apart @ numpy.linalg.solve(together, apart))))

@@ -1,7 +1,7 @@
 """Statistics of natural scenes: what the brightness of a picture, set off against its surroundings, looks like.
 
-The features of NIQE. A picture is worked on in bands as high as a patch, so that what is in work stays small whatever
-the picture's size; a band reaches three rows into its neighbours, so there is no seam.
+The features of NIQE. A picture is worked on in pieces of a few patches, so that what is in work stays small whatever
+the picture's size; a piece reaches three pixels into its neighbours, so there is no seam.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.metrics.image.aggd import fitted, joined, moments
+from mmeval.metrics.image.aggd import fitted, joined
 from mmeval.metrics.image.neighbours import neighbour_moments
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from mmeval.metrics.image.aggd import Numbers
+    from mmeval.metrics.image.aggd import Numbers, Reals
     from mmeval.metrics.image.pictures import Pixels
 
     Luma: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -34,8 +34,8 @@ SIGMA = 7 / 6
 """Of the Gaussian window, in pixels."""
 STEADY = 1.0
 """Is added to the deviation that a difference is divided by."""
-RED, GREEN, BLUE = 0.299, 0.587, 0.114
-"""What a channel adds to the brightness."""
+RED, GREEN, BLUE, WHOLE = 299, 587, 114, 1000
+"""What a channel adds to the brightness, of so many."""
 SHARP = -0.5
 """The parameter a of the cubic kernel."""
 _STRIP = 2**16
@@ -43,17 +43,16 @@ _STRIP = 2**16
 
 
 def luma(pixels: Pixels) -> Luma:
-    """The brightness of each pixel (ITU-R BT.601), rounded to 0..255: a half as binary fractions have it, mostly to the
-    even number. Some rows at a time."""
+    """The brightness of each pixel (ITU-R BT.601), rounded to 0..255, a half to the even number. Some rows at a time,
+    in single precision, in which the whole numbers before the division are exact."""
     import numpy
 
     found = numpy.empty(pixels.shape[:2], numpy.uint8)
-    rows = max(1, _STRIP // pixels.shape[1])
+    share = numpy.array([RED, GREEN, BLUE], numpy.float32)
+    rows = max(1, _STRIP // max(1, pixels.shape[1]))
     for top in range(0, len(pixels), rows):
-        strip = pixels[top : top + rows]
-        total = strip[..., 0] * RED
-        total += strip[..., 1] * GREEN
-        total += strip[..., 2] * BLUE
+        total = pixels[top : top + rows].astype(numpy.float32) @ share
+        total /= WHOLE
         found[top : top + rows] = numpy.rint(total, out=total)
     return found
 
@@ -77,31 +76,38 @@ def features(picture: Luma) -> Numbers:
     return numpy.concatenate([_patch_features(whole, PATCH), _patch_features(halved(whole), PATCH // 2)], axis=1)
 
 
-def normalised(picture: Luma, top: int, rows: int) -> Numbers:
-    """Some rows of a picture less their local mean, over their local deviation and one (MSCN). The picture goes on
-    beyond its borders as its outermost pixels."""
+def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
+    """A piece of a picture less its local mean, over its local deviation and one (MSCN). The picture goes on beyond its
+    borders as its outermost pixels."""
     import numpy
 
-    band = _edged(picture, top, rows)
-    mean = _blurred(band)
-    square = mean * mean
-    found = band[REACH:-REACH, REACH:-REACH] - mean
-    deviation = _blurred(numpy.square(band, out=band))
-    deviation -= square
+    piece = _edged(picture, rows, columns)
+    height, width = len(rows), piece.shape[1]
+    found = numpy.empty((height, width))
+    inner = found.reshape(-1)[: -2 * REACH]
+    values = piece.reshape(-1)
+    mean = _blurred(values, width)
+    numpy.subtract(values[REACH * width + REACH :][: len(inner)], mean, out=inner)
+    deviation = _blurred(numpy.square(values, out=values), width)
+    deviation -= numpy.square(mean, out=mean)
     numpy.sqrt(numpy.abs(deviation, out=deviation), out=deviation)
     deviation += STEADY
-    found /= deviation
-    return found
+    inner /= deviation
+    return found[:, : -2 * REACH]
 
 
-def _edged(picture: Luma, top: int, rows: int) -> Numbers:
-    """Some rows of a picture with ``REACH`` more pixels to each side."""
+def _edged(picture: Luma, rows: range, columns: range) -> Numbers:
+    """A piece of a picture with ``REACH`` more pixels to each side."""
     import numpy
 
-    at = numpy.arange(top - REACH, top + rows + REACH).clip(0, len(picture) - 1)
-    found = numpy.empty((len(at), picture.shape[1] + 2 * REACH))
-    found[:, REACH:-REACH] = picture[at]
-    found[:, :REACH], found[:, -REACH:] = found[:, REACH, None], found[:, -REACH - 1, None]
+    height, width = picture.shape
+    down = numpy.arange(rows.start - REACH, rows.stop + REACH).clip(0, height - 1)
+    left, right = max(columns.start - REACH, 0), min(columns.stop + REACH, width)
+    found = numpy.empty((len(down), len(columns) + 2 * REACH))
+    first = left - (columns.start - REACH)
+    last = first + right - left
+    found[:, first:last] = picture[down, left:right]
+    found[:, :first], found[:, last:] = found[:, first, None], found[:, last - 1, None]
     return found
 
 
@@ -110,13 +116,15 @@ def halved(picture: Luma) -> Numbers:
     cubic kernel of twice the width, the picture mirrored at its borders."""
     import numpy
 
-    found = numpy.empty((picture.shape[0] // 2, picture.shape[1] // 2))
-    rows = PATCH
-    for top in range(0, len(picture), rows):
-        at = _mirrored(top - REACH, min(top + rows, len(picture)) + REACH, len(picture))
-        down = _halved_rows(picture[at].astype(float))
-        across = down[:, _mirrored(-REACH, picture.shape[1] + REACH, picture.shape[1])]
-        found[top // 2 : (top + rows) // 2] = _halved_columns(across)
+    height, width = picture.shape
+    found = numpy.empty((height // 2, width // 2))
+    columns = _mirrored(-REACH, width + REACH, width)
+    for top in range(0, height, PATCH):
+        last = min(top + PATCH, height)
+        band = picture[_mirrored(top - REACH, last + REACH, height)]
+        down = _halved_rows(band.astype(numpy.float32))  # exact: whole numbers by multiples of 1/256
+        across = numpy.ascontiguousarray(down.T, float)[columns]
+        found[top // 2 : last // 2] = _halved_rows(across).T
     return found
 
 
@@ -144,21 +152,25 @@ def window() -> Numbers:
     return found
 
 
-def _blurred(band: Numbers) -> Numbers:
-    """By the window, without the ``REACH`` outer rows and columns, which are only looked at. Down by sums of rows;
-    then across all rows as one, of which the results where one ends and the next begins are left out. These are the
-    fastest ways that treat every pixel alike to the last bit, so that what is even stays even."""
+def _blurred(values: Numbers, width: int) -> Numbers:
+    """By the window, the rows of a piece one after the other, each of ``width``. Of the result, which starts ``REACH``
+    rows down and as many columns to the right, the last ``2 * REACH`` of each row mix its end with the next one."""
+    return _weighed(_weighed(values, width), 1)
+
+
+def _weighed(values: Numbers, step: int) -> Numbers:
+    """Each value with its neighbours so many places apart. What lies opposite is added first: so the two directions
+    are alike to the last bit, and what is even stays even."""
     import numpy
 
-    kernel, rows, width = window(), len(band) - 2 * REACH, band.shape[1]
-    flat = numpy.zeros(rows * width + 2 * REACH)
-    down = numpy.multiply(band[REACH : REACH + rows], kernel[REACH], out=flat[: rows * width].reshape(rows, width))
-    pair = numpy.empty_like(down)
+    kernel, count = window(), len(values) - 2 * REACH * step
+    found: Numbers = values[REACH * step :][:count] * kernel[REACH]
+    pair = numpy.empty_like(found)
     for at in range(REACH):
-        numpy.add(band[at : at + rows], band[2 * REACH - at : 2 * REACH - at + rows], out=pair)
+        numpy.add(values[at * step :][:count], values[(2 * REACH - at) * step :][:count], out=pair)
         pair *= kernel[at]
-        down += pair
-    return numpy.correlate(flat, kernel, "valid").reshape(rows, width)[:, : -2 * REACH]
+        found += pair
+    return found
 
 
 def _mirrored(first: int, last: int, size: int) -> np.ndarray[Any, np.dtype[np.intp]]:
@@ -170,21 +182,15 @@ def _mirrored(first: int, last: int, size: int) -> np.ndarray[Any, np.dtype[np.i
     return numpy.where(at >= size, 2 * size - 1 - at, at)
 
 
-def _halved_rows(rows: Numbers) -> Numbers:
+def _halved_rows(rows: Reals) -> Reals:
     """Half as many rows, from these with three more above and below. The kernel is even: four sums of two."""
-    kernel, count = halving_kernel(), len(rows) // 2 - REACH
+    kernel, count = halving_kernel().tolist(), len(rows) // 2 - REACH
     even, odd = rows[::2], rows[1::2]
-    total: Numbers = kernel[REACH] * (odd[1 : count + 1] + even[2 : count + 2])
+    total: Reals = kernel[REACH] * (odd[1 : count + 1] + even[2 : count + 2])
     total += kernel[0] * (even[:count] + odd[REACH : count + REACH])
     total += kernel[1] * (odd[:count] + even[REACH : count + REACH])
     total += kernel[2] * (even[1 : count + 1] + odd[2 : count + 2])
     return total
-
-
-def _halved_columns(rows: Numbers) -> Numbers:
-    import numpy
-
-    return _halved_rows(numpy.ascontiguousarray(rows.T)).T
 
 
 def _patch_features(picture: Luma, side: int) -> Numbers:
@@ -192,24 +198,21 @@ def _patch_features(picture: Luma, side: int) -> Numbers:
     of their products with each of four neighbours."""
     import numpy
 
-    bands = [
-        (moments(patches.reshape(len(patches), -1)), *neighbour_moments(patches, SHIFTS))
-        for patches in _patches(picture, side)
-    ]
-    fit = fitted(joined([part for parts in zip(*bands, strict=True) for part in parts]))
-    shape, mean, left, right = (some.reshape(1 + len(SHIFTS), -1) for some in (fit.shape, fit.mean, fit.left, fit.right))
-    found = [shape[0], (left[0] + right[0]) / 2]
-    for at in range(1, len(shape)):
-        found += [shape[at], mean[at], left[at], right[at]]
+    fit = fitted(joined([neighbour_moments(patches, SHIFTS) for patches in _patches(picture, side)]))
+    found = [fit.shape[0], (fit.left[0] + fit.right[0]) / 2]
+    for product in zip(fit.shape[1:], fit.mean[1:], fit.left[1:], fit.right[1:], strict=True):
+        found += product
     return numpy.stack(found, axis=1)
 
 
 def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
-    """The patches of a picture after normalisation, row by row, (patches, side, side): one row of them at a time, or
-    more where these are short."""
+    """The patches of a picture after normalisation, row by row, (patches, side, side): a part of a row at a time where
+    it is long, some rows where they are short."""
     height, width = picture.shape
-    most = side * max(1, _STRIP // (side * width))
-    for top in range(0, height, most):
-        rows = min(most, height - top)
-        band = normalised(picture, top, rows).reshape(rows // side, side, width // side, side)
-        yield band.swapaxes(1, 2).reshape(-1, side, side)
+    across = min(width, side * max(1, _STRIP // side**2))
+    down = side * max(1, _STRIP // (side * across)) if across == width else side
+    for top in range(0, height, down):
+        for left in range(0, width, across):
+            rows, columns = range(top, min(top + down, height)), range(left, min(left + across, width))
+            piece = normalised(picture, rows, columns).reshape(len(rows) // side, side, len(columns) // side, side)
+            yield piece.swapaxes(1, 2).reshape(-1, side, side)

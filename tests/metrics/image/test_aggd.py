@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gamma
 
-from mmeval.metrics.image.aggd import fitted, joined, moments, nearest_ratios, shapes
+from mmeval.metrics.image.aggd import (
+    Moments,
+    Sums,
+    fitted,
+    joined,
+    moments_of,
+    nearest_ratios,
+    shapes,
+)
 
 
 def by_hand(values: Any) -> tuple[float, float, float]:
@@ -21,6 +29,14 @@ def by_hand(values: Any) -> tuple[float, float, float]:
     shape = tried[np.argmin((gamma(2 / tried) ** 2 / (gamma(1 / tried) * gamma(3 / tried)) - ratio) ** 2)]
     factor = np.sqrt(gamma(1 / shape) / gamma(3 / shape))
     return shape, left * factor, right * factor
+
+
+def moments(sets: Any) -> Moments:
+    """Of each row, by their sums."""
+    below, above = (side.sum(axis=1).astype(float) for side in (sets < 0, sets > 0))
+    sizes = np.abs(sets)
+    sums = Sums(below, above, sets.shape[1], sizes.sum(axis=1), (sets**2).sum(axis=1), (sets * sizes).sum(axis=1))
+    return moments_of(sums, sets.__getitem__)
 
 
 def drawn(seed: int, power: float, lean: float, size: int = 500) -> Any:
@@ -81,10 +97,10 @@ def test_a_set_without_one_side_has_no_fit(values: list[float]) -> None:
 
 @pytest.mark.parametrize("small", [1e-30, 1e-9, 1e-3])
 def test_a_side_that_is_next_to_nothing_is_exact(small: float) -> None:
-    found = moments(np.array([[-small, 1, 2, 3]]))
+    found = moments(np.array([[-small, 1, 2, 3], [small, -1, -2, -3]]))
 
-    assert found.squares_below[0] == pytest.approx(small**2, rel=1e-9)
-    assert found.squares_above[0] == 14
+    assert found.squares_below == pytest.approx([small**2, 14], rel=1e-9, abs=0)
+    assert found.squares_above == pytest.approx([14, small**2], rel=1e-9, abs=0)
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def test_the_released_quality_is_its_score_with_all_terms() -> None:
     found = item(SMALL, "official")
 
     assert released is not None
-    assert found["quality"] == released.score / 100
+    assert found["quality"] == round(released.score / 100, 4) == pytest.approx(1 - released.brisque / 100, abs=5e-5)
     assert {"brisque", "niqe", "features_scale1", "features_scale2"} < set(found)
 
 
@@ -131,6 +132,27 @@ def test_every_switch_changes_something() -> None:
 @pytest.mark.parametrize(("switch", "value"), [("worst", 0.0), ("short_side", -1), ("method", "brisque")])
 def test_a_switch_without_a_meaning_is_refused(switch: str, value: Any) -> None:
     assert image_quality.switch_fault(switch, value)
+
+
+@pytest.mark.parametrize(("switch", "value"), [("worst", 0.5), ("short_side", 0), ("method", "released")])
+def test_a_switch_with_a_meaning_is_taken(switch: str, value: Any) -> None:
+    assert not image_quality.switch_fault(switch, value)
+
+
+@pytest.mark.parametrize(("profile", "bytes_a_pixel"), [("standard", 4), ("official", 18)])
+def test_memory_grows_with_the_picture_and_not_faster(profile: str, bytes_a_pixel: int) -> None:
+    """What is in work besides the pixels; 4K pictures have the same share."""
+    measured = {"standard": niqe_of, "official": released_quality}[profile]
+    measured(noise(200, 200))
+    pixels = np.tile(noise(192, 192), (8, 8, 1))
+    tracemalloc.start()
+    try:
+        measured(pixels)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < bytes_a_pixel * pixels.size / 3 + 6 * 2**20
 
 
 MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "CMYK", "YCbCr")

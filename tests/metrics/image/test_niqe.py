@@ -95,7 +95,7 @@ def test_rows_and_columns_that_fill_no_patch_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (natural(96, 191), "1 of its 1 patches"),
+        (natural(96, 191), "patches of 96 x 96 pixels in it: 1"),
         (even(300, 300, (9, 9, 9)), "0 of its 9 patches"),
         (DAMAGED, "cannot be decoded"),
     ],

@@ -10,7 +10,8 @@ from scipy.ndimage import convolve
 from scipy.special import gamma
 
 from mmeval.metrics.image import scene_statistics
-from mmeval.metrics.image.aggd import fitted, moments
+from mmeval.metrics.image.aggd import Fit, fitted
+from mmeval.metrics.image.neighbours import neighbour_moments
 from mmeval.metrics.image.scene_statistics import (
     cropped,
     features,
@@ -55,15 +56,47 @@ def test_values_are_set_off_against_a_window_of_seven_by_seven() -> None:
     mean = convolve(picture, gaussian, mode="nearest")
     deviation = np.sqrt(np.abs(convolve(picture**2, gaussian, mode="nearest") - mean**2))
 
-    assert normalised(picture, 0, 60) == pytest.approx((picture - mean) / (deviation + 1), abs=1e-9)
+    assert normalised(picture, range(60), range(50)) == pytest.approx((picture - mean) / (deviation + 1), abs=1e-9)
     assert window().sum() == pytest.approx(1)
 
 
-def test_bands_have_no_seam() -> None:
-    picture = luma(noise(192, 100))
-    bands = [normalised(picture, top, 48) for top in range(0, 192, 48)]
+def whole(picture: Any) -> Any:
+    return normalised(picture, *map(range, picture.shape))
 
-    assert (np.concatenate(bands) == normalised(picture, 0, 192)).all()
+
+def test_pieces_have_no_seam() -> None:
+    picture = luma(noise(192, 100))
+    pieces = [
+        [normalised(picture, range(top, top + 48), range(left, left + 50)) for left in (0, 50)]
+        for top in range(0, 192, 48)
+    ]
+
+    assert (np.block(pieces) == whole(picture)).all()
+
+
+@pytest.mark.parametrize("strip", [1, 96 * 96 * 2, 2**20], ids=["each patch", "two", "all"])
+def test_the_pieces_that_are_worked_on_do_not_show(strip: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = luma(noise(192, 480))
+    found = features(picture)
+    monkeypatch.setattr(scene_statistics, "_STRIP", strip)
+
+    assert features(picture) == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize("shade", [1, 77, 254])
+def test_what_is_even_stays_even(shade: int) -> None:
+    values = whole(halved(np.full((192, 288), shade, np.uint8)))
+
+    assert (values == values[0, 0]).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mirrors_and_turns_are_alike_to_the_last_bit(seed: int) -> None:
+    picture = luma(noise(96, 96, seed))
+
+    assert (whole(picture[::-1]) == whole(picture)[::-1]).all()
+    assert (whole(picture[:, ::-1]) == whole(picture)[:, ::-1]).all()
+    assert (whole(halved(picture[:, ::-1])) == whole(halved(picture))[:, ::-1]).all()
 
 
 def test_the_kernel_that_halves_is_a_cubic_of_twice_the_width() -> None:
@@ -94,30 +127,25 @@ def test_half_the_size_is_neither_rounded_nor_clipped() -> None:
     assert halved(picture).max() > 255
 
 
+def fit_of(patch: Any) -> Fit:
+    """Of a patch (entry 0) and its products with the neighbour to the right, below, and in two diagonals."""
+    return Fit(*(some[:, 0] for some in fitted(neighbour_moments(patch[None], [(0, 1), (1, 0), (1, 1), (1, -1)]))))
+
+
 def test_thirty_six_numbers_of_each_patch_in_their_order() -> None:
     picture = luma(noise(192, 288))
     found = features(picture)
-    patch = normalised(picture, 96, 96)[:, 192:288]
-    own = fitted(moments(patch.reshape(1, -1)))
-    right = fitted(moments((patch * np.roll(patch, (0, 1), (0, 1))).reshape(1, -1)))
-    falling = fitted(moments((patch * np.roll(patch, (1, -1), (0, 1))).reshape(1, -1)))
-    small = fitted(moments(normalised(halved(picture), 48, 48)[:, 96:144].reshape(1, -1)))
+    half = halved(picture)
+    large = fit_of(normalised(picture, range(96, 192), range(192, 288)))
+    small = fit_of(normalised(half, range(48, 96), range(96, 144)))
 
     assert found.shape == (6, 36)
-    assert found[5, :2] == pytest.approx([own.shape[0], (own.left[0] + own.right[0]) / 2])
-    mean = (right.right[0] - right.left[0]) * gamma(2 / right.shape[0]) / gamma(1 / right.shape[0])
-    assert found[5, 2:6] == pytest.approx([right.shape[0], mean, right.left[0], right.right[0]])
-    assert found[5, 14:18] == pytest.approx([falling.shape[0], falling.mean[0], falling.left[0], falling.right[0]])
-    assert found[5, 18:20] == pytest.approx([small.shape[0], (small.left[0] + small.right[0]) / 2])
-
-
-def test_neighbours_at_a_border_are_those_at_the_opposite_one() -> None:
-    values = next(iter(scene_statistics._patches(luma(noise(96, 192)), 96)))
-    found = [products.copy() for products in scene_statistics._values(values)]
-
-    assert (found[0] == values.reshape(2, -1)).all()
-    for products, shift in zip(found[1:], [(0, 1), (1, 0), (1, 1), (1, -1)], strict=True):
-        assert (products == (values * np.roll(values, shift, (1, 2))).reshape(2, -1)).all(), shift
+    for numbers, fit in ((found[5, :18], large), (found[5, 18:], small)):
+        assert numbers[:2] == pytest.approx([fit.shape[0], (fit.left[0] + fit.right[0]) / 2])
+        for at in range(1, 5):
+            shape, left, right = fit.shape[at], fit.left[at], fit.right[at]
+            mean = (right - left) * gamma(2 / shape) / gamma(1 / shape)
+            assert numbers[4 * at - 2 : 4 * at + 2] == pytest.approx([shape, mean, left, right]), at
 
 
 @pytest.mark.parametrize("size", [(1, 1), (95, 400), (400, 95)], ids=str)

@@ -27,7 +27,7 @@ SEVEN = (
 )
 
 
-def items(*qualities: float | None | str) -> Score:
+def items(*qualities: float | str | None) -> Score:
     """A piece with items of these qualities; None is one that nobody could measure, a word one that is left out."""
     made = [
         ItemScore.unavailable(one)

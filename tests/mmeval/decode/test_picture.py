@@ -5,7 +5,8 @@ from PIL import Image
 
 from mmeval import decode
 from mmeval.decode import DecodeLimits
-from mmeval.errors import MediaLimitError
+from mmeval.decode.picture import stored_image
+from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.media import Media
 from tests.support import tiny_media as tiny
 
@@ -40,6 +41,40 @@ def test_a_picture_lying_on_its_side_is_turned_upright() -> None:
     note = Image.Exif()
     note[0x112] = 6
     assert decode.image(Media.from_bytes(tiny.picture("JPEG", exif=note))).size == (4, 8)
+
+
+def test_a_stored_picture_is_left_lying_on_its_side() -> None:
+    note = Image.Exif()
+    note[0x112] = 6
+    media = Media.from_bytes(tiny.picture("JPEG", exif=note))
+
+    assert [stored_image(media).size, decode.image(media).size, stored_image(media).size] == [(8, 4), (4, 8), (8, 4)]
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "mode"),
+    [("PNG", {"mode": "RGBA"}, "RGBA"), ("PNG", {"mode": "I;16"}, "RGB"), ("GIF", {"mode": "P"}, "RGB")],
+    ids=["alpha", "sixteen bits", "palette"],
+)
+def test_a_stored_picture_is_otherwise_that_of_any_reader(form: str, options: dict[str, str], mode: str) -> None:
+    media = Media.from_bytes(tiny.picture(form, colour=9, **options))
+    stored, upright = stored_image(media), decode.image(media)
+
+    assert (stored.mode, stored.tobytes()) == (mode, upright.tobytes())
+
+
+def test_a_stored_picture_is_each_callers_own() -> None:
+    media = Media.from_bytes(tiny.picture())
+    stored_image(media).putpixel((0, 0), (1, 2, 3))
+
+    assert stored_image(media).getpixel((0, 0)) == (0, 0, 0)
+
+
+def test_a_stored_picture_is_held_to_the_limits_and_refused_where_it_is_damaged() -> None:
+    with pytest.raises(MediaLimitError, match="32 pixels"):
+        stored_image(Media.from_bytes(tiny.picture()), limits=DecodeLimits(max_pixels=31))
+    with pytest.raises(CorruptMediaError, match="cannot be decoded as a picture"):
+        stored_image(Media.from_bytes(tiny.picture()[:40]))
 
 
 @pytest.mark.parametrize("side", [9_000, 20_000, 2**31 - 1])
