@@ -22,7 +22,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from mmeval.encode import wav  # noqa: E402  found by the line above
 from mmeval.media import Media  # noqa: E402
 from mmeval.metrics.audio.quality.listening import heard_in  # noqa: E402
 from mmeval.metrics.audio.quality.recording import RATE, recording  # noqa: E402
+from tests.bench.figure import Figure  # noqa: E402
 
 PAIRS = 7
 RATIO, FIRST_CALL, TWO_CORES, LONG_MEMORY = 1.2, 2.0, 1.7, 512.0
@@ -43,24 +43,6 @@ RATIO, FIRST_CALL, TWO_CORES, LONG_MEMORY = 1.2, 2.0, 1.7, 512.0
 LIBROSA = importlib.util.find_spec("librosa") is not None
 
 Samples = np.ndarray[Any, np.dtype[np.float32]]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A measured value with its goal."""
-
-    name: str
-    value: float
-    goal: float
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.goal if self.at_least else self.value <= self.goal
-
-    def row(self) -> str:
-        sign = "≥" if self.at_least else "≤"
-        return f"| {self.name} | {self.value:.2f} | {sign} {self.goal:g} | {'yes' if self.met else 'NO'} |"
 
 
 def music(seconds: float) -> Samples:

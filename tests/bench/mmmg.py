@@ -25,7 +25,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,7 @@ from mmeval.metric import load_metric  # noqa: E402
 from mmeval.records import Sample, user  # noqa: E402
 from mmeval.scorer import Scorer  # noqa: E402
 from mmeval.scoring import ScoringPlan, trial_from  # noqa: E402
+from tests.bench.figure import Figure  # noqa: E402
 
 ROWS, REPEATS = 937, 4
 SIDE, SECONDS = 1024, 10.0
@@ -74,25 +74,6 @@ LABELS = {
 }
 WORKERS_GOAL, GROWTH_GOAL, FIRST_GOAL = 1.7, 16.0, 2.0
 """Times as fast, MiB of a process, seconds."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A measured value with the goal that it must reach, or must not pass."""
-
-    name: str
-    value: float
-    goal: float
-    unit: str
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.goal if self.at_least else self.value <= self.goal
-
-    def row(self) -> str:
-        sign, met = ("≥" if self.at_least else "≤"), ("yes" if self.met else "NO")
-        return f"| {self.name} | {self.value:.3g}{self.unit} | {sign} {self.goal:g}{self.unit} | {met} |"
 
 
 # --- the answers ------------------------------------------------------------------------------------------------------

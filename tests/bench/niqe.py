@@ -20,7 +20,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,30 +33,13 @@ from scipy.ndimage import convolve, correlate1d  # noqa: E402
 from mmeval.metrics.image.niqe import niqe_of  # noqa: E402
 from mmeval.metrics.image.released_quality import released_quality  # noqa: E402
 from mmeval.metrics.image.scene_statistics import cropped, halved, luma, window  # noqa: E402
+from tests.bench.figure import Figure  # noqa: E402
 from tests.support.pictures import noise  # noqa: E402
 
 PAIRS, ROUNDS = 25, 60
 HALF_8K = (2160, 3840)
 GOAL, MEMORY, CORES = 2.2, 200, 1.7
 """Of the ratio, of MiB above a picture of 4K, and of two processes on two cores."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A measured value with the goal that it must not miss."""
-
-    name: str
-    value: float
-    goal: float
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.goal if self.at_least else self.value <= self.goal
-
-    def row(self) -> str:
-        sign, met = "≥" if self.at_least else "≤", "yes" if self.met else "NO"
-        return f"| {self.name} | {self.value:.3g} | {sign} {self.goal:g} | {met} |"
 
 
 def ratios(side: int) -> Iterator[Figure]:

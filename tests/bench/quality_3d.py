@@ -21,7 +21,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,28 +35,11 @@ import trimesh  # noqa: E402
 from mmeval.decode import raw_mesh_arrays  # noqa: E402
 from mmeval.metrics.three_d.quality_3d import quality_3d  # noqa: E402
 from mmeval.records import Trial  # noqa: E402
+from tests.bench.figure import Figure  # noqa: E402
 from tests.support.shapes import Mesh, obj, off, ply, shown, torus  # noqa: E402
 
 PAIRS, FILES = 9, 24
 GOAL, BARE_GOAL, CORES_GOAL = 4.0, 10.0, 1.7
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A measured value with the goal that it must not pass, or has to reach."""
-
-    name: str
-    value: float
-    goal: float
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.goal if self.at_least else self.value <= self.goal
-
-    def row(self) -> str:
-        sign, met = "≥" if self.at_least else "≤", "yes" if self.met else "NO"
-        return f"| {self.name} | {self.value:.2f} | {sign} {self.goal:g} | {met} |"
 
 
 def figures() -> Iterator[Figure]:
@@ -72,7 +54,9 @@ def figures() -> Iterator[Figure]:
         bare = partial(trimesh.Trimesh, raw.vertices.copy(), raw.faces.copy())
         yield ratio(f"50,000 faces, {profile}, checked", ours, checked, GOAL)
         yield ratio(f"50,000 faces, {profile}, bare", ours, bare, BARE_GOAL)
-    yield Figure("two processes to one, files in a second", by_two_processes([off(mesh)] * FILES), CORES_GOAL, True)
+    yield Figure(
+        "two processes to one, files in a second", by_two_processes([off(mesh)] * FILES), CORES_GOAL, at_least=True
+    )
 
 
 def loaded(data: bytes, kind: str) -> object:

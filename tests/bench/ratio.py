@@ -30,6 +30,7 @@ from urllib.request import Request, urlopen
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.bench.figure import Figure  # noqa: E402
 from tests.bench.server import serving  # noqa: E402  found by the line above
 
 BARE = ROOT / "tests" / "bench" / "bare.py"
@@ -57,23 +58,6 @@ class Measured:
     active: float = 0.0
     peak: float = 0.0
     private: float = 0.0
-
-
-@dataclass(frozen=True)
-class Figure:
-    name: str
-    value: float
-    goal: float
-    at_least: bool
-    unit: str = ""
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.goal if self.at_least else self.value <= self.goal
-
-    def row(self) -> str:
-        sign, met = "≥" if self.at_least else "≤", "yes" if self.met else "NO"
-        return f"| {self.name} | {self.value:.2f}{self.unit} | {sign} {self.goal:g}{self.unit} | {met} |"
 
 
 def measure(command: Sequence[str], *, memory: bool = False) -> Measured:
@@ -187,21 +171,23 @@ class Bench:
         for connections, goal in ((64, 0.95), (256, 0.8)):
             pairs = self.paired(connections, self.count)
             ratio = statistics.median(bare.active / ours.active for bare, ours in pairs)
-            yield Figure(f"rate against the bare loop, {connections} connections", ratio, goal, True)
+            yield Figure(f"rate against the bare loop, {connections} connections", ratio, goal, at_least=True)
             whole = statistics.median(bare.wall / ours.wall for bare, ours in pairs)
-            yield Figure(f"whole processes against the bare loop, {connections} connections", whole, goal, True)
+            yield Figure(
+                f"whole processes against the bare loop, {connections} connections", whole, goal, at_least=True
+            )
             cpu = statistics.median(1000 * ours.cpu / self.count for _, ours in pairs)
-            yield Figure(f"CPU a sample, {connections} connections", cpu, 0.4, False, " ms")
+            yield Figure(f"CPU a sample, {connections} connections", cpu, 0.4, " ms")
         memory = [
             (measure(self.ours(256, self.count), memory=True), measure(self.ours(256, 2 * self.count), memory=True))
             for _ in range(min(3, self.pairs))
         ]
-        yield Figure(f"peak memory, {self.count:,} samples", max(small.peak for small, _ in memory), 100, False, " MiB")
+        yield Figure(f"peak memory, {self.count:,} samples", max(small.peak for small, _ in memory), 100, " MiB")
         growth = statistics.median(1024 * (large.private - small.private) / self.count for small, large in memory)
-        yield Figure("growth a sample", growth, 0.5, False, " KiB")
+        yield Figure("growth a sample", growth, 0.5, " KiB")
         first = statistics.median(ours.wall / bare.wall for bare, ours in self.paired(64, 10))
-        yield Figure("first 10 samples against the bare loop", first, 2.5, False, "x")
-        yield Figure("--help against python -c pass (CPU)", self.help_ratio(), 5, False, "x")
+        yield Figure("first 10 samples against the bare loop", first, 2.5, "x")
+        yield Figure("--help against python -c pass (CPU)", self.help_ratio(), 5, "x")
 
     def help_ratio(self) -> float:
         def cpu(*arguments: str) -> float:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.bench.scale import Figure, measure
+from tests.bench.figure import Figure
+from tests.bench.scale import measure
 from tests.support.stored_run import Told, text, write_run
 
 GOALS = {10_000: (1.5, 400.0), 50_000: (8.0, 400.0)}
@@ -55,8 +56,8 @@ def figures(count: int) -> Iterator[Figure]:
         run = write_run(Path(name) / "run", map(told, range(count)), results={})
         found = measure([sys.executable, "-m", "mmeval", "report", str(run)], Path(name))
         size = sum(file.stat().st_size for file in (run / "report").rglob("*") if file.is_file()) / 2**20
-    yield Figure(f"a report of {count:,} trials ({size:,.0f} MiB)", found.seconds, seconds, "s")
-    yield Figure("its peak memory", found.peak, peak, "MiB")
+    yield Figure(f"a report of {count:,} trials ({size:,.0f} MiB)", found.seconds, seconds, " s")
+    yield Figure("its peak memory", found.peak, peak, " MiB")
 
 
 def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:

@@ -22,25 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.bench.figure import Figure  # noqa: E402
+
 SAMPLES = 31_026
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A measured value with the goal that it must not pass."""
-
-    name: str
-    value: float
-    goal: float
-    unit: str
-
-    @property
-    def met(self) -> bool:
-        return self.value <= self.goal
-
-    def row(self) -> str:
-        met = "yes" if self.met else "NO"
-        return f"| {self.name} | {self.value:.1f} {self.unit} | ≤ {self.goal:g} {self.unit} | {met} |"
 
 
 @dataclass(frozen=True)
@@ -95,8 +81,8 @@ def dry_run() -> Iterator[Figure]:
             ],
             folder,
         )
-    yield Figure(f"dry run of {SAMPLES:,} samples", found.seconds, 10, "s")
-    yield Figure("its peak memory", found.peak, 200, "MiB")
+    yield Figure(f"dry run of {SAMPLES:,} samples", found.seconds, 10, " s")
+    yield Figure("its peak memory", found.peak, 200, " MiB")
 
 
 def _write_large(folder: Path) -> None:
@@ -137,8 +123,8 @@ def numbers() -> Iterator[Figure]:
         found = measure(program, ROOT)
         (written,) = folder.glob("results_*.json")
         made = len(json.loads(written.read_text())["mmeval"]["results"])
-    yield Figure(f"{made} numbers of {SAMPLES:,} samples", found.seconds, 15, "s")
-    yield Figure("their peak memory", found.peak, 500, "MiB")
+    yield Figure(f"{made} numbers of {SAMPLES:,} samples", found.seconds, 15, " s")
+    yield Figure("their peak memory", found.peak, 500, " MiB")
 
 
 def _score_row(at: int, chance: random.Random) -> dict[str, object]:

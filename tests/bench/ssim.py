@@ -15,7 +15,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -23,27 +22,12 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from mmeval.metrics.image.ssim import ssim_of  # noqa: E402  found by the line above
+from tests.bench.figure import Figure  # noqa: E402
 from tests.support.pictures import by_scikit_image, noise  # noqa: E402
 
 PAIRS = 15
 GOAL, CLOSE = 0.75, 1e-6
 """Of the ratio, and of the difference."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A measured value with the goal that it must not pass."""
-
-    name: str
-    value: float
-    goal: float
-
-    @property
-    def met(self) -> bool:
-        return self.value <= self.goal
-
-    def row(self) -> str:
-        return f"| {self.name} | {self.value:.2g} | ≤ {self.goal:g} | {'yes' if self.met else 'NO'} |"
 
 
 def figures(side: int) -> Iterator[Figure]:

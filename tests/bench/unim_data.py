@@ -31,7 +31,8 @@ sys.path.insert(0, str(ROOT))
 from mmeval.dataset import DataSource  # noqa: E402  found by the line above
 from mmeval.tasks.unim.domains import DOMAINS, Domain  # noqa: E402
 from mmeval.tasks.unim.loader import load  # noqa: E402
-from tests.bench.scale import Figure, measure  # noqa: E402
+from tests.bench.figure import Figure  # noqa: E402
+from tests.bench.scale import measure  # noqa: E402
 from tests.support.pictures import framed, medium, noise  # noqa: E402
 from tests.support.scripted_server import ScriptedServer, saying  # noqa: E402
 
@@ -142,9 +143,9 @@ def reading(folder: Path) -> Iterator[Figure]:
     total = sum(domain.total for domain in DOMAINS)
     if not told["size"] == told["sound"] == total:
         raise RuntimeError(f"{told} of {total} samples")
-    yield Figure("size, fingerprint and first sample", told["first"], FIRST_SAMPLE, "s")
-    yield Figure(f"all {total:,} samples", told["whole"], WHOLE, "s")
-    yield Figure("peak memory", found.peak, MEMORY, "MiB")
+    yield Figure("size, fingerprint and first sample", told["first"], FIRST_SAMPLE, " s")
+    yield Figure(f"all {total:,} samples", told["whole"], WHOLE, " s")
+    yield Figure("peak memory", found.peak, MEMORY, " MiB")
 
 
 def first_request(folder: Path, tasks: str) -> Figure:
@@ -161,7 +162,7 @@ def first_request(folder: Path, tasks: str) -> Figure:
             process.terminate()
         if not server.seen:
             raise RuntimeError(f"no request came: {' '.join(words)}")
-    return Figure(f"first request of {tasks}", seconds, FIRST_REQUEST, "s")
+    return Figure(f"first request of {tasks}", seconds, FIRST_REQUEST, " s")
 
 
 _QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

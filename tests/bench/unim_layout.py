@@ -35,7 +35,8 @@ from mmeval.summary import TaskNumbers, task_results
 from mmeval.task import Selection
 from mmeval.tasks.unim.items import TITLES
 from mmeval.tasks.unim.pool import NUMBERS
-from tests.bench.scale import ROOT, Figure, measure
+from tests.bench.figure import Figure
+from tests.bench.scale import ROOT, measure
 from tests.support.outcomes import outcome, task
 from tests.support.stored_run import SCORE_SET, Told, text, write_run
 from tests.support.unim_scores import BREAKDOWN, SAMPLES, random_trials, with_items
@@ -90,10 +91,10 @@ def figures(count: int) -> Iterator[Figure]:
         run = write_run(Path(name) / "run", map(told, with_items(random_trials(count))), task=TASK, config=config)
         ended = measure([sys.executable, "-m", "tests.bench.unim_layout", "--end", str(run)], ROOT)
         reported = measure([sys.executable, "-m", "mmeval", "report", str(run)], Path(name))
-    yield Figure(f"numbers and tables of {count:,} instances", ended.seconds, SECONDS, "s")
-    yield Figure("their report", reported.seconds, SECONDS, "s")
-    yield Figure("both", ended.seconds + reported.seconds, SECONDS, "s")
-    yield Figure("their peak memory", max(ended.peak, reported.peak), MIB, "MiB")
+    yield Figure(f"numbers and tables of {count:,} instances", ended.seconds, SECONDS, " s")
+    yield Figure("their report", reported.seconds, SECONDS, " s")
+    yield Figure("both", ended.seconds + reported.seconds, SECONDS, " s")
+    yield Figure("their peak memory", max(ended.peak, reported.peak), MIB, " MiB")
 
 
 def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
