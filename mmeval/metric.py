@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from mmeval import plugins
 from mmeval.boundmetric import BoundMetric
-from mmeval.content import Interleaved
+from mmeval.content import Interleaved, PartKind
 from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.metricmodel import HubModel, bound_model, written_fault
 from mmeval.metricsignature import SCORES, signature_of
@@ -55,7 +55,8 @@ class Metric:
     set. ``check`` says, of a sample and the switches, why no answer could be scored. ``range_of`` gives the range of a
     derived metric where it depends on its pieces; one that ``takes_missing`` is made of what there is of them.
     ``supposed`` gives the answer that a dry run counts on. One that is ``reference_free`` looks at the answer alone, so
-    that it is no fault where it gives the right answer to another question as much.
+    that it is no fault where it gives the right answer to another question as much. ``looks_at`` is the one kind of
+    part that it looks at.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Metric:
     supposed: Supposed | None = None
     takes_missing: bool = False
     reference_free: bool = False
+    looks_at: PartKind | None = None
 
     @property
     def judged(self) -> bool:
@@ -173,6 +175,7 @@ def metric(
     supposed: Supposed | None = None,
     takes_missing: bool = False,
     reference_free: bool = False,
+    looks_at: PartKind | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles.
 
@@ -183,7 +186,8 @@ def metric(
     ranges of its pieces. With ``takes_missing`` it is handed pieces that are unavailable or inapplicable as well.
 
     ``reference_free`` says that it looks at neither the question nor a reference: ``mmeval validate`` then does not
-    expect that it gives the references of other samples less.
+    expect that it gives the references of other samples less. ``looks_at`` is the kind of part that it looks at, where
+    it is one: ``mmeval metric`` takes FILEs for parts of that kind.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
@@ -209,6 +213,7 @@ def metric(
             supposed=supposed,
             takes_missing=takes_missing,
             reference_free=reference_free,
+            looks_at=looks_at,
         )
 
     return describe

@@ -65,8 +65,10 @@ def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
             raise UsageError(f"{bound.name} cannot be made of itself")
         if name not in known:
             given = ", ".join(sorted(known)) or "none"
+            own = ", ".join(piece for piece in bound.pieces if piece in known)
+            advice = f"; for what there is of them write {PIECES}: [{own}]" if own else ""
             raise UsageError(
-                f"unknown output {name!r}{did_you_mean(name, known)} (the task's other metrics give {given}; a "
+                f"unknown output {name!r}{did_you_mean(name, known)} (the task's other metrics give {given}{advice}; a "
                 "derived metric may be made of derived ones that stand above it)"
             )
 

@@ -76,6 +76,7 @@ def _power_fault(value: float | None) -> str:
         }
     },
     reference_free=True,
+    looks_at="audio",
 )
 def audio_quality(
     trial: Trial,

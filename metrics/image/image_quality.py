@@ -33,6 +33,7 @@ Side: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "a 
     needs=NIQE_NEEDS,
     profiles={"official": {"method": "released", "unreadable": "unscored"}},
     reference_free=True,
+    looks_at="image",
 )
 def image_quality(
     trial: Trial,

@@ -55,6 +55,7 @@ class Distance(NamedTuple):
     source=NIQE_SOURCE,
     needs=NIQE_NEEDS,
     reference_free=True,
+    looks_at="image",
 )
 def niqe(trial: Trial) -> Score:
     """The mean NIQE of an answer's pictures: their distance from undamaged photographs.

@@ -56,6 +56,7 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS), OVERALL, released_share)
     profiles={"official": {"rubric": "dimensions", "fence": "released", "unreadable": "unscored"}},
     supposed=as_the_reference,
     reference_free=True,
+    looks_at="code",
 )
 def code_quality(
     trial: Trial,

@@ -104,6 +104,7 @@ def _needs(switches: Mapping[str, Any]) -> Sequence[str]:
     profiles={"official": {"rubric": "overall", "extraction": "pictures", "hints": False, "unreadable": "unscored"}},
     supposed=as_the_reference,
     reference_free=True,
+    looks_at="document",
 )
 def document_quality(
     trial: Trial,

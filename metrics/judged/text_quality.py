@@ -51,6 +51,7 @@ RELEASED = Scale(dimensions_form(OVERALL, DIMENSIONS, absent=OVERALL_IF_ABSENT),
     profiles={"official": {"rubric": "dimensions"}},
     supposed=as_the_reference,
     reference_free=True,
+    looks_at="text",
 )
 def text_quality(
     trial: Trial,

@@ -90,6 +90,7 @@ class _Rules(NamedTuple):
         }
     },
     reference_free=True,
+    looks_at="3d",
 )
 def quality_3d(
     trial: Trial,

@@ -21,8 +21,8 @@ from mmeval.records import Score, Trial
 NETWORK = "dover.pt"
 DOVER = HubModel(
     (NETWORK,),
-    by_hand="trace its networks once, as docs/metrics.md says, and add "
-    """--metric_args '{"video_quality": {"model": "FOLDER"}}'""",
+    by_hand="trace its networks once, as docs/metrics.md says, and set its switch: "
+    """--metric_args '{"video_quality": {"model": "FOLDER"}}' (mmeval metric: --params '{"model": "FOLDER"}')""",
 )
 DOVER_NAME = "VQAssessment/DOVER"
 
@@ -56,6 +56,7 @@ def fused(technical: float, aesthetic: float) -> float:
     profiles={"official": {"unreadable": "unscored"}},
     batch=4,
     reference_free=True,
+    looks_at="video",
 )
 def video_quality(
     trials: Sequence[Trial],

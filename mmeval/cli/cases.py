@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -13,7 +13,7 @@ from mmeval.profiles import PROFILES
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.boundmetric import BoundMetric
-    from mmeval.content import Interleaved
+    from mmeval.content import Interleaved, Part, PartKind
     from mmeval.loaders.written import ContentReader
     from mmeval.media import Media
     from mmeval.metric import Metric
@@ -117,7 +117,7 @@ def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, tru
     if reason := bound.without_models(task=""):
         raise MissingDataError(f"{metric.name}: {reason}")
     try:
-        return ReadyCase(case, bound, trial_of(case, folder), place)
+        return ReadyCase(case, bound, trial_of(case, folder, metric.looks_at), place)
     except MissingDataError as error:
         return ReadyCase(case, bound, None, place, str(error))
 
@@ -140,27 +140,59 @@ def _named_file(text: str) -> Media | None:
         return None
 
 
-def trial_of(case: Case, folder: Path) -> Trial:
-    """The trial that a case describes; without answer and files it has no output."""
+def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Trial:
+    """The trial that a case describes; without answer and files it has no output. Files that may be of the kind at
+    which the metric looks are of that kind: a page is a picture, code is text, and a damaged file may be anything."""
     from mmeval.loaders.written import ContentReader
     from mmeval.records import Message, Sample, Trial
 
     reader = ContentReader(lambda path, _: _media(folder, path))
     asked = () if case.input is None else (Message("user", reader.read(_written(case.input), "input")),)
     targets = tuple(reader.read(_written(item), "target") for item in case.targets)
-    return Trial(Sample("case", asked, targets, case.metadata), output=_output(case, folder, reader))
+    return Trial(Sample("case", asked, targets, case.metadata), output=_output(case, folder, reader, looks_at))
 
 
-def _output(case: Case, folder: Path, reader: ContentReader) -> Interleaved | None:
-    from mmeval.content import Interleaved, media_part
+def _output(case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None) -> Interleaved | None:
+    from mmeval.content import Interleaved
 
     media = [_media(folder, name) for name in case.files]
     answer = _written(case.answer)
-    if answer is None:
-        return Interleaved(tuple(map(media_part, media))) if media else None
-    if isinstance(answer, str):
+    if looks_at is None and isinstance(answer, str):
         return Interleaved.from_reply(answer, media) if media else Interleaved.from_text(answer)
-    return Interleaved((*reader.read(answer, "answer").parts, *map(media_part, media)))
+    parts = [_part(one, looks_at) for one in media]
+    if answer is None:
+        return Interleaved(tuple(parts)) if parts else None
+    if isinstance(answer, str):
+        return _filled(answer, parts)
+    return Interleaved((*reader.read(answer, "answer").parts, *parts))
+
+
+def _part(media: Media, looks_at: PartKind | None) -> Part:
+    from mmeval.content import media_part, text_part
+    from mmeval.decode import document_text
+    from mmeval.media import may_be
+
+    if looks_at is None or not (media.kind == "document" or may_be(looks_at, media.mime)):
+        return media_part(media)
+    return text_part(document_text(media)) if looks_at == "text" else media_part(media, looks_at)
+
+
+def _filled(answer: str, parts: Iterable[Part]) -> Interleaved:
+    """An answer whose tags are filled with parts of their kinds in order; those without a tag follow."""
+    from mmeval.content import Interleaved
+
+    content = Interleaved.from_text(answer)
+    waiting = list(parts)
+    filled: dict[str, Part] = {}
+    found: list[Part] = []
+    for part in content.parts:
+        fits = next((one for one in waiting if one.kind == part.kind), None)
+        if part.dangling and fits is not None and part.label not in filled:
+            waiting.remove(fits)
+            filled[part.label] = fits
+        own = filled.get(part.label) if part.dangling else None
+        found.append(part if own is None else replace(part, media=own.media))
+    return Interleaved((*found, *waiting))
 
 
 def _media(folder: Path, name: str) -> Media:

@@ -129,7 +129,7 @@ def test_an_answer_without_a_video_is_inapplicable_and_a_failed_one_unscored(mod
 def test_without_weights_it_is_unavailable_and_says_what_to_do(tmp_path: Path) -> None:
     nameless, empty = (video_quality.bind(switches).unavailable(()) for switches in ({}, {"model": str(tmp_path)}))
 
-    assert nameless.endswith("""add --metric_args '{"video_quality": {"model": "FOLDER"}}'""")
+    assert nameless.endswith("""(mmeval metric: --params '{"model": "FOLDER"}')""")
     assert f"lacks {NETWORK}" in empty
 
 

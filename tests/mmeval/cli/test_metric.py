@@ -11,6 +11,8 @@ import pytest
 
 from mmeval import plugins
 from mmeval.__main__ import main
+from mmeval.cli.cases import Case, trial_of
+from mmeval.content import PartKind
 from mmeval.origin import install_command
 from tests.support.applying import NO_SOUND, registered
 
@@ -316,3 +318,60 @@ def test_a_target_that_names_a_file_is_told_how_to_be_the_file(
 
     assert main(["metric", "ssim", "b.png", "--target", "b.png"]) == 3
     assert """write --target '[{"type": "image", "path": "b.png"}]'""" in capsys.readouterr().err
+
+
+def items_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    main(["metric", *arguments, "--json"])
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["evidence"]["items"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"), [("image_quality", "a.png"), ("audio_quality", "a.wav"), ("niqe", "a.txt")]
+)
+def test_a_file_of_no_known_kind_is_what_the_metric_looks_at(
+    metric: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text("no picture and no sound")
+
+    (item,) = items_of(capsys, metric, str(tmp_path / name))
+
+    assert f"{name}: it is text/plain" in item["reason"]
+
+
+def test_a_damaged_file_fills_its_tag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.png").write_text("no picture")
+
+    one, other = items_of(capsys, "image_quality", str(tmp_path / "a.png"), "--answer", "<<image2>>, <<image7>>")
+
+    assert (one["label"], "a.png" in one["reason"]) == ("image2", True)
+    assert other == {"label": "image7", "quality": 0.0, "reason": "the answer names it, and no file came with it"}
+
+
+def test_a_file_of_another_kind_of_medium_stays_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+
+    assert main(["metric", "audio_quality", str(tmp_path / "a.png")]) == 0
+    assert capsys.readouterr().out == "audio_quality: inapplicable: the answer has no audio to look at\n"
+
+
+@pytest.mark.parametrize(
+    ("looks_at", "name", "content", "part"),
+    [
+        ("document", "page.png", PNG, ("document", None)),
+        ("code", "a.py", b"print(1)", ("code", None)),
+        ("text", "a.txt", b"A hare.", ("text", "A hare.")),
+        ("text", "page.png", PNG, ("image", None)),
+        (None, "a.py", b"print(1)", ("document", None)),
+    ],
+    ids=["a page", "code", "text", "a picture is no text", "a metric of any kind"],
+)
+def test_files_are_parts_of_the_kind_that_the_metric_looks_at(
+    looks_at: PartKind | None, name: str, content: bytes, part: tuple[str, str | None], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    output = trial_of(Case(files=(name,)), tmp_path, looks_at).output
+
+    assert output is not None
+    assert [(one.kind, one.text) for one in output.parts] == [part]

@@ -52,12 +52,12 @@ def test_a_stored_picture_is_left_lying_on_its_side() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "options", "mode"),
-    [("PNG", {"mode": "RGBA"}, "RGBA"), ("PNG", {"mode": "I;16"}, "RGB"), ("GIF", {"mode": "P"}, "RGB")],
+    ("form", "written", "mode"),
+    [("PNG", "RGBA", "RGBA"), ("PNG", "I;16", "RGB"), ("GIF", "P", "RGB")],
     ids=["alpha", "sixteen bits", "palette"],
 )
-def test_a_stored_picture_is_otherwise_that_of_any_reader(form: str, options: dict[str, str], mode: str) -> None:
-    media = Media.from_bytes(tiny.picture(form, colour=9, **options))
+def test_a_stored_picture_is_otherwise_that_of_any_reader(form: str, written: str, mode: str) -> None:
+    media = Media.from_bytes(tiny.picture(form, mode=written, colour=9))
     stored, upright = stored_image(media), decode.image(media)
 
     assert (stored.mode, stored.tobytes()) == (mode, upright.tobytes())
