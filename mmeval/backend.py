@@ -251,7 +251,10 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     try:
         signature.bind(**given)
     except TypeError as error:
-        raise UsageError(f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE") from None
+        raise UsageError(
+            f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE, to a judge or another role as "
+            f"{name},NAME=VALUE"
+        ) from None
     backend: AnyBackend = factory(**given)
     return backend
 
