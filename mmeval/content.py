@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mmeval.media import MEDIA_KINDS, Media
+from mmeval.media import Media
 from mmeval.placeholders import DEFAULT_SPELLINGS, Tag, canonical_label, find, label_kind, render
 
 PartKind = Literal["text", "code", "image", "audio", "video", "document", "3d", "reasoning"]
@@ -100,25 +100,28 @@ class Interleaved:
 
     @classmethod
     def from_reply(
-        cls, text: str, media: Sequence[Media], *, spellings: Sequence[str] = DEFAULT_SPELLINGS
+        cls, text: str, media: Sequence[Media | Part], *, spellings: Sequence[str] = DEFAULT_SPELLINGS
     ) -> Interleaved:
         """A reply whose media came beside its text, unlabelled: the n-th distinct placeholder of a kind gets the n-th
-        medium of that kind, and media without a placeholder follow the text in their order."""
+        medium of that kind, and media without a placeholder follow the text in their order. Media are of the kind that
+        their content says, or of that of the part in which they are given."""
         if not media and "<" not in text and "#" not in text:
             return cls((text_part(text),) if text else ())
         tags = list(find(text, spellings))
-        waiting: dict[str, list[int]] = {kind: [] for kind in MEDIA_KINDS}
-        for position, item in enumerate(media):
-            waiting[item.kind].append(position)
-        taken: dict[str, Media] = {}
-        found: list[Media | None] = []
+        beside = [media_part(item) if isinstance(item, Media) else item for item in media]
+        waiting: dict[str, list[int]] = {}
+        for position, part in enumerate(beside):
+            waiting.setdefault(part.kind, []).append(position)
+        taken: dict[str, Part] = {}
+        found: list[Media | str | None] = []
         for position, tag in enumerate(tags):
             name = tag.label if tag.index is not None else f"{tag.kind}@{position}"
             if name not in taken and waiting.get(tag.kind):
-                taken[name] = media[waiting[tag.kind].pop(0)]
-            found.append(taken.get(name))
+                taken[name] = beside[waiting[tag.kind].pop(0)]
+            held = taken.get(name)
+            found.append(None if held is None else held.media or held.text)
         left = sorted(position for positions in waiting.values() for position in positions)
-        return cls((*_weave(text, tags, found), *(media_part(media[position]) for position in left)))
+        return cls((*_weave(text, tags, found), *(beside[position] for position in left)))
 
     @property
     def raw(self) -> str:

@@ -13,6 +13,8 @@ from mmeval.taskrun import TaskRun
 COUNTED: Mapping[tuple[str, str], str] = {
     ("lost", "wrong"): "wrong",
     ("judge_failure", "lowest"): "the lowest grade",
+    ("rubric", "dimensions"): "the end of the scale, or the middle where they give no number",
+    ("rubric", "overall"): "the end of the scale",
 }
 """What such replies count as, by the switch that makes them count and its value."""
 

@@ -11,7 +11,7 @@ from mmeval.metric import metric
 from mmeval.metrics.image.niqe import NIQE_NEEDS, niqe_of
 from mmeval.metrics.image.pictures import picture, stored_rgb
 from mmeval.metrics.image.released_quality import released_quality
-from mmeval.metrics.quality.items import ItemScore, Unreadable, quality_of_media
+from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
 from mmeval.records import Score, Trial
 from mmeval.switches import Checked
 
@@ -113,4 +113,4 @@ def _released(pixels: Pixels) -> ItemScore:
     found = released_quality(pixels)
     if found is None:
         return ItemScore.none("the released script fails with a picture of one pixel a side")
-    return ItemScore(round(found.score / 100, 4), found.to_json())
+    return ItemScore(in_released_digits(found.score / 100), found.to_json())

@@ -10,7 +10,7 @@ from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS, stored_rgb
 from mmeval.metrics.image.pristine import pristine
 from mmeval.metrics.image.scene_statistics import cropped, features, luma
-from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of
+from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of, nothing_of
 from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def niqe(trial: Trial) -> Score:
 def _mean(answer: Interleaved) -> Score:
     items = items_of(answer, "image")
     if not items:
-        return Score.inapplicable("the answer has no image to look at")
+        return nothing_of("image")
     found = [_looked_at(item) for item in items]
     evidence = {ITEMS: found}
     values = [one["niqe"] for one in found if one["niqe"] is not None]

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from mmeval.jsonreply import ReplyError, read_object
-from mmeval.judge import Combine, Number, Question, ReplyForm, Text, Verdict, Vote, ask_verdicts
+from mmeval.judge import UNREAD, Combine, Number, Question, ReplyForm, Text, Verdict, Vote, ask_verdicts
+from mmeval.metrics.judged.reading import UNREADABLE
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
 from mmeval.metrics.quality.items import ItemScore, together
 from mmeval.program import Program
@@ -63,7 +64,7 @@ def _number(name: str, value: Any) -> float | None:
 class DimensionsForm(ReplyForm):
     """Several dimensions and an overall number, which alone counts, as the judge reports it: nobody checks that it
     follows from the dimensions, or that it is at most ``most``. ``absent`` is what counts where a reply lacks it;
-    without one such a reply does not fit."""
+    without one such a reply does not fit, and with one the vote says that it was not read."""
 
     overall: str
     dimensions: Dimensions
@@ -79,7 +80,8 @@ class DimensionsForm(ReplyForm):
         found = read_object(text, [self.overall] if self.absent is None else [])
         words = found.get(_REASON.name)
         said = {_REASON.name: _REASON.read(words)} if isinstance(words, str) else {}
-        return {**said, **self.dimensions.read(found), self.overall: self._overall(found)}
+        lacking = {UNREADABLE: True} if self.overall not in found else {}
+        return {**said, **self.dimensions.read(found), self.overall: self._overall(found), **lacking}
 
     def _overall(self, found: Mapping[str, Any]) -> float:
         if self.overall not in found and self.absent is not None:
@@ -151,7 +153,8 @@ def grade_questions(
 
 def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
     """The quality that a verdict gives an item, from 0 to 1, or why it gives none. A number beyond the scale counts as
-    its end; the evidence keeps what it would be worth, and says so."""
+    its end; the evidence keeps what it would be worth, and says so. It also has how many replies (``UNREAD``) lack the
+    number or go beyond its scale, of which a run warns."""
     one_vote = verdict.votes[0] if len(verdict.votes) == 1 else {}
     evidence = {**one_vote, **verdict.evidence}
     if why := verdict.unknown(scale.key):
@@ -159,7 +162,15 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
     raw = scale.worth(verdict.values[scale.key])
     quality = min(1.0, max(0.0, raw))
     beyond = {RAW: raw, REMARKS: [f"{scale.key} is beyond the scale and counts as its end"]} if raw != quality else {}
-    return ItemScore(quality, {**evidence, **beyond})
+    unfit = sum(1 for vote in verdict.votes if _is_unfit(vote, scale))
+    said = {key: value for key, value in evidence.items() if key != UNREADABLE}
+    return ItemScore(quality, {**said, **beyond, **({UNREAD: unfit} if unfit else {})})
+
+
+def _is_unfit(vote: Vote, scale: Scale) -> bool:
+    """Whether a reply counts although it lacks the number that counts, or gives one beyond the scale."""
+    number = vote.get(scale.key)
+    return bool(vote.get(UNREADABLE)) or (isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1)
 
 
 def lowest_grade(remark: str) -> ItemScore:

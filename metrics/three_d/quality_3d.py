@@ -136,16 +136,16 @@ def quality_3d(
     Evidence: of each item T, G, S and every measure under its name.
     """
     rules = _Rules(
-        combination,
-        ply,
-        merge_vertices,
-        dangling,
-        degenerate,
-        defects,
-        triangles,
-        angles,
-        neighbours,
-        rounding,
+        combination=combination,
+        ply=ply,
+        merge_vertices=merge_vertices,
+        dangling=dangling,
+        degenerate=degenerate,
+        defects=defects,
+        triangles=triangles,
+        angles=angles,
+        neighbours=neighbours,
+        rounding=rounding,
     )
     return quality_of_media(trial, "3d", lambda media: _item(media, rules), unreadable=unreadable)
 

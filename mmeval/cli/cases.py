@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from mmeval.errors import MissingDataError, MmevalError, UnknownNameError, UsageError
+from mmeval.errors import ContentError, MissingDataError, MmevalError, UnknownNameError, UsageError
 from mmeval.profiles import PROFILES
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
@@ -155,15 +155,12 @@ def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Tria
 def _output(case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None) -> Interleaved | None:
     from mmeval.content import Interleaved
 
-    media = [_media(folder, name) for name in case.files]
     answer = _written(case.answer)
-    if looks_at is None and isinstance(answer, str):
-        return Interleaved.from_reply(answer, media) if media else Interleaved.from_text(answer)
-    parts = [_part(one, looks_at) for one in media]
+    parts = [_part(_media(folder, name), looks_at) for name in case.files]
     if answer is None:
         return Interleaved(tuple(parts)) if parts else None
     if isinstance(answer, str):
-        return _filled(answer, parts)
+        return Interleaved.from_reply(answer, parts) if parts else Interleaved.from_text(answer)
     return Interleaved((*reader.read(answer, "answer").parts, *parts))
 
 
@@ -174,25 +171,12 @@ def _part(media: Media, looks_at: PartKind | None) -> Part:
 
     if looks_at is None or not (media.kind == "document" or may_be(looks_at, media.mime)):
         return media_part(media)
-    return text_part(document_text(media)) if looks_at == "text" else media_part(media, looks_at)
-
-
-def _filled(answer: str, parts: Iterable[Part]) -> Interleaved:
-    """An answer whose tags are filled with parts of their kinds in order; those without a tag follow."""
-    from mmeval.content import Interleaved
-
-    content = Interleaved.from_text(answer)
-    waiting = list(parts)
-    filled: dict[str, Part] = {}
-    found: list[Part] = []
-    for part in content.parts:
-        fits = next((one for one in waiting if one.kind == part.kind), None)
-        if part.dangling and fits is not None and part.label not in filled:
-            waiting.remove(fits)
-            filled[part.label] = fits
-        own = filled.get(part.label) if part.dangling else None
-        found.append(part if own is None else replace(part, media=own.media))
-    return Interleaved((*found, *waiting))
+    if looks_at != "text":
+        return media_part(media, looks_at)
+    try:
+        return text_part(document_text(media))
+    except ContentError as error:
+        raise UsageError(f"{error}; the metric looks at text") from None
 
 
 def _media(folder: Path, name: str) -> Media:

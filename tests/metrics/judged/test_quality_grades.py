@@ -83,7 +83,7 @@ def test_a_number_beyond_the_scale_counts_as_its_end_and_the_evidence_says_so(
     found = said(json.dumps({"all": number}))
 
     remarks = ["all is beyond the scale and counts as its end"]
-    assert (found.quality, found.evidence) == (quality, {"all": number, "raw": raw, "remarks": remarks})
+    assert (found.quality, found.evidence) == (quality, {"all": number, "raw": raw, "remarks": remarks, "unread": 1})
 
 
 @pytest.mark.parametrize("number", [0, 10, "10", 4.5])
@@ -155,7 +155,7 @@ def test_an_overall_number_that_is_none_does_not_fit(value: Any) -> None:
 
 
 def test_an_overall_number_that_is_absent_does_not_fit_unless_something_stands_for_it() -> None:
-    assert MIDDLE.read('{"light": 5}') == {"light": 5, "all": 3.0}
+    assert MIDDLE.read('{"light": 5}') == {"light": 5, "all": 3.0, "unreadable": True}
     for form, text in ((TENTHS.form, '{"light": 5}'), (MIDDLE, "three")):
         with pytest.raises(ReplyError):
             form.read(text)

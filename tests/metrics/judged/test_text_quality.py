@@ -190,7 +190,7 @@ def test_an_official_reply_without_an_overall_number_says_3_whatever_its_dimensi
     done = quality('{"clarity": 5, "coherence": 5}', profile="official")
 
     assert done.score.value == 0.5
-    assert item(done) == {"label": "text1", "quality": 0.5, "clarity": 5, "coherence": 5, "overall": 3.0}
+    assert item(done) == {"label": "text1", "quality": 0.5, "clarity": 5, "coherence": 5, "overall": 3.0, "unread": 1}
 
 
 @pytest.mark.parametrize("said", [DOWN, "", "four", '{"overall": "good"}'], ids=["down", "empty", "words", "no number"])
