@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """The value of a model switch as a metric is given it. Raises UsageError for a name: nobody has looked for it."""
     if isinstance(model, str):
-        raise UsageError(f"the model {model!r} was not looked for: score with METRIC.bind(SWITCHES).score(TRIAL)")
+        raise UsageError(f"the model {model!r} was not looked for: score with score_one(bind(METRIC, SWITCHES), TRIAL)")
     return model
 
 

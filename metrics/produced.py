@@ -8,7 +8,8 @@ from typing import TypeVar
 from mmeval.content import Interleaved, PartKind
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.media import Media
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 T = TypeVar("T")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mmeval.content import Interleaved
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 
 class Sides(NamedTuple):

@@ -21,7 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mmeval import interrupt, taskindex
+from mmeval import interrupt
 from mmeval.backend import AnyBackend
 from mmeval.cli.flags import FLAGS, REFUSED
 from mmeval.cli.plan import Plan, make_plan
@@ -37,7 +37,7 @@ from mmeval.report.baseline import read_baseline
 from mmeval.report.progress import Logged
 from mmeval.report.published import Published
 from mmeval.run import run
-from mmeval.taskchoice import INLINE
+from mmeval.taskchoice import INLINE, select
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -216,7 +216,7 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     loggers = create_loggers(plan.loggers)
     baseline = None if plan.baseline is None else read_baseline(plan.baseline)
     moment = datetime.now()
-    selection = taskindex.select(
+    selection = select(
         [name if isinstance(name, Mapping) else str(name) for name in named] or plan.tasks,
         include_path=plan.include_path,
         overrides=plan.overrides,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from mmeval.dataset import Dataset
 from mmeval.errors import RowError
-from mmeval.names import counted
-from mmeval.records import ErrorInfo, Sample
-from mmeval.report.markdown import printable
+from mmeval.names import counted, printable
+from mmeval.response import ErrorInfo
+from mmeval.sample import Sample
 
 MAX_NAMED = 10
 """So many are named in a message; the others are counted."""

@@ -14,7 +14,8 @@ from mmeval.batching import Asked, Deliver
 from mmeval.errors import is_out_of_memory
 from mmeval.ownthread import OwnThread
 from mmeval.raisedat import raised_at
-from mmeval.records import ErrorKind, Request, Response
+from mmeval.request import Request
+from mmeval.response import ErrorKind, Response
 
 _log = logging.getLogger(__name__)
 

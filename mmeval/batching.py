@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from mmeval.errors import MmevalError
 from mmeval.likeness import least_padded, length, likeness
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from mmeval.ticket import Ticket
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Batched metrics: many answers in one call, so that a bad one costs only itself and a full device costs nothing.
+"""Applies a metric to trials, one by one or in batches. A metric that raises leaves its trial unscored.
 
 A batch that raises is scored answer by answer. One for which an accelerator has not enough memory is halved, and the
 size that fitted is remembered for the rest of the process.
@@ -8,24 +8,56 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
 
-from mmeval.errors import PluginError, is_out_of_memory
-from mmeval.records import Trial
+from mmeval.boundmetric import BoundMetric
+from mmeval.errors import MmevalError, PluginError, is_out_of_memory
+from mmeval.metricresult import MetricScores, scores_of
+from mmeval.modelfault import WeightsError
+from mmeval.program import Program, Role
+from mmeval.raisedat import raised_at
 from mmeval.timelimit import TimeLimit
+from mmeval.trial import Trial
 
-if TYPE_CHECKING:
-    from mmeval.boundmetric import BoundMetric
-    from mmeval.metricresult import MetricScores
-
+PASSING = (TimeoutError, ConnectionError, MemoryError)
+"""What a metric may fail with although it would score the same answer another time."""
 NO_LIMIT = TimeLimit(math.inf)
 _FITTED: dict[str, int] = {}
 """The largest batch by the key of a metric, where memory ran out for a larger one."""
 
 
+def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
+    """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
+    if bound.metric.batch:
+        return score_all(bound, [trial])[0]
+    try:
+        return _as_scores(bound, bound.metric.function(trial, **bound.params))
+    except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
+        return failed(bound, error)
+
+
+def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
+    """What a derived metric makes of the scores of its pieces; unscored with the reason where it raises."""
+    try:
+        return _as_scores(bound, bound.metric.function(scores, **bound.params))
+    except (Exception, SystemExit) as error:  # as for any metric
+        return failed(bound, error)
+
+
+def score_judged(bound: BoundMetric, trial: Trial, role: Callable[[str], Role]) -> Program[MetricScores]:
+    """The scores of a trial by a judged metric, as a program."""
+    roles = (role(name) for name in bound.roles)
+    generator: Generator[Any, Any, Any] = bound.metric.function(trial, *roles, **bound.params)
+    result = yield from generator
+    return _as_scores(bound, result)
+
+
 def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT) -> list[MetricScores]:
-    """The scores of each trial by a batched metric, in order."""
+    """The scores of each trial, in order; of a batched metric many at once. An answer that makes it raise costs only
+    itself."""
+    if not bound.metric.batch:
+        return [score_one(bound, trial) for trial in trials]
     found: list[MetricScores] = []
     while len(found) < len(trials):
         size = min(_FITTED.get(bound.key, bound.metric.batch), len(trials) - len(found))
@@ -42,15 +74,15 @@ def _after(
 ) -> Sequence[MetricScores]:
     """What follows when a batch has raised: nothing yet where a smaller one is tried, else the scores."""
     if isinstance(error, PluginError):
-        return [bound.failed(error) for _ in piece]
+        return [failed(bound, error) for _ in piece]
     if is_out_of_memory(error):
         _release_memory()
         if len(piece) > 1:
             _FITTED[bound.key] = len(piece) // 2
             return []
-        return [bound.failed(MemoryError(f"one answer needs more memory than there is ({error})"))]
+        return [failed(bound, MemoryError(f"one answer needs more memory than there is ({error})"))]
     if len(piece) == 1:
-        return [bound.failed(error)]
+        return [failed(bound, error)]
     return [scores for trial in piece for scores in _alone(bound, trial, limit)]
 
 
@@ -81,9 +113,24 @@ def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> lis
 
 def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
     try:
-        return bound.normalise(result)
+        return _as_scores(bound, result)
     except Exception as error:  # of one answer: the others have theirs
-        return bound.failed(error)
+        return failed(bound, error)
+
+
+def _as_scores(bound: BoundMetric, result: Any) -> MetricScores:
+    """A metric's return value as scores: a number, a ``Score``, or a mapping of output names to either."""
+    return scores_of(result, bound.metric.name, bound.metric.outputs, bound.metric.range)
+
+
+def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
+    """The scores of a trial on which the metric raised."""
+    reason = f"{type(error).__name__}: {error}"
+    if isinstance(error, (*PASSING, WeightsError)):  # they may be put right
+        return bound.lost(reason)
+    if isinstance(error, MmevalError):
+        return bound.unscored(reason)
+    return bound.unscored(reason + raised_at(error, __file__, scores_of.__code__.co_filename))
 
 
 def _release_memory() -> None:

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from mmeval.batchscore import score_all
 from mmeval.digest import digest
-from mmeval.errors import MissingExtraError, MmevalError
-from mmeval.metricmodel import lacking, lacking_message
-from mmeval.metricresult import MetricScores, scores_of
+from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
+from mmeval.metric import Metric
+from mmeval.metricmodel import bound_model, lacking, lacking_message
+from mmeval.metricresult import MetricScores
 from mmeval.metricsignature import PIECES
-from mmeval.modelfault import WeightsError
-from mmeval.program import Program, Role
-from mmeval.raisedat import raised_at
-from mmeval.records import Sample, Score, Trial
+from mmeval.promptfile import PromptTexts, find_prompt
+from mmeval.records import Score
 from mmeval.rolekinds import BY_KIND, played, who_is_asked
-
-if TYPE_CHECKING:  # which makes these
-    from mmeval.metric import Metric
-
-PASSING = (TimeoutError, ConnectionError, MemoryError)
-"""What a metric may fail with although it would score the same answer another time."""
-
-_CALLERS = (__file__, scores_of.__code__.co_filename, score_all.__code__.co_filename)
-"""The files that call a metric and look at what it returned."""
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -166,42 +159,6 @@ class BoundMetric:
         answer = None if self.metric.supposed is None else self.metric.supposed(trial, self.params)
         return trial if answer is None else replace(trial, output=answer)
 
-    def score(self, trial: Trial) -> MetricScores:
-        """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
-        if self.metric.batch:
-            return score_all(self, [trial])[0]
-        try:
-            return self.normalise(self.metric.function(trial, **self.params))
-        except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
-            return self.failed(error)
-
-    def score_all(self, trials: Sequence[Trial]) -> list[MetricScores]:
-        """The scores of each trial, in order; of a batched metric many at once. An answer that makes it raise costs
-        only itself."""
-        return score_all(self, trials) if self.metric.batch else [self.score(trial) for trial in trials]
-
-    def combined(self, scores: MetricScores) -> MetricScores:
-        """What a derived metric makes of the scores of its pieces; unscored with the reason where it raises."""
-        try:
-            return self.normalise(self.metric.function(scores, **self.params))
-        except (Exception, SystemExit) as error:  # as for any metric
-            return self.failed(error)
-
-    def program(self, trial: Trial, role: Callable[[str], Role]) -> Program[MetricScores]:
-        """The scores of a trial by a judged metric, as a program."""
-        generator: Generator[Any, Any, Any] = self.metric.function(
-            trial, *(role(name) for name in self.roles), **self.params
-        )
-        result = yield from generator
-        return self.normalise(result)
-
-    def failed(self, error: BaseException) -> MetricScores:
-        """The scores of a trial on which the metric raised."""
-        reason = f"{type(error).__name__}: {error}"
-        if isinstance(error, (*PASSING, WeightsError)):  # they may be put right
-            return self.lost(reason)
-        return self.unscored(reason if isinstance(error, MmevalError) else reason + raised_at(error, *_CALLERS))
-
     def unscored(self, reason: str) -> MetricScores:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
 
@@ -209,6 +166,31 @@ class BoundMetric:
         """Unscored by what may be gone when the trial is scored again."""
         return dict.fromkeys(self.metric.outputs, Score.lost(reason))
 
-    def normalise(self, result: Any) -> MetricScores:
-        """A metric's return value as scores: a number, a ``Score``, or a mapping of output names to either."""
-        return scores_of(result, self.metric.name, self.metric.outputs, self.metric.range)
+
+def bind(
+    metric: Metric,
+    params: Mapping[str, Any] | None = None,
+    profile: str = "standard",
+    texts: PromptTexts | None = None,
+) -> BoundMetric:
+    """A metric with its switches set: defaults, then the profile's, then ``params``. Prompts become
+    ``{name, sha256, text}``; ``texts`` are words that replace those of the metric's own prompts.
+
+    Raises UnknownNameError for a switch or a prompt that the metric does not have, UsageError for a value of the
+    wrong type and for a prompt that cannot be used.
+    """
+    given = dict(params or {})
+    for switch, value in given.items():
+        if switch not in metric.switches:
+            raise UnknownNameError(f"switch of the metric {metric.name!r}", switch, metric.switches)
+        if fault := metric.switch_fault(switch, value):
+            raise UsageError(f"the switch {switch!r} of the metric {metric.name!r} {fault}")
+    switches = {**metric.switches, **metric.profiles.get(profile, {}), **given}
+    models = {switch: bound_model(switches[switch], model) for switch, model in metric.models.items()}
+    prompts: dict[str, dict[str, str]] = {}
+    for switch, kind in metric.prompts.items():
+        folder = Path(inspect.getfile(metric.function)).parent / "prompts"
+        prompt = find_prompt(switches[switch], folder, texts or PromptTexts())
+        prompt.check(kind.names, form=kind.form)
+        prompts[switch] = prompt.to_json()
+    return BoundMetric(metric, {**switches, **prompts, **models}, profile)

@@ -18,13 +18,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mmeval import plugins
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import PART_KINDS, Interleaved
 from mmeval.jobs import Plan
 from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunOptions, RunOutcome
-from mmeval.records import Request, Response, Result, Sample
+from mmeval.records import Result
 from mmeval.report.progress import Quiet
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Sample
 from mmeval.scoreset import finished_rows
 from mmeval.task import Selection, Task
 

@@ -23,10 +23,13 @@ from mmeval.errors import ReplayMismatchError, StorageError, sentence
 from mmeval.journal import Entry, Journal
 from mmeval.lines import to_line
 from mmeval.program import Call, Program, Reply, Role
-from mmeval.records import ErrorInfo, ErrorKind, Exchange, GenerationParams, Request, Response, Sample
+from mmeval.request import GenerationParams, Request
+from mmeval.response import ErrorInfo, ErrorKind, Response
 from mmeval.roles import RoleRuntime, Tries
+from mmeval.sample import Sample
 from mmeval.sendable import Sendable, route_mark, sendable
 from mmeval.ticket import NO_TICKET, Ticket
+from mmeval.trial import Exchange
 
 T = TypeVar("T")
 

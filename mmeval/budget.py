@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from mmeval.backend import AnyBackend
+from mmeval.backend import AnyBackend, billed_name
 from mmeval.errors import EXIT_INCOMPLETE, MmevalError, UsageError
 from mmeval.losses import StoppedError
-from mmeval.prices import FREE, Price, Prices, billed_name, bills, is_billed, line_to_add
-from mmeval.records import Request, Response
+from mmeval.prices import FREE, Price, Prices, bills, is_billed, line_to_add
 from mmeval.report.bill import spent_words
+from mmeval.request import Request
+from mmeval.response import Response
 from mmeval.roles import RoleRuntime
 from mmeval.spending import UNKNOWN, Payee, Spending, Spent
 from mmeval.ticket import Ticket

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 from mmeval import plugins
-from mmeval.content import PART_KINDS, Interleaved, PartKind
+from mmeval.content import Interleaved, PartKind
 from mmeval.dataset import Loader
-from mmeval.errors import UnknownNameError, UsageError, did_you_mean, written_instead
+from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.keyfaults import KeyFaultsError, check_options, name_path, plugin_at
-from mmeval.layout import load_layout
 from mmeval.metriclist import check_outputs, metric_at, metrics_of, positions_of, written_metrics
 from mmeval.profiles import PROFILES
 from mmeval.program import Program
 from mmeval.prompt import FunctionPrompt, InstructedPrompt, Prompt, PromptError, plain_prompt
 from mmeval.promptfile import read_prompt_folder
 from mmeval.protocols import Ask
-from mmeval.records import GenerationParams, Sample
-from mmeval.task import UNTOLD, Expected, Task, TaskMetric, TaskOverrides
+from mmeval.request import GenerationParams
+from mmeval.sample import Sample
+from mmeval.task import UNTOLD, Expected, FixedKinds, SampleKinds, Task, TaskMetric, TaskOverrides
 from mmeval.taskdata import portable, task_data
 from mmeval.taskfile import TaskFile
 from mmeval.taskschema import ABOUT_DATA, MAX_REPEATS, PER_SAMPLE
@@ -168,39 +167,6 @@ def _own_prompt(file: TaskFile) -> Prompt:
     return TemplatePrompt(user=keys.user or "", system=keys.system or "", fields=fields)
 
 
-@dataclass(frozen=True)
-class FixedKinds:
-    """``output_modalities`` as a list: the same for every sample."""
-
-    kinds: tuple[PartKind, ...]
-
-    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:  # noqa: ARG002  # the contract of Task.wanted
-        return self.kinds
-
-
-_WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
-
-
-@dataclass(frozen=True)
-class SampleKinds:
-    """``output_modalities: per_sample``: what the sample's metadata name under ``output_modalities``."""
-
-    task: str
-
-    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
-        kinds = sample.metadata.get("output_modalities")
-        if not isinstance(kinds, list | tuple) or not kinds or not all(kind in _WANTED_KINDS for kind in kinds):
-            raise UsageError(
-                f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
-                f"must name kinds of part under output_modalities, not {kinds!r}{self._instead(sample)}"
-            )
-        return tuple(kinds)
-
-    def _instead(self, sample: Sample) -> str:
-        absent = "output_modalities" not in sample.metadata
-        return written_instead("output_modalities", sample.metadata) if absent else ""
-
-
 def _wanted(file: TaskFile) -> Callable[[Sample], tuple[PartKind, ...]]:
     kinds = file.keys.output_modalities
     if kinds == [PER_SAMPLE]:
@@ -226,7 +192,7 @@ def _over(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_layout(file: TaskFile) -> None:
     if file.keys.layout:
-        plugin_at(load_layout, file.keys.layout, ("layout",))
+        plugin_at(partial(plugins.load, "mmeval.layouts"), file.keys.layout, ("layout",))
 
 
 def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:

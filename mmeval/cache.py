@@ -18,7 +18,7 @@ from mmeval.digest import digest
 from mmeval.errors import CorruptMediaError, MissingDataError, StorageError
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
-from mmeval.records import Response
+from mmeval.response import Response
 
 
 class ResponseCache:

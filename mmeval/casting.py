@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval import plugins
-from mmeval.backend import AnyBackend, BatchBackend, ProgramBackend, create_backend, workers_of
+from mmeval.backend import AnyBackend, BatchBackend, ProgramBackend, workers_of
 from mmeval.batchsize import AUTO, BatchSize
+from mmeval.create import create_backend
 from mmeval.digest import digest
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.journal import Journal
 from mmeval.options import BackendSpec
+from mmeval.program import MODEL
 from mmeval.rolekinds import check_variants
 from mmeval.roles import RoleRuntime, mark_of
 from mmeval.task import Selection, Task
-from mmeval.taskrun import MODEL, judge_identity
+from mmeval.taskrun import judge_identity
 
 if TYPE_CHECKING:
     from mmeval.workers import WorkerPool

@@ -14,7 +14,7 @@ from mmeval.dataset import Dataset
 from mmeval.errors import UsageError
 from mmeval.names import counted
 from mmeval.options import RunOptions
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.sampling import FEWER, Draw, Subset
 from mmeval.task import Task
 

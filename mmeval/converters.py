@@ -7,11 +7,11 @@ A user names them for a model (``convert=video->frames``), a program for a call 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mmeval.backend import ANY, Capabilities
+from mmeval.capabilities import ANY, Capabilities
 from mmeval.content import Part, PartKind, media_part, text_part
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, Frame, document_text, mesh_arrays, pages, video, video_info
 from mmeval.encode import png
@@ -27,8 +27,10 @@ from mmeval.excerpts import (
     sound_excerpt,
 )
 from mmeval.media import Media
-from mmeval.records import Message, Request
 from mmeval.renders import render
+from mmeval.request import Request
+from mmeval.route import Route
+from mmeval.sample import Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -42,31 +44,6 @@ _LOOSE_GLTF = "model/gltf+json"
 """Its geometry lies in other files."""
 MAX_PAGES = 64
 """More pictures than this are no fallback for a document: its text is."""
-
-
-def _anything(_media: Media) -> bool:
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One way to give a kind of part as another. ``convert`` gives the parts and what they are, in a few words.
-
-    A route of this module is known by its name in ``ROUTES``; one that a program brings along has a ``name`` of its
-    own, by which answers are told apart. ``version`` is raised whenever what it makes could change an answer. ``due``
-    says of a medium whose kind is taken that it is better given in the other form; without it none is. ``reads`` says
-    whether it can do anything with a medium of its type. ``items`` is how many parts it makes, or characters of text,
-    at most: for estimates.
-    """
-
-    takes: PartKind
-    gives: PartKind
-    convert: Callable[[Media, DecodeLimits], tuple[list[Part], str]]
-    version: int = 1
-    due: Callable[[Media, DecodeLimits], bool] | None = None
-    reads: Callable[[Media], bool] = _anything
-    items: int = 1
-    name: str = ""
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mmeval.records import Sample
+from mmeval.sample import Sample
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmeval.boundmetric import BoundMetric
+from mmeval.batchscore import score_derived
+from mmeval.boundmetric import BoundMetric, bind
 from mmeval.errors import MmevalError
 from mmeval.metric import Range, load_metric
 from mmeval.metricresult import MetricScores, writable
 from mmeval.records import Score, ScoreStatus
+
+PIECES = "pieces"
+"""In the definition of a derived metric: the outputs of which it is made, with their ranges."""
 
 log = logging.getLogger(__name__)
 
@@ -63,12 +67,12 @@ class Derivation:
             return dict.fromkeys(outputs, ruled)
         if self.bound.metric.takes_missing:
             skipped = dict.fromkeys(self.bound.pieces, SKIPPED)
-            return self.bound.combined({**skipped, **pieces})
+            return score_derived(self.bound, {**skipped, **pieces})
         for status in _PASSED_ON:
             for name, piece in pieces.items():
                 if piece.status == status:
                     return dict.fromkeys(outputs, Score(status=status, reason=f"{name}: {piece.reason}"))
-        return self.bound.combined(pieces)
+        return score_derived(self.bound, pieces)
 
     def _bounded(self, name: str, score: Score) -> Score:
         """A piece with what is known of it: an unscored one lies in its range."""
@@ -86,14 +90,13 @@ def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
 
 def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
     """The derived metrics of a score set, by its plan. One that cannot be loaded here is left out, which is said."""
-    from mmeval.scoreset import PIECES  # with fast JSON, which a task file needs not
 
     found = []
     for entry in plan["metrics"]:
         if PIECES not in entry or "unavailable" in entry:
             continue
         try:
-            bound = load_metric(entry["metric"]).bind(entry["switches"], entry["profile"])
+            bound = bind(load_metric(entry["metric"]), entry["switches"], entry["profile"])
         except MmevalError as error:
             log.warning("%s is not shown: %s", entry["metric"], error)
             continue

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
+
+from mmeval.content import Interleaved
 
 DIGEST_CHARS = 32
 """Hex characters kept of a SHA-256 (128 bits): collisions are out of reach, lines stay short."""
@@ -37,3 +40,21 @@ def call_seed(run_seed: int, request_digest: str, *again: int) -> int:
         again = again[:-1]
     text = "/".join(map(str, (run_seed, request_digest, *again)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def line_digest(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()[:DIGEST_CHARS]
+
+
+def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
+    """The digest of some contents, each under a word that says what it is: order, kinds, words and media bytes.
+
+    Every field is written with its length before it, so that no two contents read alike.
+    """
+    fields: list[str] = []
+    for word, content in contents:
+        fields += (word, str(len(content.parts)))
+        for part in content.parts:
+            fields += (part.kind, part.raw, part.text or "", "" if part.media is None else part.media.sha256)
+    sized = "".join([f"{len(item)}:{item}" for item in fields]).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(b"%d:%b%b" % (len(head), head, sized)).hexdigest()[:DIGEST_CHARS]

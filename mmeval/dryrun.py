@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mmeval import garbage
-from mmeval.backend import AnyBackend
+from mmeval.backend import AnyBackend, billed_name
+from mmeval.batchscore import score_judged
 from mmeval.broker import Broker, Scope
 from mmeval.budget import Budget
 from mmeval.casting import Backends
@@ -30,15 +31,17 @@ from mmeval.journal import Journal
 from mmeval.leftout import with_data
 from mmeval.mediastore import MediaStore
 from mmeval.options import RunOptions
-from mmeval.prices import billed_name, bills
+from mmeval.prices import bills
 from mmeval.program import Call, CallFailed, Program, Reply, Role
-from mmeval.records import Exchange, Response, Sample, Trial
+from mmeval.response import Response
 from mmeval.run import prepared, run_identity, run_path, say_unavailable
 from mmeval.runfolder import RunFolder, check_identity
+from mmeval.sample import Sample
 from mmeval.sendable import foreseen
 from mmeval.standing import Known, known_reply
 from mmeval.task import Selection
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
+from mmeval.trial import Exchange, Trial
 
 T = TypeVar("T")
 
@@ -159,7 +162,7 @@ class _LookAhead:
             judged, asked = trial, dict[str, Load]()
             try:
                 judged = bound.supposed(trial) if any(about) else trial
-                self.walk.drive(bound.program(judged, run.role), scope, asked)
+                self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
             except EndlessError:
                 found.endless += 1
             except CallFailed:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mmeval.content import Interleaved, Part, PartKind
 from mmeval.encode import rgb_png
 from mmeval.media import Media
-from mmeval.records import Request
+from mmeval.request import Request
 
 CHARS_A_TOKEN = (5.0, 3.0)
 """Bytes of UTF-8 text in a token, at most and at least: English has about four."""

@@ -11,12 +11,12 @@ from pathlib import Path
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UnknownNameError, UsageError
 from mmeval.interchange import MANIFEST, AnsweredRun, AnsweredTask, AnswerFormat, Exported
-from mmeval.names import counted
-from mmeval.records import Sample, Trial
+from mmeval.names import counted, file_name
 from mmeval.report.page.stored import StoredRun, StoredTask
 from mmeval.report.page.swap import replaced
-from mmeval.runfolder import file_name
+from mmeval.sample import Sample
 from mmeval.storedtrials import stored_trial
+from mmeval.trial import Trial
 
 
 class _Trials:

@@ -13,7 +13,7 @@ from mmeval.budget import Limits
 from mmeval.errors import EXIT_OK, EXIT_UNEXPECTED, MmevalError
 from mmeval.estimate import NOTHING, Range, Weight
 from mmeval.prices import MILLION, Bill, Prices
-from mmeval.records import Request
+from mmeval.request import Request
 from mmeval.spending import Payee
 from mmeval.task import Task
 

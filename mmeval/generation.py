@@ -6,9 +6,8 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
-from mmeval.badsample import BadSamples, error_of
+from mmeval.badsample import error_of
 from mmeval.broker import Broker, Scope
 from mmeval.content import Interleaved
 from mmeval.errors import ContentError, MissingDataError, MmevalError
@@ -17,43 +16,22 @@ from mmeval.jobs import Job
 from mmeval.judging import Judging
 from mmeval.losses import StoppedError
 from mmeval.names import either
-from mmeval.program import CallFailed
-from mmeval.records import ErrorInfo, Trial
-from mmeval.remarks import Remarks
-from mmeval.report.progress import Progress, left_to_judge
+from mmeval.program import MODEL, CallFailed
+from mmeval.progress import Progress, left_to_judge
+from mmeval.remarks import Tally
+from mmeval.response import ErrorInfo
 from mmeval.scorer import Scorer, left_to_models
 from mmeval.scoring import trial_line
 from mmeval.segment import forget_store
 from mmeval.standing import Standing, standing
 from mmeval.suspension import Suspension
-from mmeval.taskrun import MODEL, TaskRun
+from mmeval.taskrun import TaskRun
+from mmeval.trial import Trial
 
 log = logging.getLogger(__name__)
 
 MOST_LANES = 4
 """So many times the usual number of lanes may be open where calls wait to be sent again: what bounds the memory."""
-
-
-@dataclass
-class Tally:
-    """What has happened so far, in trials."""
-
-    kept: int = 0
-    new: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-    unsupported: Counter[str] = field(default_factory=Counter)
-    partial: Counter[str] = field(default_factory=Counter)
-    """Trials asked without some wanted kinds, by those kinds, where the task allows it."""
-    examples: dict[str, str] = field(default_factory=dict)
-    """The first failure of each kind, in its own words."""
-    bad: BadSamples = field(default_factory=BadSamples)
-    """Samples that cannot be asked; their trials are among those that failed."""
-    remarks: Remarks = field(default_factory=Remarks)
-
-    @property
-    def made(self) -> int:
-        """Trials that came to an end, whatever end it was."""
-        return self.kept + self.new + self.failed.total() + self.unsupported.total()
 
 
 class Generation:

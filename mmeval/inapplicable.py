@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from mmeval.records import Result
-from mmeval.report.lacking import is_of_nothing
+from mmeval.records import Result, is_of_nothing
 from mmeval.scoreset import finished_rows
 from mmeval.taskrun import TaskRun
 

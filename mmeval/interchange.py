@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, Protocol
 
 from mmeval import plugins
 from mmeval.errors import PluginError, UnknownNameError, UsageError
-from mmeval.records import Response, Sample, Trial
+from mmeval.response import Response
+from mmeval.sample import Sample
 from mmeval.switches import fault_of, hint_of
+from mmeval.trial import Trial
 
 MANIFEST = "mmeval.json"
 """A file of every exported folder: what it was made of."""

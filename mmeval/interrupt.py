@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from mmeval.errors import Interrupted
-from mmeval.report.progress import Progress
+from mmeval.progress import Progress
 
 GRACE_SECONDS = 10.0
 """How long answers in flight are waited for after the first signal."""

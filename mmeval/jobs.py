@@ -13,12 +13,13 @@ from mmeval.badsample import in_words, without_content
 from mmeval.choice import Choice, Marks
 from mmeval.datafault import DataFault
 from mmeval.dataset import Dataset
+from mmeval.digest import line_digest
 from mmeval.errors import ContentError, MissingDataError, StorageError, UsageError, did_you_mean, told, written_instead
 from mmeval.leftout import OpenedData
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
 from mmeval.options import RunOptions, Unfinished
-from mmeval.records import Sample, line_digest
+from mmeval.sample import Sample
 from mmeval.sampling import Subset
 from mmeval.task import Task
 from mmeval.taskdata import TaskData

@@ -25,7 +25,7 @@ from mmeval.errors import CorruptMediaError
 from mmeval.lines import from_line, to_line
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
-from mmeval.records import Response
+from mmeval.response import Response
 from mmeval.segment import INBOX, Segment, Written, key_hash, receipt_path
 from mmeval.spending import Payee, Spending
 from mmeval.ticket import Ticket, line_head

@@ -6,19 +6,32 @@ import asyncio
 import logging
 from array import array
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from mmeval.boundmetric import BoundMetric
 from mmeval.broker import Broker, Scope
 from mmeval.errors import ReplayMismatchError, StorageError
 from mmeval.losses import RoleLostError, StoppedError
-from mmeval.program import CallFailed
-from mmeval.records import HOPELESS, Sample, Score, Trial
-from mmeval.runfolder import trial_key
+from mmeval.paths import trial_key
+from mmeval.program import MODEL, CallFailed
+from mmeval.records import Score
+from mmeval.response import HOPELESS
+from mmeval.sample import Sample
 from mmeval.scoring import score_row
 from mmeval.storedtrials import stored_trial
 from mmeval.suspension import Suspension
-from mmeval.taskrun import MODEL, TaskRun
-from mmeval.verdictlog import verdict_lines
+from mmeval.taskrun import TaskRun
+from mmeval.trial import Trial
+
+if TYPE_CHECKING:
+    from mmeval.broker import Scope
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.batchscore import failed, score_judged
+from mmeval.lines import to_line
+from mmeval.verdictlog import asked_model
 
 log = logging.getLogger(__name__)
 
@@ -152,14 +165,14 @@ class Judging:
 
     async def _scores(self, bound: BoundMetric, trial: Trial, run: TaskRun, scope: Scope) -> dict[str, Score]:
         try:
-            return dict(await self._broker.run(bound.program(trial, run.role), scope))
-        except CallFailed as failed:
-            unscored = bound.unscored if failed.error.kind in HOPELESS else bound.lost
-            return dict(unscored(f"{failed.error.kind}: {failed.error.message}"))
+            return dict(await self._broker.run(score_judged(bound, trial, run.role), scope))
+        except CallFailed as lost:
+            unscored = bound.unscored if lost.error.kind in HOPELESS else bound.lost
+            return dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
         except (ReplayMismatchError, StorageError, RoleLostError, StoppedError):
             raise
         except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is recorded
-            return dict(bound.failed(defect))
+            return dict(failed(bound, defect))
 
 
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
@@ -169,3 +182,32 @@ def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
     judges = {id(runtime): runtime for role, runtime in broker.roles.items() if role in asked}
     model = broker.roles.get(MODEL)
     return max(1, 2 * sum(judge.width for judge in judges.values()) + (0 if model is None else model.width))
+
+
+def verdict_lines(scope: Scope, *, index: int, metric: str, identities: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """The lines of one metric's calls for one trial; ``identities`` are those of the roles. What was never sent has
+    none."""
+    lines = []
+    for exchange, key, params, at in zip(scope.exchanges, scope.keys, scope.params, scope.times, strict=True):
+        response = exchange.response
+        if response.error is not None and response.error.kind in ("unsupported", "bad_media"):
+            continue
+        row: dict[str, Any] = {
+            "i": index,
+            "n": scope.repeat,
+            "metric": metric,
+            "path": exchange.path,
+            "role": exchange.role,
+            "asked": asked_model(identities.get(exchange.role, {})),
+            "served": response.served,
+            "fingerprint": response.fingerprint,
+            "params": params.to_json(),
+            "at": at,
+            "latency": round(response.latency, 4),
+            "usage": [response.usage.input_tokens, response.usage.output_tokens],
+            "key": key,
+        }
+        if response.error is not None:
+            row["error"] = response.error.kind
+        lines.append(to_line(row) + b"\n")
+    return b"".join(lines)

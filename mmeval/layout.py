@@ -21,8 +21,8 @@ from mmeval.report.asked import counted_by
 from mmeval.report.provenance import left_out_of, made_with
 
 if TYPE_CHECKING:
-    from mmeval.aggregate import Scores
     from mmeval.report.page.stored import StoredRun, StoredTask
+    from mmeval.scores import Scores
 
 Cell: TypeAlias = str | float | None
 """A text, a number, or nothing where a number is not known."""
@@ -87,7 +87,7 @@ def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
 def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
     """What one number says of the trials of a task that the run counts, in the order of the data set; empty where
     nothing was scored."""
-    from mmeval.aggregate import Scores
+    from mmeval.scores import Scores
     from mmeval.summary import fill
 
     found = Scores(range=_range(run, task, number))

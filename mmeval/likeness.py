@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from mmeval.digest import canonical_json
-from mmeval.records import Request
+from mmeval.request import Request
 
 MEDIUM_WEIGHT = 4000
 """What a medium counts in a request's length, in characters: a picture takes about a thousand tokens."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from mmeval import statistics
-from mmeval.aggregate import Estimate, Scores, mean
+from mmeval.repeats import mean
+from mmeval.scores import Estimate, Scores
 
 
 def macro_mean(scores: Scores, *, by: str) -> Estimate:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmeval import decode
+from mmeval.content import Part
 from mmeval.errors import ContentError, MissingError, MissingExtraError
-from mmeval.media import Media, MediaKind
+from mmeval.media import Media, MediaKind, may_be
+from mmeval.sniff import UNKNOWN_MIME
 
 SECONDS = 60.0
 """How long the media of all tasks of a command are looked at, at most."""
@@ -82,3 +84,20 @@ def _decode(media: Media) -> None:
         decode.page_count(media)
     elif decoder := _DECODERS.get(media.kind):
         decoder(media)
+
+
+def medium_problem(part: Part, media: Media) -> str:
+    """What is wrong with a medium; a piece of code in a file is any text."""
+    try:
+        mime, size = media.mime, media.size
+    except (MissingError, ContentError) as error:
+        return str(error)
+    except OSError as error:
+        return f"{media.path}: cannot be read ({error.strerror})"
+    if not size:
+        return f"{media.path or media.name} is empty"
+    if mime == UNKNOWN_MIME:
+        return f"{media.path or media.name} is of no known type"
+    if not may_be(part.kind, mime) and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
+        return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
+    return ""

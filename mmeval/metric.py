@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mmeval import plugins
-from mmeval.boundmetric import BoundMetric
 from mmeval.content import Interleaved, PartKind
-from mmeval.errors import PluginError, UnknownNameError, UsageError
-from mmeval.metricmodel import HubModel, bound_model, written_fault
+from mmeval.errors import PluginError, UsageError
+from mmeval.metricmodel import HubModel, written_fault
 from mmeval.metricsignature import SCORES, signature_of
-from mmeval.promptfile import JudgePrompt, PromptTexts, find_prompt
-from mmeval.records import Sample, Trial
+from mmeval.promptfile import JudgePrompt
+from mmeval.sample import Sample
 from mmeval.switches import fault_of, hint_of, is_path, marks_of
+from mmeval.trial import Trial
 
 TRUST = "trust_remote_code"
 """The switch of a metric that runs code which is named to it. No file can set it: the user consents, by the flag."""
@@ -129,35 +129,6 @@ class Metric:
             if fault := written_fault(params.get(switch)):
                 raise UsageError(f"the switch {switch!r} of the metric {self.name!r} {fault}")
         return {**params, TRUST: True} if trust and TRUST in self.switches else dict(params)
-
-    def bind(
-        self, params: Mapping[str, Any] | None = None, profile: str = "standard", texts: PromptTexts | None = None
-    ) -> BoundMetric:
-        """The metric with its switches set: defaults, then the profile's, then ``params``. Prompts become
-        ``{name, sha256, text}``; ``texts`` are words that replace those of the metric's own prompts.
-
-        Raises UnknownNameError for a switch or a prompt that the metric does not have, UsageError for a value of the
-        wrong type and for a prompt that cannot be used.
-        """
-        given = dict(params or {})
-        for switch, value in given.items():
-            if switch not in self.switches:
-                raise UnknownNameError(f"switch of the metric {self.name!r}", switch, self.switches)
-            if fault := self.switch_fault(switch, value):
-                raise UsageError(f"the switch {switch!r} of the metric {self.name!r} {fault}")
-        switches = {**self.switches, **self.profiles.get(profile, {}), **given}
-        models = {switch: bound_model(switches[switch], model) for switch, model in self.models.items()}
-        return BoundMetric(
-            self, {**switches, **self._found_prompts(switches, texts or PromptTexts()), **models}, profile
-        )
-
-    def _found_prompts(self, switches: Mapping[str, Any], texts: PromptTexts) -> dict[str, dict[str, str]]:
-        found: dict[str, dict[str, str]] = {}
-        for switch, kind in self.prompts.items():
-            prompt = find_prompt(switches[switch], Path(inspect.getfile(self.function)).parent / "prompts", texts)
-            prompt.check(kind.names, form=kind.form)
-            found[switch] = prompt.to_json()
-        return found
 
 
 def metric(

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.aggregate import load_aggregator
-from mmeval.boundmetric import BoundMetric
+from mmeval.boundmetric import BoundMetric, bind
 from mmeval.errors import MmevalError, UnknownNameError, UsageError, did_you_mean
 from mmeval.keyfaults import KeyFaultsError, check_options, check_values, name_path, plugin_at
 from mmeval.media import path_inside
@@ -18,9 +17,9 @@ from mmeval.metricsignature import PIECES
 from mmeval.pieces import made_of
 from mmeval.prompt import PromptError
 from mmeval.promptfile import PromptTexts, is_prompt_path, prompt_files, read_prompt_folder
+from mmeval.scores import load_aggregator
 from mmeval.task import TaskMetric, TaskOverrides
-from mmeval.taskfile import TaskFile
-from mmeval.taskindex import word_for
+from mmeval.taskfile import TaskFile, word_for
 from mmeval.taskschema import MetricKeys
 from mmeval.taskyaml import KeyPath
 
@@ -111,7 +110,7 @@ def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, over
         origins={} if folder is None else prompt_files(folder),
     )
     try:
-        bound = metric.bind(metric.consented(given, trust=overrides.trust_remote_code), profile, texts)
+        bound = bind(metric, metric.consented(given, trust=overrides.trust_remote_code), profile, texts)
         return replace(bound, asks={name: role for name, role in keys.asks.items() if role != name})
     except PromptError as error:
         switch = next((name for name in metric.prompts if name in keys.switches), "metric")

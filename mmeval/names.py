@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
+
+_OF_ONE = re.compile(r"^it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it$")
+"""Where a reason speaks of the metric, as one metric says it of itself."""
+_SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their", "it": "them"}
+
+_STEERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories of what moves the cursor, turns the direction of writing, or breaks a line."""
 
 
 def split_names(texts: Iterable[str]) -> tuple[str, ...]:
@@ -31,3 +39,44 @@ def _exists(text: str) -> bool:
         return Path(text).exists()
     except (OSError, ValueError):  # too long, or with a null character
         return False
+
+
+def size(count: float) -> str:
+    """Bytes in the unit that reads best: ``0 B``, ``12.3 MiB``."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:,.1f} TiB"
+
+
+def printable(text: str, *, limit: int) -> str:
+    """Text on one line that cannot steer a terminal, cut at ``limit`` characters; labels come from data sets."""
+    safe = "".join(char if char.isprintable() else " " for char in text)
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def escaped(text: str) -> str:
+    """Text in which control characters are spelt out (``\\x1b``); line breaks and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(_spelt_out(char) if _steers(char) else char for char in text)
+
+
+def _steers(char: str) -> bool:
+    return char not in "\n\t" and unicodedata.category(char) in _STEERS
+
+
+def _spelt_out(char: str) -> str:
+    return char.encode("unicode_escape").decode()
+
+
+def file_name(name: str) -> str:
+    """A name of a task or model as one safe file name."""
+    safe = re.sub(r"[^\w.+=-]+", "__", name).strip("._")
+    return safe[:120] or "unnamed"
+
+
+def of_several(reason: str) -> str:
+    """A reason that one metric gives of itself, said of several."""
+    return _OF_ONE.sub(lambda found: _SEVERAL[found[0]], reason)

@@ -13,7 +13,7 @@ from mmeval.prices import Bill
 from mmeval.records import Result
 from mmeval.sampling import Subset
 from mmeval.statistics import BOOTSTRAP_ITERS
-from mmeval.task import Selection
+from mmeval.task import Selection, TaskOverrides
 from mmeval.verdictlog import Served
 
 if TYPE_CHECKING:
@@ -141,3 +141,30 @@ class RunOutcome:
     """What else there is to say of the answers, as one line each; the exit code does not depend on it."""
     error: str = ""
     """The complaint that the exit code is of, where data could not be read on; empty for every other run."""
+
+
+@dataclass(frozen=True)
+class RescoreOptions:
+    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics.
+
+    ``metrics`` are the only ones to compute; empty for those that the run has. One that no task of the run lists is
+    added to all of its tasks.
+    """
+
+    folder: Path
+    metrics: tuple[str, ...] = ()
+    overrides: TaskOverrides = field(default_factory=TaskOverrides)
+    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
+    """Who played the roles when the run was made, secrets hidden: asked where ``roles`` has nobody else."""
+    score_workers: int = 1
+    metric_device: str = AUTO_DEVICE
+    max_connections: int = 64
+    retry_on_error: int = 5
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    model_cost_config: Path | None = None
+    strict: bool = False
+    max_unscored: float = 0.0
+    bootstrap_iters: int = BOOTSTRAP_ITERS

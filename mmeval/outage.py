@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable
 
-from mmeval.records import ErrorInfo, ErrorKind
+from mmeval.response import ErrorInfo, ErrorKind
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from mmeval.badsample import BadSamples
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
-from mmeval.generation import Tally
 from mmeval.names import counted
 from mmeval.options import RunCounts, RunOutcome
-from mmeval.records import HOPELESS, Cause, Result
+from mmeval.records import Cause, Result
+from mmeval.remarks import Tally
+from mmeval.response import HOPELESS
 from mmeval.scorer import Scorer
 from mmeval.summary import TaskNumbers, Unscored, task_results, unscored_reasons
 from mmeval.taskrun import TaskRun

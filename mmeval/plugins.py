@@ -22,10 +22,12 @@ only for the user of that name; ``distribution/name`` always says which one is m
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mmeval.errors import AmbiguousNameError, MissingError, PluginError, UnknownNameError, UsageError, sentence
@@ -175,3 +177,13 @@ def _find(group: Group, name: str) -> EntryPoint:
             f"{name!r} ({group}) is registered by {owners}; write {distribution_of(found[0])}/{short} to say which"
         )
     return found[0]
+
+
+def package_folder(package: str) -> Path | None:
+    """Where a package lies, found without importing it (its parents are)."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except Exception:  # a parent package may fail in any way; the caller says which tasks are missing
+        return None
+    locations = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return Path(locations[0]) if locations and Path(locations[0]).is_dir() else None

@@ -92,11 +92,6 @@ def load_prices(own: Path | None = None) -> Prices:
     return Prices({**_read(OURS), **_read(own)})
 
 
-def billed_name(identity: Mapping[str, Any]) -> str:
-    """Under which name a backend's calls are priced: its model, else the backend's own name."""
-    return str(identity.get("model") or identity.get("backend") or "unnamed")
-
-
 def is_billed(backend: object) -> bool:
     """Whether somebody may send a bill for the backend's calls.
 

@@ -18,10 +18,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from mmeval.content import Interleaved, Part, PartKind
 from mmeval.errors import MmevalError
 from mmeval.media import Media
-from mmeval.records import ErrorInfo, GenerationParams, Message, Request, Response, message
+from mmeval.request import GenerationParams, Request
+from mmeval.response import ErrorInfo, Response
+from mmeval.sample import Message, message
 
 if TYPE_CHECKING:  # it decodes, which programs do not
-    from mmeval.converters import Route
+    from mmeval.route import Route
+
+MODEL = "model"
+"""The role under test."""
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
-from mmeval.records import Message, Sample
+from mmeval.sample import Message, Sample
 
 Prompt: TypeAlias = Callable[[Sample], tuple[Message, ...]]
 

@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mmeval.content import Interleaved, text_part
+from mmeval.digest import content_digest
 from mmeval.errors import UnknownNameError
 from mmeval.prompt import PromptError
-from mmeval.records import Message, MessageRole, content_digest
+from mmeval.sample import Message, MessageRole
 from mmeval.switches import FilePath
 
 if TYPE_CHECKING:  # Jinja is slow to import, and most commands render nothing

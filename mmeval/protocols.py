@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from mmeval.content import Interleaved, PartKind
 from mmeval.program import Call, Program, Role, ask_all, ask_one
-from mmeval.records import GenerationParams, Message, Sample, user
+from mmeval.request import GenerationParams
+from mmeval.sample import Message, Sample, user
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mmeval.records import Exchange, Trial
+from mmeval.badsample import BadSamples
+from mmeval.trial import Exchange, warnings_of
 
 MAX_KINDS = 100
 """So many different warnings are counted each for itself; further ones count as warnings alone."""
@@ -59,18 +60,28 @@ class Remarks:
         return f"{count:,} of {self.answered:,} answers {'was' if count == 1 else 'were'}"
 
 
-def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
-    """The warnings of all exchanges of a trial, once each."""
-    return list(dict.fromkeys(text for exchange in exchanges for text in exchange.response.warnings))
-
-
-def finish_reason(trial: Trial) -> str | None:
-    """Why the model's answer ended: what cut off a part of it counts for the whole. None where there is no answer."""
-    reasons = [e.response.finish_reason for e in trial.exchanges if e.role == "model"]
-    cut = next((reason for reason in reasons if reason not in ("stop", "error")), None)
-    return cut or ("stop" if trial.error is None else None)
-
-
 def _short(text: str) -> str:
     said = " ".join(text.split())
     return said if len(said) <= MAX_WARNING_CHARS else said[:MAX_WARNING_CHARS] + "..."
+
+
+@dataclass
+class Tally:
+    """What has happened so far, in trials."""
+
+    kept: int = 0
+    new: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    unsupported: Counter[str] = field(default_factory=Counter)
+    partial: Counter[str] = field(default_factory=Counter)
+    """Trials asked without some wanted kinds, by those kinds, where the task allows it."""
+    examples: dict[str, str] = field(default_factory=dict)
+    """The first failure of each kind, in its own words."""
+    bad: BadSamples = field(default_factory=BadSamples)
+    """Samples that cannot be asked; their trials are among those that failed."""
+    remarks: Remarks = field(default_factory=Remarks)
+
+    @property
+    def made(self) -> int:
+        """Trials that came to an end, whatever end it was."""
+        return self.kept + self.new + self.failed.total() + self.unsupported.total()

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from mmeval.aggregate import Estimate, Scores
+from mmeval import statistics
+from mmeval.scores import Estimate, Scores, cluster_sums
 
 NORMAL_95 = 1.96
 """Half the width of a 95 % interval in standard errors, as those papers round it. Over four repeats Student's t would
@@ -63,3 +64,29 @@ def repeats(scores: Scores) -> Estimate:
     if found.half_width is None:
         return Estimate(value, resample=False)
     return Estimate(value, found.stderr, (value - found.half_width, value + found.half_width))
+
+
+def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic") -> Estimate:
+    """The arithmetic mean of the values that exist, with the standard error clustered by ``cluster``.
+
+    Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
+    there is no standard error. ``interval: bootstrap`` leaves it to be bootstrapped.
+    """
+    totals, counts = cluster_sums(scores)
+    n = sum(counts)
+    if not n:
+        return Estimate(None)
+    value = math.fsum(totals) / n
+    if len(totals) < 2 or interval == "bootstrap":
+        return Estimate(value)
+    return Estimate(value, statistics.mean_stderr(totals, counts))
+
+
+def median(scores: Scores) -> Estimate:
+    """The median of the values that exist: the middle one, or the mean of the two in the middle. Its standard error is
+    bootstrapped."""
+    values = sorted(scores.values)
+    if not values:
+        return Estimate(None)
+    middle = len(values) // 2
+    return Estimate(values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmeval.aggregate import Aggregator, Scores, cluster_sums, mean, median
+from mmeval.repeats import mean, median
+from mmeval.scores import Aggregator, Scores, cluster_sums
 from mmeval.statistics import FEWEST_DRAWS, Draws, Interval, Statistic, Values, bootstrap
 
 ROWS = 500_000

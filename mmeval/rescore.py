@@ -7,8 +7,6 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from mmeval.broker import Broker
@@ -22,8 +20,7 @@ from mmeval.journal import Journal
 from mmeval.judging import Judging
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
-from mmeval.metricdevice import AUTO as AUTO_DEVICE
-from mmeval.options import BackendSpec, RunCounts, RunOutcome, Unfinished
+from mmeval.options import BackendSpec, RescoreOptions, RunCounts, RunOutcome, Unfinished
 from mmeval.outcome import (
     exit_code,
     finished_results,
@@ -34,21 +31,20 @@ from mmeval.outcome import (
     worst_unscored,
 )
 from mmeval.prices import Bill, bills, load_prices
-from mmeval.records import Sample
-from mmeval.report.progress import Progress
+from mmeval.progress import Progress
 from mmeval.report.provenance import without
 from mmeval.rescoreroles import role_backends
 from mmeval.run import say_unavailable
 from mmeval.runfolder import RunFolder
+from mmeval.sample import Sample
 from mmeval.sampling import Subset
 from mmeval.scorer import Scorer, left_to_models
 from mmeval.scoring import trial_line
-from mmeval.statistics import BOOTSTRAP_ITERS
 from mmeval.storedselection import check_any_available, left_aside, stored_selection
 from mmeval.storedtrials import stored_exchanges, stored_trial
 from mmeval.summary import group_results
 from mmeval.suspension import Suspension
-from mmeval.task import Selection, TaskOverrides
+from mmeval.task import Selection
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
 from mmeval.undescribed import undescribed
 from mmeval.unread import unread_complaints
@@ -57,33 +53,6 @@ log = logging.getLogger(__name__)
 
 THIS_COMMAND = "run the same command"
 """What goes on with a scoring that was suspended, or tries again what is unscored."""
-
-
-@dataclass(frozen=True)
-class RescoreOptions:
-    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics.
-
-    ``metrics`` are the only ones to compute; empty for those that the run has. One that no task of the run lists is
-    added to all of its tasks.
-    """
-
-    folder: Path
-    metrics: tuple[str, ...] = ()
-    overrides: TaskOverrides = field(default_factory=TaskOverrides)
-    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
-    roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
-    """Who played the roles when the run was made, secrets hidden: asked where ``roles`` has nobody else."""
-    score_workers: int = 1
-    metric_device: str = AUTO_DEVICE
-    max_connections: int = 64
-    retry_on_error: int = 5
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
-    model_cost_config: Path | None = None
-    strict: bool = False
-    max_unscored: float = 0.0
-    bootstrap_iters: int = BOOTSTRAP_ITERS
 
 
 def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:

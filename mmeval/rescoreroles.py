@@ -10,12 +10,12 @@ from mmeval.backend import ProgramBackend
 from mmeval.casting import Backends
 from mmeval.errors import MissingError, UsageError, sentence
 from mmeval.options import BackendSpec
-from mmeval.report.context import HIDDEN, hidden_names
+from mmeval.secrets import HIDDEN, hidden_names
 from mmeval.suspension import score_command
 from mmeval.task import Selection
 
 if TYPE_CHECKING:
-    from mmeval.rescore import RescoreOptions
+    from mmeval.options import RescoreOptions
 
 
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:

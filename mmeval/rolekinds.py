@@ -12,7 +12,7 @@ from mmeval.content import PartKind
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.media import MEDIA_KINDS
 from mmeval.program import Role
-from mmeval.records import GenerationParams
+from mmeval.request import GenerationParams
 
 BY_KIND = ("captioner",)
 """The arguments of metrics whose roles may have variants. A metric that asks one of them asks ``Role.variant``."""

@@ -18,6 +18,7 @@ from mmeval.backend import (
     SampleBackend,
     Startable,
     WholeAnswers,
+    billed_name,
 )
 from mmeval.batchanswer import ThisProcess
 from mmeval.batching import Answerer, Batcher
@@ -28,8 +29,8 @@ from mmeval.limiter import Limiter, wait
 from mmeval.losses import BackendDownError, KeyRefusedError, RoleLostError, StartFailedError, StoppedError
 from mmeval.outage import Outage
 from mmeval.ownthread import OwnThread
-from mmeval.prices import billed_name
-from mmeval.records import RETRYABLE, ErrorKind, Request, Response
+from mmeval.request import Request
+from mmeval.response import RETRYABLE, ErrorKind, Response
 from mmeval.spending import Payee
 from mmeval.starting import OnLoading, Start
 from mmeval.ticket import Ticket

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,13 +21,14 @@ from mmeval.budget import Budget, Limits, check_prices
 from mmeval.cache import ResponseCache
 from mmeval.casting import Backends, Beside, check_options, check_role_names, check_roles, say_unbatched
 from mmeval.errors import MissingError, sentence
-from mmeval.generation import Generation, Tally
+from mmeval.generation import Generation
 from mmeval.inapplicable import nothing_to_score
 from mmeval.interrupt import interruptible
 from mmeval.jobs import Job, Plan
 from mmeval.journal import Journal
 from mmeval.leftout import with_data
 from mmeval.mediastore import MediaStore
+from mmeval.names import file_name
 from mmeval.options import RunCounts, RunOptions, RunOutcome
 from mmeval.outcome import (
     exit_code,
@@ -39,16 +41,18 @@ from mmeval.outcome import (
     worst_unscored,
 )
 from mmeval.prices import Bill, Prices, bills, load_prices
-from mmeval.records import Sample
-from mmeval.report.progress import Progress, opening
-from mmeval.runfolder import RunFolder, file_name, provenance, set_aside
+from mmeval.program import MODEL
+from mmeval.progress import Progress, opening
+from mmeval.remarks import Tally
+from mmeval.runfolder import RunFolder, provenance, set_aside
+from mmeval.sample import Sample
 from mmeval.scorer import Scorer
 from mmeval.standing import Standing
 from mmeval.statistics import MANY_CLUSTERS, import_quantiles
 from mmeval.summary import group_results
 from mmeval.suspension import Suspension, score_command
 from mmeval.task import Selection, Task
-from mmeval.taskrun import MODEL, TaskRun, scoring_plan, task_run
+from mmeval.taskrun import TaskRun, scoring_plan, task_run
 from mmeval.unavailable import lacking_in, partial_in
 from mmeval.undescribed import undescribed
 from mmeval.unread import unread_complaints
@@ -239,7 +243,8 @@ class _Session:
                 "metric_device": options.metric_device,
                 **{name: dict(b.provenance) for name, b in backends.named.items()},
             },
-            selection=self._selection,
+            tasks={task.name: dict(task.config) for task in self._selection},
+            groups={group.name: asdict(group) for group in self._selection.groups},
             data=data,
             options={"model": options.model.name, "model_name": model_name(options), "limit": options.limit},
             settings=options.settings,

@@ -18,29 +18,20 @@ import itertools
 import json
 import os
 import platform
-import re
 import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
-from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic, writing
-from mmeval.records import FORMAT_VERSION, Sample
-from mmeval.task import Selection
+from mmeval.lines import write_atomic
+from mmeval.records import FORMAT_VERSION
 from mmeval.writerlock import wait_for_writers
 
 WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fresh starts this one over"
-
-
-def file_name(name: str) -> str:
-    """A name of a task or model as one safe file name."""
-    safe = re.sub(r"[^\w.+=-]+", "__", name).strip("._")
-    return safe[:120] or "unnamed"
 
 
 class RunFolder:
@@ -97,13 +88,15 @@ class RunFolder:
         *,
         identity: Mapping[str, Any],
         provenance: Mapping[str, Any],
-        selection: Selection,
+        tasks: Mapping[str, Mapping[str, Any]],
+        groups: Mapping[str, Mapping[str, Any]],
         data: Mapping[str, Mapping[str, Any]],
         options: Mapping[str, Any],
         settings: Mapping[str, Any] | None = None,
         command: str,
     ) -> None:
-        """Write ``run.json``: the first identity stays, this session is added, tasks are merged."""
+        """Write ``run.json``: the first identity stays, this session is added, the configurations of ``tasks`` and
+        ``groups`` join those of earlier sessions."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         session = {"started": now, "command": command, "mmeval": __version__, "provenance": dict(provenance)}
         self._record.update(
@@ -113,8 +106,8 @@ class RunFolder:
             identity=dict(identity),
             options=dict(options),
             settings=dict(settings or {}),
-            tasks={**self._record.get("tasks", {}), **{task.name: dict(task.config) for task in selection}},
-            groups={**self._record.get("groups", {}), **{group.name: asdict(group) for group in selection.groups}},
+            tasks={**self._record.get("tasks", {}), **tasks},
+            groups={**self._record.get("groups", {}), **groups},
             data={**self._record.get("data", {}), **{name: dict(record) for name, record in data.items()}},
             finished=False,
             sessions=[*self._record.get("sessions", []), session],
@@ -197,88 +190,6 @@ def set_aside(path: Path) -> Path | None:
     finally:
         os.close(lock)
     return target
-
-
-class TaskRecords:
-    """The samples that were asked and the trials that were made, of one task. Appended, buffered: both can be made
-    again from the task and the journal, so a crash costs nothing."""
-
-    def __init__(self, folder: Path, task: str) -> None:
-        name = f"{file_name(task)}.jsonl"
-        self._sample_file, self._trial_file = folder / "samples" / name, folder / "trials" / name
-        self._samples: BinaryIO | None = None
-        self._trials: BinaryIO | None = None
-        # A bit for each sample, where a set of numbers takes a hundred bytes.
-        self._written = bytearray()
-        self._known_samples = {row["i"]: row["d"] for _, row in read_rows(self._sample_file)}
-        self._known_trials = {trial_key(row["i"], row["n"]): row["d"] for _, row in read_rows(self._trial_file)}
-
-    def keep_sample(self, index: int, sample: Sample, line: bytes) -> None:
-        if self._is_written(index) or (self._known_samples and self._known_samples.get(index) == sample.digest):
-            return
-        self._written[index >> 3] |= 1 << (index & 7)
-        if self._samples is None:
-            self._samples = open_append(self._sample_file)
-        with writing(self._sample_file):
-            self._samples.write(b'{"i":%d,"d":"%s","sample":%s}\n' % (index, sample.digest.encode(), line))
-
-    def _is_written(self, index: int) -> bool:
-        place = index >> 3
-        if place >= len(self._written):
-            self._written.extend(bytes(place + 1 - len(self._written)))
-        return bool(self._written[place] >> (index & 7) & 1)
-
-    def keep_trial(self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]) -> None:
-        if self._known_trials and self._known_trials.get(trial_key(index, repeat)) == trial_digest:
-            return
-        if self._trials is None:
-            self._trials = open_append(self._trial_file)
-        with writing(self._trial_file):
-            self._trials.write(to_line({"i": index, "n": repeat, "d": trial_digest, **row}) + b"\n")
-
-    def flush(self) -> None:
-        for file in (self._samples, self._trials):
-            if file is not None:
-                with writing(file.name):
-                    file.flush()
-
-    def close(self) -> None:
-        files, self._samples, self._trials = (self._samples, self._trials), None, None
-        for file in files:
-            if file is not None:
-                with writing(file.name):
-                    file.close()
-
-    def answered(self) -> Iterator[tuple[int, int, str]]:
-        """Sample, repeat and digest of each recorded trial that has an answer."""
-        latest = {trial_key(row["i"], row["n"]): row for _, row in read_rows(self._trial_file)}
-        for row in latest.values():
-            if "error" not in row:
-                yield row["i"], row["n"], row["d"]
-
-    def trials(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Every trial (its latest form) with its sample's row, in the order of the data set.
-
-        A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
-        """
-        self.flush()
-        samples = {row["i"]: offset for offset, row in read_rows(self._sample_file)}
-        latest = {trial_key(row["i"], row["n"]): offset for offset, row in read_rows(self._trial_file)}
-        if not latest or not samples:
-            return
-        with self._sample_file.open("rb") as sample_file, self._trial_file.open("rb") as trial_file:
-            for _, offset in sorted(latest.items()):
-                trial_file.seek(offset)
-                trial = from_line(trial_file.readline())
-                if trial["i"] not in samples:
-                    continue
-                sample_file.seek(samples[trial["i"]])
-                yield trial, from_line(sample_file.readline())["sample"]
-
-
-def trial_key(index: int, repeat: int) -> int:
-    """Sample and repeat as one number, in the order of the data set."""
-    return index << 16 | repeat
 
 
 def _differences(before: Any, now: Any, name: str = "") -> Iterator[str]:

@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.badsample import rows_of
-from mmeval.build import SampleKinds
-from mmeval.content import Interleaved, Part, text_part
-from mmeval.errors import ContentError, MissingError, NotFetchedError, UsageError, did_you_mean, told, written_instead
+from mmeval.batchscore import score_one
+from mmeval.content import Interleaved, text_part
+from mmeval.errors import NotFetchedError, UsageError, did_you_mean, told, written_instead
 from mmeval.loaders.interleaved import InterleavedDataset, doubtful_labels
-from mmeval.media import Media, may_be
-from mmeval.mediacheck import MediaLook
-from mmeval.records import Sample, Trial
-from mmeval.sniff import UNKNOWN_MIME
-from mmeval.task import Task, TaskMetric
+from mmeval.mediacheck import MediaLook, medium_problem
+from mmeval.sample import Sample
+from mmeval.task import SampleKinds, Task, TaskMetric
 from mmeval.taskdata import TaskData
 from mmeval.taskfile import TaskFile
 from mmeval.taskfinding import Finding, Severity, finding_at
 from mmeval.taskyaml import KeyPath
+from mmeval.trial import Trial
 
 log = logging.getLogger(__name__)
 
@@ -272,27 +271,10 @@ def _most_told(name: str) -> int:
     return MAX_DAMAGED if name in ("decoding", "rows") else MAX_REPEATED
 
 
-def medium_problem(part: Part, media: Media) -> str:
-    """What is wrong with a medium; a piece of code in a file is any text."""
-    try:
-        mime, size = media.mime, media.size
-    except (MissingError, ContentError) as error:
-        return str(error)
-    except OSError as error:
-        return f"{media.path}: cannot be read ({error.strerror})"
-    if not size:
-        return f"{media.path or media.name} is empty"
-    if mime == UNKNOWN_MIME:
-        return f"{media.path or media.name} is of no known type"
-    if not may_be(part.kind, mime) and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
-        return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
-    return ""
-
-
 def _unscored(metric: TaskMetric, trial: Trial) -> str:
     """Why a metric cannot score a trial; empty when it can. Judged, derived and unavailable metrics are not
     tried."""
     if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
-    scores: Iterable[Any] = metric.bound.score(trial).values()
+    scores: Iterable[Any] = score_one(metric.bound, trial).values()
     return next((score.reason for score in scores if score.status == "unscored"), "")

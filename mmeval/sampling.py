@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from mmeval.errors import UsageError
-from mmeval.records import Sample
+from mmeval.sample import Sample
 
 FEWER = "data"
 """In ``Subset.how``: no flag left samples out, the data hold fewer than the task file expects."""

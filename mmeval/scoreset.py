@@ -18,11 +18,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mmeval.derived import PIECES
 from mmeval.digest import digest
 from mmeval.errors import StorageError
 from mmeval.lines import from_line, open_append, read_rows, to_line, write_atomic
+from mmeval.names import file_name
+from mmeval.paths import trial_key
 from mmeval.records import ScoreStatus
-from mmeval.runfolder import file_name, trial_key
 from mmeval.verdictlog import VerdictLog
 
 ROWS = "rows.jsonl"
@@ -31,8 +33,6 @@ FINISHED = "scores.jsonl"
 """The rows of a set in their order; see :meth:`ScoreSet.finish`."""
 PLAN = "plan.json"
 """The definition of a set."""
-PIECES = "pieces"
-"""In the definition of a derived metric: the outputs of which it is made, with their ranges."""
 
 
 _SETTLED: tuple[ScoreStatus, ...] = ("scored", "inapplicable")

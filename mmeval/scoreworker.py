@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval import garbage
-from mmeval.boundmetric import BoundMetric
+from mmeval.boundmetric import BoundMetric, bind
 from mmeval.lines import from_line
 from mmeval.metric import load_metric
 from mmeval.metricdevice import use_device
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.scoring import ScoringPlan, score_row, score_trials, trial_from
 from mmeval.timelimit import TimeLimit
 
@@ -87,7 +87,7 @@ class Worker:
         plan = self._plans[position]
         metrics = self._metrics.get(position)
         if metrics is None:
-            metrics = [load_metric(name).bind(params, profile) for name, params, profile in plan.metrics]
+            metrics = [bind(load_metric(name), params, profile) for name, params, profile in plan.metrics]
             self._metrics[position] = metrics
         rows = [from_line(line) for line in lines]
         trials = [trial_from(row, plan.media_root, sample=self._samples.of(row, plan.media_root)) for row in rows]

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.batchscore import NO_LIMIT, score_all
+from mmeval.batchscore import NO_LIMIT, failed, score_all, score_one
 from mmeval.boundmetric import BoundMetric
 from mmeval.content import Interleaved
 from mmeval.derived import BY_MISSING_OUTPUT
 from mmeval.lines import to_line
 from mmeval.metricresult import MetricScores, writable
-from mmeval.records import ErrorInfo, Exchange, Response, Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.response import ErrorInfo, Response
+from mmeval.sample import Sample
 from mmeval.timelimit import TimeLimit
+from mmeval.trial import Exchange, Trial
 
 
 @dataclass(frozen=True)
@@ -145,8 +148,8 @@ def _is_missing(trial: Trial, plan: ScoringPlan) -> bool:
 def _timed(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> MetricScores:
     limit.begin()
     try:
-        return bound.score(trial)
+        return score_one(bound, trial)
     except TimeoutError as late:  # the alarm came when the metric was through, and before its end was noted
-        return bound.failed(late)
+        return failed(bound, late)
     finally:
         limit.end()

@@ -22,7 +22,7 @@ from mmeval.errors import StorageError
 from mmeval.lines import to_line
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
-from mmeval.records import Response
+from mmeval.response import Response
 
 INBOX = "inbox"
 """The folder of receipts, below the journal's."""

@@ -15,15 +15,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mmeval import decode
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved, Part, PartKind, text_part
-from mmeval.converters import ROUTES, Route
+from mmeval.converters import ROUTES
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
 from mmeval.digest import digest
 from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError, MissingError, MissingExtraError
 from mmeval.media import Media
 from mmeval.program import Call
-from mmeval.records import ErrorInfo, ErrorKind, Message, Request
+from mmeval.request import Request
+from mmeval.response import ErrorInfo, ErrorKind
+from mmeval.route import Route
+from mmeval.sample import Message
 
 DRAWN_BYTES = 500_000
 """A picture that a route makes, for estimates."""

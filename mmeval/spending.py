@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from mmeval.records import Response
+from mmeval.response import Response
 
 
 class Payee(NamedTuple):

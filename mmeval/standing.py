@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from mmeval.broker import Broker, Scope
 from mmeval.program import Call, CallFailed, Program, Reply
-from mmeval.records import Response
+from mmeval.response import Response
 from mmeval.sendable import missing
 
 Standing = Literal["kept", "open", "unaskable"]

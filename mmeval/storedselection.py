@@ -13,8 +13,7 @@ from mmeval.metric import load_metric
 from mmeval.pieces import with_pieces
 from mmeval.report.grouping import tasks_inside
 from mmeval.task import Group, GroupMetric, LeftOut, Selection, TaskMetric, TaskOverrides
-from mmeval.taskfile import TaskFile, parse_task
-from mmeval.taskindex import OF_A_RUN
+from mmeval.taskfile import OF_A_RUN, TaskFile, parse_task
 from mmeval.taskyaml import Document
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from mmeval.content import Interleaved
 from mmeval.journal import Entry, Journal
-from mmeval.records import ErrorInfo, Exchange, Sample, Trial
+from mmeval.response import ErrorInfo
+from mmeval.sample import Sample
+from mmeval.trial import Exchange, Trial
 
 
 def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.aggregate import Scores, combine, load_aggregator, summarise
+from mmeval.aggregate import combine, summarise
 from mmeval.errors import MmevalError, PluginError
 from mmeval.records import Cause, Result, Score
+from mmeval.scores import Scores, load_aggregator
 from mmeval.scoreset import ScoreSet, finished_rows
 from mmeval.statistics import BOOTSTRAP_ITERS
 from mmeval.task import Group, Task

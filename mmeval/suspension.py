@@ -18,7 +18,7 @@ from mmeval.losses import RoleLostError
 from mmeval.metric import TRUST
 from mmeval.options import BackendSpec
 from mmeval.records import Result
-from mmeval.report.context import hidden_names, without_secrets
+from mmeval.secrets import hidden_names, without_secrets
 from mmeval.task import Task
 
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.boundmetric import BoundMetric
-from mmeval.content import Interleaved, PartKind
+from mmeval.content import PART_KINDS, Interleaved, PartKind
 from mmeval.dataset import Dataset
+from mmeval.errors import UsageError, written_instead
 from mmeval.program import Program
 from mmeval.protocols import Ask
-from mmeval.records import GenerationParams, Message, Sample
+from mmeval.request import GenerationParams
+from mmeval.sample import Message, Sample
+
+_WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
 
 
 @dataclass(frozen=True)
@@ -168,3 +172,33 @@ class Selection:
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)
+
+
+@dataclass(frozen=True)
+class FixedKinds:
+    """``output_modalities`` as a list: the same for every sample."""
+
+    kinds: tuple[PartKind, ...]
+
+    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:  # noqa: ARG002  # the contract of Task.wanted
+        return self.kinds
+
+
+@dataclass(frozen=True)
+class SampleKinds:
+    """``output_modalities: per_sample``: what the sample's metadata name under ``output_modalities``."""
+
+    task: str
+
+    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
+        kinds = sample.metadata.get("output_modalities")
+        if not isinstance(kinds, list | tuple) or not kinds or not all(kind in _WANTED_KINDS for kind in kinds):
+            raise UsageError(
+                f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
+                f"must name kinds of part under output_modalities, not {kinds!r}{self._instead(sample)}"
+            )
+        return tuple(kinds)
+
+    def _instead(self, sample: Sample) -> str:
+        absent = "output_modalities" not in sample.metadata
+        return written_instead("output_modalities", sample.metadata) if absent else ""

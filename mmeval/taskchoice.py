@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.errors import TaskFileError, UnknownNameError, UsageError, did_you_mean
-from mmeval.task import Group, GroupMetric
+from mmeval import plugins
+from mmeval.errors import MissingDataError, TaskFileError, UnknownNameError, UsageError, did_you_mean
+from mmeval.names import split_names
+from mmeval.task import Group, GroupMetric, Selection, TaskOverrides
+from mmeval.taskindex import TaskIndex
 
 if TYPE_CHECKING:
     from mmeval.taskfile import GroupFile, TaskFile
-    from mmeval.taskindex import Entry, TaskIndex
+    from mmeval.taskindex import Entry
     from mmeval.taskyaml import Document, KeyPath, Problem
 
 _GLOB = re.compile(r"[*?\[]")
@@ -209,10 +212,57 @@ class Chosen:
 
 
 def _layout_problems(name: str) -> Iterator[Problem]:
-    from mmeval.layout import load_layout
-
     try:
         if name:
-            load_layout(name)
+            plugins.load("mmeval.layouts", name)
     except UnknownNameError as error:
         yield ("layout",), str(error)
+
+
+def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen:
+    """What the names stand for, as files: nothing is built, no plugin is loaded.
+
+    A mapping is the content of a task or group file, as if it lay in the current folder; one that names a known task
+    changes that task's keys. Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a file
+    that is named and broken.
+    """
+    chosen = Chosen(index)
+    for wanted in names:
+        if isinstance(wanted, Mapping):
+            chosen.add_content(wanted)
+            continue
+        for name in split_names([wanted]):
+            chosen.add(name)
+    if not chosen.tasks:
+        raise UsageError("no task is named; give --tasks NAME, or see what there is with: mmeval ls tasks")
+    return chosen
+
+
+def select(
+    names: Sequence[str | Mapping[str, Any]],
+    include_path: Sequence[Path] = (),
+    overrides: TaskOverrides | None = None,
+    *,
+    roles: frozenset[str] = frozenset(),
+) -> Selection:
+    """The tasks that the names stand for, built and ready to run, once each, and the groups to report.
+
+    ``roles`` are the roles that the run has besides the model; metrics that ask others are unavailable.
+    Raises UsageError for what cannot be used as asked, MissingDataError where ``--data bundled`` has no samples.
+    """
+    from mmeval.build import build, check_metric_names, check_prompt_names
+    from mmeval.taskdata import bundled_folder
+
+    given = overrides or TaskOverrides()
+    chosen = choose(names, TaskIndex(include_path))
+    if given.data == "bundled":
+        lacking = [name for name, file in chosen.tasks.items() if bundled_folder(file) is None]
+        if lacking:
+            raise MissingDataError(
+                f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
+            )
+    check_metric_names({m.metric for file in chosen.tasks.values() for m in file.keys.metric_list}, given)
+    tasks = [replace(build(file, given, roles=roles), name=name) for name, file in chosen.tasks.items()]
+    check_prompt_names(tasks, given)
+    chosen.check_group_metrics()
+    return Selection(tuple(tasks), tuple(chosen.groups.values()))

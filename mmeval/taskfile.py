@@ -9,12 +9,17 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from mmeval import plugins
 from mmeval._version import __version__
 from mmeval.errors import TaskFileError, UsageError, did_you_mean
-from mmeval.records import GenerationParams
+from mmeval.plugins import package_folder
+from mmeval.request import GenerationParams
 from mmeval.requirement import satisfies
 from mmeval.taskschema import REFUSED, ByHandKeys, ExpectedKeys, GroupKeys, GroupMetricKeys, TaskKeys
 from mmeval.taskyaml import Document, KeyPath, Problem
+
+OF_A_RUN = "run.json#"
+"""How what stands in the place of its file begins, for a task that a run has recorded."""
 
 Keys = TypeVar("Keys", bound=BaseModel)
 
@@ -229,3 +234,12 @@ def _written(document: Document, path: KeyPath) -> str:
         return ""
     place = document.places.get(path)
     return place.written if place is not None and place.written else str(value)
+
+
+def word_for(file: TaskFile) -> str:
+    """What a command is given for a task: its name where a package or a run brings it, else the path of its file."""
+    path = file.document.file
+    if str(path).startswith(OF_A_RUN):
+        return file.name
+    folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
+    return file.name if any(folder and path.is_relative_to(folder) for folder in folders) else str(path)

@@ -8,29 +8,24 @@ task file, or a folder.
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmeval import plugins
 from mmeval.errors import (
     AmbiguousNameError,
-    MissingDataError,
     TaskFileError,
     UsageError,
 )
-from mmeval.names import split_names
-from mmeval.task import Selection, TaskOverrides
-from mmeval.taskchoice import Chosen
+from mmeval.plugins import package_folder
 from mmeval.taskscan import Scan, scan_file, yaml_files
 
 if TYPE_CHECKING:
-    from mmeval.taskfile import TaskFile
     from mmeval.taskinclude import TaskFiles
 
 _log = logging.getLogger(__name__)
@@ -200,68 +195,6 @@ class TaskIndex:
             _log.warning("%s is read from %s, which overrides %s", name, winner.file, losers[-1].file)
 
 
-def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen:
-    """What the names stand for, as files: nothing is built, no plugin is loaded.
-
-    A mapping is the content of a task or group file, as if it lay in the current folder; one that names a known task
-    changes that task's keys. Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a file
-    that is named and broken.
-    """
-    chosen = Chosen(index)
-    for wanted in names:
-        if isinstance(wanted, Mapping):
-            chosen.add_content(wanted)
-            continue
-        for name in split_names([wanted]):
-            chosen.add(name)
-    if not chosen.tasks:
-        raise UsageError("no task is named; give --tasks NAME, or see what there is with: mmeval ls tasks")
-    return chosen
-
-
-def select(
-    names: Sequence[str | Mapping[str, Any]],
-    include_path: Sequence[Path] = (),
-    overrides: TaskOverrides | None = None,
-    *,
-    roles: frozenset[str] = frozenset(),
-) -> Selection:
-    """The tasks that the names stand for, built and ready to run, once each, and the groups to report.
-
-    ``roles`` are the roles that the run has besides the model; metrics that ask others are unavailable.
-    Raises UsageError for what cannot be used as asked, MissingDataError where ``--data bundled`` has no samples.
-    """
-    from mmeval.build import build, check_metric_names, check_prompt_names
-    from mmeval.taskdata import bundled_folder
-
-    given = overrides or TaskOverrides()
-    chosen = choose(names, TaskIndex(include_path))
-    if given.data == "bundled":
-        lacking = [name for name, file in chosen.tasks.items() if bundled_folder(file) is None]
-        if lacking:
-            raise MissingDataError(
-                f"no bundled samples: {', '.join(lacking)}; leave these out, or leave out --data bundled"
-            )
-    check_metric_names({m.metric for file in chosen.tasks.values() for m in file.keys.metric_list}, given)
-    tasks = [replace(build(file, given, roles=roles), name=name) for name, file in chosen.tasks.items()]
-    check_prompt_names(tasks, given)
-    chosen.check_group_metrics()
-    return Selection(tuple(tasks), tuple(chosen.groups.values()))
-
-
-OF_A_RUN = "run.json#"
-"""How what stands in the place of its file begins, for a task that a run has recorded."""
-
-
-def word_for(file: TaskFile) -> str:
-    """What a command is given for a task: its name where a package or a run brings it, else the path of its file."""
-    path = file.document.file
-    if str(path).startswith(OF_A_RUN):
-        return file.name
-    folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
-    return file.name if any(folder and path.is_relative_to(folder) for folder in folders) else str(path)
-
-
 def _clash(name: str, rivals: Sequence[Entry]) -> str:
     owners = " and ".join(sorted(f"{entry.owner} ({entry.file})" for entry in rivals))
     full = sorted({entry.full_name for entry in rivals})
@@ -277,16 +210,6 @@ def _package_roots() -> Iterator[_Root]:
                          entry.name, plugins.distribution_of(entry), entry.value)  # fmt: skip
             continue
         yield _Root(folder, entry.name, plugins.distribution_of(entry), 0)
-
-
-def package_folder(package: str) -> Path | None:
-    """Where a package lies, found without importing it (its parents are)."""
-    try:
-        spec = importlib.util.find_spec(package)
-    except Exception:  # a parent package may fail in any way; the caller says which tasks are missing
-        return None
-    locations = list(spec.submodule_search_locations or ()) if spec is not None else []
-    return Path(locations[0]) if locations and Path(locations[0]).is_dir() else None
 
 
 def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:

@@ -10,19 +10,18 @@ from typing import Any
 from mmeval.backend import AnyBackend, ProgramBackend, WholeAnswers
 from mmeval.boundmetric import BoundMetric
 from mmeval.content import Interleaved, PartKind
+from mmeval.derived import PIECES
 from mmeval.digest import digest
 from mmeval.pieces import derived_outputs, piece_ranges
-from mmeval.program import Program, Role
+from mmeval.program import MODEL, Program, Role
 from mmeval.protocols import Ask, single
-from mmeval.records import Sample, Trial
 from mmeval.rolekinds import role_for
-from mmeval.runfolder import TaskRecords
-from mmeval.scoreset import PIECES, ScoreSet
+from mmeval.sample import Sample
+from mmeval.scoreset import ScoreSet
 from mmeval.scoring import ScoringPlan
 from mmeval.task import Task
-
-MODEL = "model"
-"""The role under test."""
+from mmeval.task_records import TaskRecords
+from mmeval.trial import Trial
 
 USUAL_PROTOCOL = "single"
 """What a score set does not name: how a task is asked that says nothing of it."""

@@ -23,7 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import did_you_mean
 from mmeval.prompt import PromptError, with_system
-from mmeval.records import Message, Sample
+from mmeval.sample import Message, Sample
 
 MAX_PROMPT_CHARS = 4_000_000
 """A rendered template that is longer is an error: a loop in it, or data that belong into a document. It bounds what is

@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mmeval.backend import BatchBackend, Capabilities
+from mmeval.backend import BatchBackend
+from mmeval.capabilities import Capabilities
 from mmeval.content import PART_KINDS, Interleaved, Part, PartKind, media_part, text_part
 from mmeval.media import Media
-from mmeval.records import HOPELESS, GenerationParams, Message, Request, Response, message
+from mmeval.request import GenerationParams, Request
+from mmeval.response import HOPELESS, Response
+from mmeval.sample import Message, message
 from mmeval.testmedia import UNREADABLE, small_media
 
 PIXEL_TOLERANCE = 3

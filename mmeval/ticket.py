@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.records import Request
+from mmeval.request import Request
 from mmeval.spending import NOT_SENT, Payee
 
 

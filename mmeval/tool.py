@@ -10,7 +10,7 @@ from mmeval.content import Part, PartKind
 from mmeval.errors import PluginError
 from mmeval.media import Media
 from mmeval.program import Call, Role
-from mmeval.records import GenerationParams
+from mmeval.request import GenerationParams
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from mmeval.names import of_several
 from mmeval.pieces import lacks_a_piece
 from mmeval.task import Task
 
 _WAY = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
 """The task in the command that ends a reason, which differs where nothing else does."""
-
-_OF_ONE = re.compile(r"^it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it$")
-"""Where a reason speaks of the metric, as one metric says it of itself."""
-
-
-_SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their", "it": "them"}
-
-
-def of_several(reason: str) -> str:
-    """A reason that one metric gives of itself, said of several."""
-    return _OF_ONE.sub(lambda found: _SEVERAL[found[0]], reason)
 
 
 class Lacking(NamedTuple):

@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from mmeval.backend import AnyBackend
-from mmeval.build import FixedKinds
 from mmeval.content import PartKind
 from mmeval.converters import TO_DESCRIBE
 from mmeval.media import MEDIA_KINDS
 from mmeval.rolekinds import variant
 from mmeval.sendable import can_take
-from mmeval.task import Task
+from mmeval.task import FixedKinds, Task
 
 
 class Undescribed(NamedTuple):

@@ -17,13 +17,14 @@ from mmeval.build import build
 from mmeval.errors import MissingError, MmevalError, TaskFileError
 from mmeval.mediacheck import SECONDS, MediaLook
 from mmeval.names import split_names
+from mmeval.plugins import package_folder
 from mmeval.samplecheck import PROMPTED_ROWS, SampleChecks
 from mmeval.task import Task, TaskOverrides
 from mmeval.taskchoice import Chosen
 from mmeval.taskdata import TaskData
 from mmeval.taskfile import RequirementError, TaskFile
 from mmeval.taskfinding import Finding, finding_at
-from mmeval.taskindex import TaskIndex, package_folder
+from mmeval.taskindex import TaskIndex
 from mmeval.taskyaml import SeveralFaultsError
 
 _logger = logging.getLogger(__name__)

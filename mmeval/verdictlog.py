@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import StorageError
-from mmeval.lines import open_append, read_rows, to_line
+from mmeval.lines import open_append, read_rows
 
 if TYPE_CHECKING:  # whoever runs calls knows the score sets already
-    from mmeval.broker import Scope
+    pass
 
 FILE = "verdicts.jsonl"
 
@@ -58,35 +58,6 @@ class VerdictLog:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-
-def verdict_lines(scope: Scope, *, index: int, metric: str, identities: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """The lines of one metric's calls for one trial; ``identities`` are those of the roles. What was never sent has
-    none."""
-    lines = []
-    for exchange, key, params, at in zip(scope.exchanges, scope.keys, scope.params, scope.times, strict=True):
-        response = exchange.response
-        if response.error is not None and response.error.kind in ("unsupported", "bad_media"):
-            continue
-        row: dict[str, Any] = {
-            "i": index,
-            "n": scope.repeat,
-            "metric": metric,
-            "path": exchange.path,
-            "role": exchange.role,
-            "asked": asked_model(identities.get(exchange.role, {})),
-            "served": response.served,
-            "fingerprint": response.fingerprint,
-            "params": params.to_json(),
-            "at": at,
-            "latency": round(response.latency, 4),
-            "usage": [response.usage.input_tokens, response.usage.output_tokens],
-            "key": key,
-        }
-        if response.error is not None:
-            row["error"] = response.error.kind
-        lines.append(to_line(row) + b"\n")
-    return b"".join(lines)
 
 
 def asked_model(identity: Mapping[str, Any]) -> str:

@@ -22,13 +22,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from mmeval.backend import BatchBackend, Startable, create_backend, workers_of
+from mmeval.backend import BatchBackend, Startable, workers_of
 from mmeval.batchanswer import answer_batch
 from mmeval.batching import Asked
+from mmeval.create import create_backend
 from mmeval.digest import digest
 from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError, UsageError
 from mmeval.mediastore import MediaStore
-from mmeval.records import Response
+from mmeval.response import Response
 from mmeval.segment import Segment, Written
 from mmeval.ticket import raw_head
 from mmeval.writerlock import ORPHAN_SECONDS, hold

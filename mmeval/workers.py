@@ -20,7 +20,7 @@ from mmeval.digest import digest
 from mmeval.errors import MmevalError
 from mmeval.journal import Journal
 from mmeval.losses import BackendDownError, StoppedError
-from mmeval.runfolder import file_name
+from mmeval.names import file_name
 from mmeval.worker import Worker
 from mmeval.workerprocess import Row, WorkerJob
 from mmeval.writerlock import WORKERS

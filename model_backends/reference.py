@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import PART_KINDS, Interleaved, PartKind
-from mmeval.records import Request, Response, Sample
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Sample
 
 
 class ReferenceBackend:

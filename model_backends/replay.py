@@ -9,12 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend import Capabilities, TaskAhead
+from mmeval.backend import TaskAhead
+from mmeval.capabilities import Capabilities
 from mmeval.content import PART_KINDS
 from mmeval.errors import MissingDataError
 from mmeval.interchange import Absent, Place, open_answers
 from mmeval.names import counted
-from mmeval.records import Request, Response, Sample
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Sample
 
 log = logging.getLogger(__name__)
 

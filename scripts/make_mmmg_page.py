@@ -14,8 +14,9 @@ from typing import Any
 
 from mmeval.metric import load_metric
 from mmeval.report.markdown import table_lines
+from mmeval.taskchoice import choose
 from mmeval.taskfile import TaskFile
-from mmeval.taskindex import TaskIndex, choose
+from mmeval.taskindex import TaskIndex
 from mmeval.tasks.mmmg.categories import CATEGORIES, Category
 from mmeval.taskschema import MetricKeys
 from scripts.page_parts import names, replaced, written

@@ -13,7 +13,8 @@ from typing import Any
 
 from mmeval.metric import load_metric
 from mmeval.report.markdown import table_lines
-from mmeval.taskindex import TaskIndex, choose
+from mmeval.taskchoice import choose
+from mmeval.taskindex import TaskIndex
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS
 from scripts.check_unim_tables import Compared
 from scripts.page_parts import names, replaced, written

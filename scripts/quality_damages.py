@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mmeval.batchscore import score_one
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, PartKind, media_part
 from mmeval.media import Media
 from mmeval.metric import load_metric
 from mmeval.metrics.quality.items import ITEMS
-from mmeval.records import Sample, Trial, user
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 from scripts import quality_material as material
 from scripts.quality_material import Mesh
 
@@ -194,7 +197,8 @@ def _point(study: Study, step: float) -> Point:
     part = media_part(study.made(step), study.kind)
     trial = Trial(Sample("study", (user("?"),)), output=Interleaved((part,)))
     scores = {
-        profile: load_metric(study.metric).bind(profile=profile).score(trial)[study.metric] for profile in PROFILES
+        profile: score_one(bind(load_metric(study.metric), profile=profile), trial)[study.metric]
+        for profile in PROFILES
     }
     (item,) = scores["standard"].evidence[ITEMS]
     return Point(step, {profile: score.value for profile, score in scores.items()}, item)

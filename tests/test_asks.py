@@ -8,21 +8,24 @@ from typing import Any
 
 import pytest
 
-from mmeval import taskindex
-from mmeval.backend import create_backend
+from mmeval.batchscore import score_judged
+from mmeval.boundmetric import bind
 from mmeval.build import build
+from mmeval.create import create_backend
 from mmeval.dryrun import forecast
 from mmeval.errors import TaskFileError
 from mmeval.metric import metric
-from mmeval.options import BackendSpec, RunOptions
+from mmeval.options import BackendSpec, RescoreOptions, RunOptions
 from mmeval.program import Program, Role, ask_all
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.report.progress import Quiet
-from mmeval.rescore import RescoreOptions, rescore
+from mmeval.rescore import rescore
 from mmeval.task import Task
+from mmeval.taskchoice import select
 from mmeval.taskfile import parse_task
 from mmeval.taskinclude import TaskFiles
 from mmeval.taskrun import score_definition, scoring_plan, task_run
+from mmeval.trial import Trial
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import registered, run_toy, sample, toy_verdict
 
@@ -102,7 +105,7 @@ def test_the_parameters_are_those_of_the_role_that_is_asked(tmp_path: Path) -> N
 
 def ran(tmp_path: Path, roles: Mapping[str, BackendSpec]) -> Any:
     built(tmp_path / "tasks", GEMINI)
-    selection = taskindex.select([str(tmp_path / "tasks" / "t.yaml")], [], roles=frozenset(roles))
+    selection = select([str(tmp_path / "tasks" / "t.yaml")], [], roles=frozenset(roles))
     return selection, run_toy(tmp_path, *selection.tasks, roles=roles)
 
 
@@ -127,7 +130,7 @@ def two(trial: Trial, judge: Role, second: Role) -> Program[Score]:
 
 
 def test_two_roles_that_change_places_give_other_verdicts(tmp_path: Path) -> None:
-    made = metric(range=(0, 2), version="1", source="")(two).bind()
+    made = bind(metric(range=(0, 2), version="1", source="")(two))
     swapped = type(made)(made.metric, made.params, made.profile, {"judge": "second", "second": "judge"})
     task = built(tmp_path, "{}")
     run = task_run(tmp_path, task, scoring_plan(task, tmp_path), {}, scoring=False)
@@ -136,8 +139,8 @@ def test_two_roles_that_change_places_give_other_verdicts(tmp_path: Path) -> Non
 
 
 def test_each_argument_gets_its_own_role() -> None:
-    made = metric(range=(0, 2), version="1", source="")(two).bind()
+    made = bind(metric(range=(0, 2), version="1", source="")(two))
     bound = type(made)(made.metric, made.params, made.profile, {"second": "gemini"})
-    calls: Any = next(bound.program(Trial(sample()), Role))
+    calls: Any = next(score_judged(bound, Trial(sample()), Role))
     assert [call.role for call in calls] == ["judge", "gemini"]
-    assert (bound.roles, toy_verdict.bind().roles) == (("judge", "gemini"), ("judge",))
+    assert (bound.roles, bind(toy_verdict).roles) == (("judge", "gemini"), ("judge",))

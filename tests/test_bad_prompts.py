@@ -11,7 +11,8 @@ import pytest
 from mmeval.content import Part
 from mmeval.errors import UsageError
 from mmeval.media import Media
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from tests.support.local_models import answers, asked, chat_adapter, copied, drawn, loaded, says, started
 from tests.support.tiny_media import declared_png, wav
 

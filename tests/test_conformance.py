@@ -10,7 +10,7 @@ import pytest
 from mmeval.backend import BatchBackend
 from mmeval.content import PartKind
 from mmeval.model_backends.diffusers import DiffusersBackend
-from mmeval.records import GenerationParams, Request
+from mmeval.request import GenerationParams, Request
 from mmeval.testing import CHECKS, Check, combinations, requests, start, usual_prompts
 from tests.support.local_models import loaded
 from tests.support.tiny_models import tiny_model

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from mmeval import sendable
-from mmeval.backend import Capabilities
 from mmeval.cache import ResponseCache
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved, Part, media_part
 from mmeval.converters import ROUTES, TO_DESCRIBE
 from mmeval.decode import DecodeLimits
 from mmeval.media import Media
 from mmeval.program import Call, Program, Reply, ask_one
-from mmeval.records import Message, Request
+from mmeval.request import Request
+from mmeval.sample import Message
 from tests.mmeval.test_broker import brokered, scope
 from tests.support import tiny_media
 from tests.support.in_loop import in_loop

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from mmeval import taskindex
 from mmeval.dryrun import forecast
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, MissingError
-from mmeval.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
 from mmeval.records import Result
 from mmeval.report.context import ReportContext
 from mmeval.report.page.stored import StoredRun
 from mmeval.report.progress import Quiet
 from mmeval.report.results_file import results_document
-from mmeval.rescore import RescoreOptions, rescore
+from mmeval.rescore import rescore
 from mmeval.scoreset import finished_rows
 from mmeval.task import TaskOverrides
+from mmeval.taskchoice import select
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import registered, run_toy
 
@@ -50,7 +50,7 @@ def judge(tmp_path: Path) -> dict[str, BackendSpec]:
 def chosen(tmp_path: Path, *texts: str, task: str = TASK, roles: Any = (), skip: tuple[str, ...] = ()) -> Any:
     folder = write_files(tmp_path / "tasks", {"asked.yaml": task, "all.yaml": GROUP})
     write_rows(folder / "data", *({"id": f"s{i}", "input": text} for i, text in enumerate(texts)))
-    return taskindex.select(["all"], [folder], TaskOverrides(skip_metric=skip), roles=frozenset(roles))
+    return select(["all"], [folder], TaskOverrides(skip_metric=skip), roles=frozenset(roles))
 
 
 def ran(tmp_path: Path, *texts: str, task: str = TASK, roles: Any = None, **options: Any) -> RunOutcome:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from mmeval import taskindex
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
-from mmeval.options import BackendSpec, RunOutcome
+from mmeval.options import BackendSpec, RescoreOptions, RunOutcome
 from mmeval.records import Result
 from mmeval.report.context import ReportContext
 from mmeval.report.formats.csv import csv_table
@@ -20,9 +19,10 @@ from mmeval.report.numbers import number_rows
 from mmeval.report.progress import Quiet
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
-from mmeval.rescore import RescoreOptions, rescore
+from mmeval.rescore import rescore
 from mmeval.scoreset import finished_rows
 from mmeval.task import Selection, TaskOverrides
+from mmeval.taskchoice import select
 from tests.support.applying import NO_PICTURE, NO_SOUND, registered
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import break_model, mend_model, run_toy
@@ -51,7 +51,7 @@ def tasks(tmp_path: Path, *texts: str, more: str = "") -> Selection:
     folder = write_files(tmp_path / "tasks", {"heard.yaml": TASK.format(more=more)})
     rows = ({"id": f"s{i}", "input": text, "loud": str(text == LOUD)} for i, text in enumerate(texts))
     write_rows(folder / "data", *rows)
-    return taskindex.select(["heard"], [folder], TaskOverrides())
+    return select(["heard"], [folder], TaskOverrides())
 
 
 def ran(tmp_path: Path, *texts: str, more: str = "", **options: Any) -> RunOutcome:
@@ -176,7 +176,7 @@ def test_the_rule_for_a_missing_output_counts_on_every_metric(tmp_path: Path) ->
     selection = tasks(tmp_path, QUIET, LOUD, more="")
     text = (tmp_path / "tasks" / "heard.yaml").read_text()
     write_files(tmp_path / "tasks", {"heard.yaml": text + rule})
-    selection = taskindex.select(["heard"], [tmp_path / "tasks"], TaskOverrides())
+    selection = select(["heard"], [tmp_path / "tasks"], TaskOverrides())
     outcome = run_toy(tmp_path, *selection.tasks, model=BackendSpec("empty"))
 
     assert [number(outcome, name).value for name in ("sound_worth", "picture_worth")] == [0.0, 0.0]

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from mmeval import taskindex
 from mmeval.dryrun import forecast
 from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError
-from mmeval.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
 from mmeval.records import Result
 from mmeval.report.context import ReportContext
 from mmeval.report.forecast import forecast_text
@@ -19,9 +18,10 @@ from mmeval.report.numbers import number_rows
 from mmeval.report.progress import Quiet
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
-from mmeval.rescore import RescoreOptions, rescore
+from mmeval.rescore import rescore
 from mmeval.scoreset import finished_rows
 from mmeval.task import Selection, TaskOverrides
+from mmeval.taskchoice import select
 from tests.support.applying import registered
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import run_toy
@@ -54,7 +54,7 @@ def judge(tmp_path: Path) -> dict[str, BackendSpec]:
 def chosen(tmp_path: Path, *, roles: Any = (), skip: tuple[str, ...] = ()) -> Selection:
     folder = write_files(tmp_path / "tasks", {"heard.yaml": TASK, "all.yaml": GROUP})
     write_rows(folder / "data", *({"id": f"s{i}", "input": text} for i, text in enumerate(TEXTS)))
-    return taskindex.select(["all"], [folder], TaskOverrides(skip_metric=skip), roles=frozenset(roles))
+    return select(["all"], [folder], TaskOverrides(skip_metric=skip), roles=frozenset(roles))
 
 
 def ran(tmp_path: Path, *, roles: Any = None, skip: tuple[str, ...] = (), **options: Any) -> RunOutcome:

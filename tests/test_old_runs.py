@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from mmeval import taskindex
 from mmeval.errors import EXIT_INCOMPLETE, UsageError
-from mmeval.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
 from mmeval.records import FORMAT_VERSION
 from mmeval.report.progress import Quiet
-from mmeval.rescore import RescoreOptions, rescore
+from mmeval.rescore import rescore
 from mmeval.run import run
+from mmeval.taskchoice import select
 from tests.support import kept_run
 from tests.support.kept_run import Kept
 
@@ -46,7 +46,7 @@ def continued(folder: Path, roles: dict[str, BackendSpec]) -> RunOutcome:
     options = RunOptions(
         BackendSpec("kept"), folder.parents[1], roles=roles, score_workers=0, retry_on_error=0, strict=True
     )
-    return run(taskindex.select(["kept"], roles=frozenset(roles)), options, progress=Quiet())
+    return run(select(["kept"], roles=frozenset(roles)), options, progress=Quiet())
 
 
 def values(outcome: RunOutcome) -> dict[str, Any]:

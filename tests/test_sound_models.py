@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from mmeval.batchscore import score_all
-from mmeval.boundmetric import BoundMetric
+from mmeval.boundmetric import BoundMetric, bind
 from mmeval.metric import Metric
 from mmeval.metrics.audio.pitch_band import pitch_band
 from mmeval.metrics.audio.speech_rate import speech_rate
 from mmeval.metrics.audio.tempo import tempo
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support.sounds import heard, pulses, tone, voice
 from tests.support.tiny_models import tiny_model
 
@@ -29,7 +30,7 @@ MODELS: Mapping[str, tuple[Metric, Mapping[str, str]]] = {
 @pytest.fixture(params=MODELS)
 def bound(request: pytest.FixtureRequest) -> BoundMetric:
     metric, models = MODELS[request.param]
-    return metric.bind({switch: str(tiny_model(name)) for switch, name in models.items()})
+    return bind(metric, {switch: str(tiny_model(name)) for switch, name in models.items()})
 
 
 def trials() -> list[Trial]:
@@ -54,7 +55,7 @@ def test_every_sound_is_scored_and_alone_as_among_others(bound: BoundMetric) -> 
 @pytest.mark.parametrize("name", MODELS)
 def test_without_its_model_the_metric_is_unavailable_which_is_said_before_the_run(name: str) -> None:
     metric, models = MODELS[name]
-    bound = metric.bind(dict.fromkeys(models, "somebody/nothing"))
+    bound = bind(metric, dict.fromkeys(models, "somebody/nothing"))
 
     assert "somebody/nothing is not here" in bound.without_models()
 
@@ -63,4 +64,4 @@ def test_without_its_model_the_metric_is_unavailable_which_is_said_before_the_ru
     ("metric", "switches"), [(pitch_band, {"gender": "female"}), (speech_rate, {"source": "text"})], ids=lambda v: ""
 )
 def test_a_switch_that_makes_the_model_unnecessary_makes_it_available(metric: Metric, switches: dict[str, str]) -> None:
-    assert metric.bind(switches).without_models() == ""
+    assert bind(metric, switches).without_models() == ""

@@ -8,14 +8,19 @@ from statistics import fmean
 
 import pytest
 
+from mmeval.batchscore import score_judged, score_one
+from mmeval.boundmetric import bind
 from mmeval.build import build
 from mmeval.content import Interleaved
 from mmeval.metric import load_metric
 from mmeval.program import Call, Reply, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
 from mmeval.task import TaskOverrides
-from mmeval.taskindex import TaskIndex, choose
+from mmeval.taskchoice import choose
+from mmeval.taskindex import TaskIndex
 from mmeval.tasks.unim.perturbation import STEPS, curve, is_eligible
+from mmeval.trial import Trial
 from tests.support.toy import reply
 from tests.support.unim_judges import purpose_of, said
 
@@ -39,10 +44,10 @@ def scores(metric: str, answered: Sequence[tuple[Sample, Interleaved]], profile:
 
 
 def scored(metric: str, trial: Trial, profile: str) -> dict[str, Score]:
-    bound = load_metric(metric).bind(profile=profile)
+    bound = bind(load_metric(metric), profile=profile)
     if not bound.metric.judged:
-        return dict(bound.score(trial))
-    program, sent = bound.program(trial, Role), None
+        return dict(score_one(bound, trial))
+    program, sent = score_judged(bound, trial, Role), None
     try:
         while True:
             calls = program.send(sent)

@@ -17,10 +17,11 @@ from mmeval import converters, excerpts
 from mmeval.metric import load_metric
 from mmeval.metrics.judged import captions, unim_grades
 from mmeval.metrics.quality import sqcs
-from mmeval.records import Trial
+from mmeval.taskchoice import choose
 from mmeval.taskfile import TaskFile
-from mmeval.taskindex import TaskIndex, choose
+from mmeval.taskindex import TaskIndex
 from mmeval.tasks.unim import perturbation
+from mmeval.trial import Trial
 from scripts import check_unim_tables
 from tests.support.mmmg_switch_cases import Effect
 from tests.support.quality_switch_cases import ELSEWHERE

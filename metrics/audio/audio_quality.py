@@ -14,8 +14,9 @@ from mmeval.metrics.audio.quality.listening import heard_in
 from mmeval.metrics.audio.quality.loudness import SHORTEST
 from mmeval.metrics.audio.quality.recording import RATE, recording
 from mmeval.metrics.quality.items import ItemScore, Rounding, Unreadable, in_released_digits, quality_of_media
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 REPORTED: Mapping[str, str] = {
     "bandwidth_raw": "bandwidth",

@@ -13,7 +13,8 @@ from mmeval.metric import metric
 from mmeval.metricmodel import HubModel, loaded
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Count, clip, resampled, the_only_clip
 from mmeval.metrics.models import bound, network_of, of_length_one, opening
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

@@ -12,8 +12,9 @@ from mmeval.decode.memo import Decoder, decoded_once
 from mmeval.extras import need
 from mmeval.media import Media
 from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     import numpy as np

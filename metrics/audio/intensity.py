@@ -10,7 +10,9 @@ from mmeval.metrics.audio.clips import NEEDS, RATE, Count, Positive, the_only_cl
 from mmeval.metrics.audio.silence import FRAME, HOP, TRIM_DB, rms, trimmed
 from mmeval.metrics.audio.windows import LONGEST, Edge, ShortEnd, window
 from mmeval.metrics.produced import wrong
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

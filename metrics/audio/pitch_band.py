@@ -14,8 +14,10 @@ from mmeval.metrics.audio.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE,
 from mmeval.metrics.audio.wanting import Wanted, band_fault, share_of, wanted, wanting_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 GENDER_MODEL = HubModel(VOICE.files, unless="gender")
 

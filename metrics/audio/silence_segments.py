@@ -5,7 +5,8 @@ from __future__ import annotations
 from mmeval.metric import metric
 from mmeval.metrics.audio import silence
 from mmeval.metrics.audio.clips import NEEDS, Count, Positive, the_only_clip
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 
 @metric(

@@ -13,7 +13,9 @@ from mmeval.metrics.audio.clips import MODEL_NEEDS, Count, Positive, the_only_cl
 from mmeval.metrics.audio.reference_sounds import REFERENCE_SOUNDS, class_embeddings
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

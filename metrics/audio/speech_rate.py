@@ -14,7 +14,9 @@ from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER, WHISPER_NAME,
 from mmeval.metrics.audio.wanting import band_fault, share_of, wanted, wanting_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.text.normalisers import speech
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 TEXT = "source=text"
 HEARING = HubModel(WHISPER.files, unless=TEXT)

@@ -11,7 +11,9 @@ from mmeval.metrics.audio.beats import BEAT_THIS, BEAT_THIS_NAME, beats
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, the_only_clip
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
 from mmeval.metrics.models import bound
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:

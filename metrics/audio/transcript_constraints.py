@@ -18,7 +18,9 @@ from mmeval.metrics.audio.transcription import (
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.text.constraints import Constraint, Missing, all_met, constraints_of
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 ONLY = ""
 """What the turn of an answer with one sound is called."""

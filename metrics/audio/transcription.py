@@ -15,7 +15,9 @@ from mmeval.metrics.models import bound, network_of, opening, quietly
 from mmeval.metrics.text.normalisers import speech
 from mmeval.metrics.text.word_accuracy import NEEDS as WORD_NEEDS
 from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, wanted_texts
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

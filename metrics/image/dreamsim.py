@@ -21,7 +21,9 @@ from mmeval.metrics.image.pictures import (
 )
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from PIL.Image import Image

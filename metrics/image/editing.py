@@ -16,8 +16,10 @@ from mmeval.metrics.image.pictures import (
     the_only,
 )
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from PIL.Image import Image

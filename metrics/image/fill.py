@@ -10,8 +10,10 @@ from mmeval.metrics.image.colors import COLORS, Color, Gate, color_fault
 from mmeval.metrics.image.pictures import NEEDS, the_only
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
 from mmeval.metrics.produced import wrong
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels

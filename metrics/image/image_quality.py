@@ -12,8 +12,9 @@ from mmeval.metrics.image.niqe import NIQE_NEEDS, niqe_of
 from mmeval.metrics.image.pictures import picture, stored_rgb
 from mmeval.metrics.image.released_quality import released_quality
 from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels

@@ -11,7 +11,8 @@ from mmeval.metrics.image.pictures import NEEDS, stored_rgb
 from mmeval.metrics.image.pristine import pristine
 from mmeval.metrics.image.scene_statistics import cropped, features, luma
 from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of, nothing_of
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.aggd import Numbers

@@ -11,7 +11,9 @@ from mmeval.decode.picture import stored_image
 from mmeval.errors import ContentError
 from mmeval.media import Media
 from mmeval.metrics.produced import decoded, media_of, the_only_medium
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     import numpy as np

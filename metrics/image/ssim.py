@@ -8,7 +8,8 @@ from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS, given, pictures_of, produced, resized
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.sides import sides_of
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,9 @@ from mmeval.metrics.judged.captioned import Caption, Captioned
 from mmeval.program import Call, Program, Reply, Role, ask_all
 from mmeval.prompt import PromptError
 from mmeval.promptfile import JudgePrompt, PromptFile
-from mmeval.records import HOPELESS, Cause, Message, Response
+from mmeval.records import Cause
+from mmeval.response import HOPELESS, Response
+from mmeval.sample import Message
 
 Written: TypeAlias = str | Mapping[str, Any]
 """A prompt, as a switch writes it."""

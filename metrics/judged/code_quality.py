@@ -28,7 +28,8 @@ from mmeval.metrics.judged.quality_grades import (
 from mmeval.metrics.quality.items import ItemScore, Unreadable, nothing_of, unreadable_item
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 Fence = Literal["safe", "released"]
 """How code is set off in the prompt."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from mmeval.content import Interleaved, media_part
+from mmeval.form import Vote
 from mmeval.jsonreply import ReplyError, read_object
-from mmeval.judge import Combine, Question, Repeats, Vote, combined
+from mmeval.judge import Combine, Question, Repeats, combined
 from mmeval.metric import metric
 from mmeval.metrics.document.ocr import OCR_NEEDS
 from mmeval.metrics.document.reading import NO_OCR, Ocr
@@ -36,7 +37,8 @@ from mmeval.metrics.quality.items import (
 )
 from mmeval.program import Call, Program, Reply, Role, ask_all
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]
 """What a judge is asked about a document: one ``grade`` from 1 to 5, as the paper has it; an ``overall`` number up to

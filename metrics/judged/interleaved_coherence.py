@@ -27,8 +27,9 @@ from mmeval.metrics.judged.unim_grades import (
 )
 from mmeval.program import Program, Reply, Role, ask_all
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.switches import Share
+from mmeval.trial import Trial
 
 JudgeFailure = Literal["exclude", "lowest"]
 """What a grade makes of the trial that the judge's replies do not give: it is left out, or counts as the lowest."""

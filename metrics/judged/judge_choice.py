@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.judge import Choice, Question, Repeats, ReplyForm, Text, ask_verdicts
+from mmeval.form import Choice, ReplyForm, Text
+from mmeval.judge import Question, Repeats, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 
 def _values_fault(values: Mapping[str, Any] | None) -> str:

@@ -6,13 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.judge import Combine, Number, Question, Repeats, ReplyForm, Text, ask_verdicts
+from mmeval.form import Number, ReplyForm, Text
+from mmeval.judge import Combine, Question, Repeats, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 LEVELS = (
     "does not do what was asked",

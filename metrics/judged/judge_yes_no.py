@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, YesNo, ask_verdicts
+from mmeval.form import ReplyForm, Text, YesNo
+from mmeval.judge import Combine, Question, Repeats, ask_verdicts
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.switches import OptionalShare
+from mmeval.trial import Trial
 
 FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
 

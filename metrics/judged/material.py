@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.judge import shown
 from mmeval.media import Media
-from mmeval.records import Sample, Trial
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.template import Value

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from mmeval.form import Number, ReplyForm, Text, Vote
 from mmeval.jsonreply import ReplyError, read_object
-from mmeval.judge import UNREAD, Combine, Number, Question, ReplyForm, Text, Verdict, Vote, ask_verdicts
+from mmeval.judge import UNREAD, Combine, Question, Verdict, ask_verdicts
 from mmeval.metrics.judged.reading import UNREADABLE
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
 from mmeval.metrics.quality.items import ItemScore, together

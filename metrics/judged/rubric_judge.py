@@ -8,12 +8,15 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from mmeval.content import PART_KINDS, Interleaved
 from mmeval.errors import written_instead
-from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, Verdict, YesNo, ask_verdicts, shown
+from mmeval.form import ReplyForm, Text, YesNo
+from mmeval.judge import Combine, Question, Repeats, Verdict, ask_verdicts, shown
 from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, Material, material
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import CAUSES, Sample, Score, Trial
+from mmeval.records import CAUSES, Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 Side = Literal["all", "text", "media"]
 FORM = ReplyForm((Text("reason"), YesNo("met", unsure=True)))

@@ -16,7 +16,9 @@ from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 CAPTIONED_REFERENCE = "captioned_reference"
 """The label that holds a reference whose media the data set itself has put into words."""

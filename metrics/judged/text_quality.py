@@ -25,7 +25,8 @@ from mmeval.metrics.quality.items import ItemScore
 from mmeval.placeholders import render
 from mmeval.program import Program, Role
 from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 LABEL = "text1"
 """The one item that the text of an answer is."""

@@ -13,7 +13,9 @@ from typing import Any, Literal, NamedTuple
 from mmeval.content import Interleaved
 from mmeval.metrics.sides import sides_of
 from mmeval.placeholders import SpellingName, find
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
 """``occurrences``: every tag counts; ``unique``: one tag counts once, however often it is written;

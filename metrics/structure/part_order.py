@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from mmeval.content import Interleaved, Part, PartKind
 from mmeval.metric import metric
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 LETTERS: Mapping[PartKind, str] = {
     "text": "t",

@@ -15,8 +15,10 @@ from mmeval.jsonreply import strict_json
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import pictures_of
 from mmeval.metrics.structure.part_order import official_text
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
 from mmeval.switches import Checked
+from mmeval.trial import Trial
 
 Statements = Literal["standard", "official"]
 """By whose rules a statement is read: the published form with its defects mended, or the released evaluator's."""

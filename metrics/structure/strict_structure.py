@@ -7,7 +7,8 @@ from fractions import Fraction
 from mmeval.metric import metric
 from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
 from mmeval.placeholders import SpellingName
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 
 @metric(range=(0, 1), version="1", source="UniM, section 4.2 (StS)")

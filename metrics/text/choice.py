@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mmeval.metric import metric
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 Options = Mapping[str, str]
 """The texts of the options by upper-case letter. A text is empty where only the letter is known."""

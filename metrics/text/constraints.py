@@ -11,7 +11,9 @@ from mmeval.errors import UsageError, did_you_mean
 from mmeval.metric import metric
 from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, lacking, speech
 from mmeval.metrics.text.words import count_words
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 Missing = Literal["zero", "empty_text"]
 """What an answer without text is: 0, or an empty text that may meet constraints."""

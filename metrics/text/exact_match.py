@@ -6,7 +6,8 @@ import string
 
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 

@@ -13,8 +13,9 @@ from mmeval.errors import UsageError
 from mmeval.extras import need
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.switches import PathOrName
+from mmeval.trial import Trial
 
 
 @metric(range=(-inf, inf), version="1", source="the evaluate library", needs=("evaluate:evaluate",))

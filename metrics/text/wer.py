@@ -11,7 +11,8 @@ from typing import Literal
 from mmeval.extras import need
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 Normaliser = Literal["basic", "none"]
 

@@ -8,7 +8,9 @@ from typing import Any, Literal, NamedTuple
 from mmeval.extras import need
 from mmeval.metric import metric
 from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, Normaliser
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 Unit = Literal["word", "character"]
 Blanks = Literal["drop", "drop_wanted", "keep"]

@@ -39,7 +39,8 @@ from mmeval.metrics.three_d.geometry import (
 from mmeval.metrics.three_d.mesh_terms import Defects, Degenerate, MeshRules, Triangles, mesh_terms
 from mmeval.metrics.three_d.neighbourhoods import AGREEMENT, FLATNESS
 from mmeval.metrics.three_d.terms import Terms
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,8 @@ from mmeval.metrics.models import bound, opening
 from mmeval.metrics.quality.items import ItemScore, Unreadable, quality_of_media
 from mmeval.metrics.video.views import Views, views_of
 from mmeval.modelfault import WeightsError
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 NETWORK = "dover.pt"
 DOVER = HubModel(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from mmeval.batchscore import score_judged
 from mmeval.boundmetric import BoundMetric
 from mmeval.broker import Broker, Scope
 from mmeval.casting import Backends, Beside
@@ -18,8 +19,8 @@ from mmeval.metric import Metric
 from mmeval.metricresult import MetricScores
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.program import CallFailed, Role
-from mmeval.records import Trial
 from mmeval.rolekinds import BY_KIND, check_variants, played, role_for, who_is_asked
+from mmeval.trial import Trial
 
 
 class Bench:
@@ -39,7 +40,7 @@ class Bench:
     async def _score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
         scope = Scope("metric", trial.sample, share=False, by_content=True)
         try:
-            return await self._broker.run(bound.program(trial, self._role), scope)
+            return await self._broker.run(score_judged(bound, trial, self._role), scope)
         except CallFailed as failed:
             return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
         except MmevalError:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.loaders.written import ContentReader
     from mmeval.media import Media
     from mmeval.metric import Metric
-    from mmeval.records import Trial
+    from mmeval.trial import Trial
 
 T = TypeVar("T")
 
@@ -108,10 +108,12 @@ def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, tru
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingExtraError
     for a package that is not installed, MissingDataError for a model that is not here.
     """
+    from mmeval.boundmetric import bind
+
     known = dict.fromkeys((*PROFILES, *metric.profiles))
     if case.profile not in known:
         raise UnknownNameError("profile", case.profile, known)
-    bound = metric.bind(metric.consented(metric.placed(case.params, folder), trust=trust), case.profile)
+    bound = bind(metric, metric.consented(metric.placed(case.params, folder), trust=trust), case.profile)
     for missing in bound.missing():
         raise missing
     if reason := bound.without_models(task=""):
@@ -144,7 +146,8 @@ def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Tria
     """The trial that a case describes; without answer and files it has no output. Files that may be of the kind at
     which the metric looks are of that kind: a page is a picture, code is text, and a damaged file may be anything."""
     from mmeval.loaders.written import ContentReader
-    from mmeval.records import Message, Sample, Trial
+    from mmeval.sample import Message, Sample
+    from mmeval.trial import Trial
 
     reader = ContentReader(lambda path, _: _media(folder, path))
     asked = () if case.input is None else (Message("user", reader.read(_written(case.input), "input")),)

@@ -8,9 +8,8 @@ from typing import Any
 
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE, UsageError
-from mmeval.names import counted
+from mmeval.names import counted, printable
 from mmeval.packaged.check import faults, installed, tasks_report
-from mmeval.report.markdown import printable
 
 _MAX_LINE = 2000
 _OURS = ("dist", "argv")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mmeval import plugins
 from mmeval._version import __version__
-from mmeval.backend import AnyBackend, takes_argument
+from mmeval.backend import AnyBackend
 from mmeval.cli import values
 from mmeval.cli.flags import BY_NAME
 from mmeval.cli.log import begin_log
@@ -21,6 +21,7 @@ from mmeval.cli.parser import add_flags
 from mmeval.cli.roleflags import role_specs
 from mmeval.cli.settings import Setting, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
+from mmeval.create import takes_argument
 from mmeval.doctor import devices, installation, machine, models, network, packages, registered, tasks
 from mmeval.doctor.finding import Section, section, sound
 from mmeval.doctor.page import as_json, as_text
@@ -28,7 +29,9 @@ from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError, PluginError
 from mmeval.options import BackendSpec
 from mmeval.prepare.sources import Wanted, wanted
 from mmeval.task import TaskOverrides
-from mmeval.taskindex import TaskIndex, choose, word_for
+from mmeval.taskchoice import choose
+from mmeval.taskfile import word_for
+from mmeval.taskindex import TaskIndex
 
 _FLAGS = tuple(
     BY_NAME[name]

@@ -42,8 +42,8 @@ def _of(run: StoredRun, table: Table, several: bool) -> Table:
 
 def _give(tables: Sequence[Table], name: str, wanted: str, into: Path | None) -> None:
     from mmeval.lines import write_atomic
+    from mmeval.names import file_name
     from mmeval.report.page.writer import TABLES, check_replaceable
-    from mmeval.runfolder import file_name
 
     text = RENDERED[wanted](tables)
     if into is None:

@@ -165,7 +165,9 @@ def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
 
 def _needs(metric: Metric) -> Iterator[str]:
     """The packages that a metric needs, with what installs those that are not here."""
-    bound = metric.bind()
+    from mmeval.boundmetric import bind
+
+    bound = bind(metric)
     missing = {error.package: error for error in bound.missing()}
     for need in bound.needs:
         module = need.partition(":")[0]
@@ -175,7 +177,9 @@ def _needs(metric: Metric) -> Iterator[str]:
 
 def _models(metric: Metric) -> Iterator[str]:
     """The models that a metric opens unless it is told otherwise; what brings those that are not here."""
-    bound = metric.bind()
+    from mmeval.boundmetric import bind
+
+    bound = bind(metric)
     lacking = dict(bound.lacking_models())
     for switch, model in bound.models.items():
         if model["name"]:

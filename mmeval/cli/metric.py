@@ -40,13 +40,14 @@ from mmeval.cli.streams import print_text
 from mmeval.cli.values import read_json
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UsageError
 from mmeval.metricdevice import require_device, use_device
-from mmeval.report.terminal import escaped, write_line
+from mmeval.names import escaped
+from mmeval.report.terminal import write_line
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.boundmetric import BoundMetric
     from mmeval.metric import Metric
     from mmeval.metricresult import MetricScores
-    from mmeval.records import Trial
+    from mmeval.trial import Trial
 
 _NAMES = ("trust_remote_code", "metric_device", "role", "judge", "judge_args", "judge_base_url", "captioner")
 _FLAGS = tuple(BY_NAME[name] for name in _NAMES)
@@ -97,12 +98,12 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[Scoring]:
-    from mmeval.boundmetric import BoundMetric
+    from mmeval.batchscore import score_one
     from mmeval.cli.roleflags import role_specs
 
     specs = role_specs(settings)
     if not metric.judged and not specs:
-        yield BoundMetric.score
+        yield score_one
         return
     from mmeval.cli.bench import bench_for
 
@@ -174,9 +175,11 @@ def _scored(cases: Sequence[ReadyCase], score: Scoring) -> list[MetricScores]:
             if not case.place:
                 raise
             found[position] = case.bound.unscored(str(error))
+    if alike:
+        from mmeval.batchscore import score_all
     for positions in alike.values():
         trials = [trial for position in positions if (trial := cases[position].trial) is not None]
-        for position, scores in zip(positions, cases[positions[0]].bound.score_all(trials), strict=True):
+        for position, scores in zip(positions, score_all(cases[positions[0]].bound, trials), strict=True):
             found[position] = scores
     return found
 

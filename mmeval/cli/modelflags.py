@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mmeval.backend import takes_argument
 from mmeval.cli.settings import Setting
+from mmeval.create import takes_argument
 from mmeval.errors import UsageError
 from mmeval.options import BackendSpec
 

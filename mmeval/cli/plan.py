@@ -14,8 +14,8 @@ from mmeval.cli.roleflags import role_specs
 from mmeval.cli.settings import Setting, exclude_each_other
 from mmeval.errors import UsageError
 from mmeval.options import BackendSpec, RunOptions
-from mmeval.report.context import ReportContext, without_secrets
-from mmeval.report.results_file import refuse_taken
+from mmeval.report.context import ReportContext, refuse_taken
+from mmeval.secrets import without_secrets
 from mmeval.task import TaskOverrides
 
 

@@ -16,16 +16,15 @@ from mmeval.cli.streams import print_text
 from mmeval.disk import free_bytes
 from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
 from mmeval.mediacheck import MediaLook
-from mmeval.names import counted
+from mmeval.names import counted, printable, size
 from mmeval.prepare.fetching import INTERRUPTED, fetch
 from mmeval.prepare.ready import Readiness, readiness
 from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
 from mmeval.prepare.sources import Source, sources, wanted
 from mmeval.prepare.together import Together, together
-from mmeval.report.forecast import size
-from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
-from mmeval.taskindex import TaskIndex, choose
+from mmeval.taskchoice import choose
+from mmeval.taskindex import TaskIndex
 
 _FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data_dir", "verbosity"))
 _MAX_LINE = 2000

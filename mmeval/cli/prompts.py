@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from mmeval.badsample import rows_of
-from mmeval.report.markdown import printable
+from mmeval.names import printable
 from mmeval.task import Selection, Task
 
 _MAX_LINE = 2000

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+from mmeval.names import file_name
 from mmeval.options import RunOutcome
 from mmeval.report.baseline import Baseline, Column
 from mmeval.report.bill import spent_words
@@ -17,7 +18,6 @@ from mmeval.report.results_file import file_time, write_results
 from mmeval.report.samples_file import write_samples
 from mmeval.report.table import render
 from mmeval.report.trials import Wanted, sample_rows
-from mmeval.runfolder import file_name
 from mmeval.verdictlog import version_warnings
 
 _logger = logging.getLogger(__name__)

@@ -177,11 +177,11 @@ def _write_table(runs: Sequence[StoredRun], name: str, report: Path, *, printed:
 
 def _write_charts(runs: Sequence[StoredRun], name: str, report: Path) -> Iterator[Path]:
     from mmeval.lines import write_atomic
+    from mmeval.names import file_name
     from mmeval.report import charts
     from mmeval.report.charts.chosen import ranges_of
     from mmeval.report.numbers import number_rows
     from mmeval.report.page import writer
-    from mmeval.runfolder import file_name
 
     names, documents = writer.names_of(runs), [run.results for run in runs]
     found = charts.charts_of(

@@ -17,8 +17,8 @@ from mmeval.cli.parser import add_flags, add_refused
 from mmeval.cli.settings import Setting, config_file, resolve
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_USAGE, UsageError
-from mmeval.report.context import text_without_secrets
 from mmeval.report.terminal import write_line
+from mmeval.secrets import text_without_secrets
 
 if TYPE_CHECKING:
     from mmeval.options import RunOptions
@@ -86,7 +86,6 @@ def show_config(settings: Mapping[str, Setting]) -> str:
 
 
 def _run(settings: Mapping[str, Setting], command: str) -> int:
-    from mmeval import taskindex
     from mmeval.cli.plan import make_plan
     from mmeval.cli.prompts import write_prompts
     from mmeval.cli.publish import publish
@@ -97,6 +96,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.report.baseline import read_baseline
     from mmeval.report.layouts import layouts_at_end, named_by
     from mmeval.run import run as run_tasks
+    from mmeval.taskchoice import select
 
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
@@ -104,7 +104,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     loggers = create_loggers(plan.loggers)
     baseline = None if plan.baseline is None else read_baseline(plan.baseline)
     moment = datetime.now()
-    selection = taskindex.select(
+    selection = select(
         plan.tasks,
         include_path=plan.include_path,
         overrides=plan.overrides,

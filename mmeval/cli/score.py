@@ -22,8 +22,8 @@ from mmeval.cli.streams import print_text
 from mmeval.report.terminal import write_line
 
 if TYPE_CHECKING:
+    from mmeval.options import RescoreOptions
     from mmeval.report.context import ReportContext
-    from mmeval.rescore import RescoreOptions
 
 _NAMES = (
     "metric_args",
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what is not scored yet, print the tables, and return the exit code."""
-    from mmeval.report.results_file import refuse_taken
+    from mmeval.report.context import refuse_taken
 
     settings = resolve(FLAGS, vars(args), os.environ, config_file(vars(args), os.environ))
     begin_log(settings["verbosity"].value, os.environ)
@@ -112,7 +112,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
 
 def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
     from mmeval.cli.roleflags import recorded_roles, role_specs
-    from mmeval.rescore import RescoreOptions
+    from mmeval.options import RescoreOptions
     from mmeval.runfolder import RunFolder
     from mmeval.task import TaskOverrides
 

@@ -32,9 +32,8 @@ from mmeval.cli.roleflags import role_specs
 from mmeval.cli.settings import Setting, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, UsageError, sentence
-from mmeval.names import counted
+from mmeval.names import counted, printable
 from mmeval.report.bounds import bounds_means, bounds_table
-from mmeval.report.markdown import printable
 from mmeval.task import TaskOverrides
 from mmeval.taskfinding import Finding, Severity, finding_at
 from mmeval.validate import CHECKS, Tally, check

@@ -11,6 +11,7 @@ from mmeval.decode.guard import decoding, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.picture_pieces import check_pieces
+from mmeval.decode.picture_size import PICTURE_FORMATS
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.extras import need
 from mmeval.media import Media
@@ -19,16 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
-PICTURE_FORMATS = {
-    "image/png": "PNG",
-    "image/jpeg": "JPEG",
-    "image/gif": "GIF",
-    "image/webp": "WEBP",
-    "image/bmp": "BMP",
-    "image/tiff": "TIFF",
-    "image/avif": "AVIF",
-}
-"""Raster formats whose reader stays in the process: the one for EPS, say, starts another program."""
 _SVG = "image/svg+xml"
 _ORIENTATION = 0x0112
 _CONVERTED = 8

@@ -8,10 +8,20 @@ from typing import BinaryIO
 
 from mmeval.decode.guard import decoding, quiet
 from mmeval.decode.limits import DecodeLimits, within
-from mmeval.decode.picture import PICTURE_FORMATS
 from mmeval.errors import CorruptMediaError, MediaLimitError, MissingExtraError
 from mmeval.extras import need
 from mmeval.media import Media
+
+PICTURE_FORMATS = {
+    "image/png": "PNG",
+    "image/jpeg": "JPEG",
+    "image/gif": "GIF",
+    "image/webp": "WEBP",
+    "image/bmp": "BMP",
+    "image/tiff": "TIFF",
+    "image/avif": "AVIF",
+}
+"""Raster formats whose reader stays in the process: the one for EPS, say, starts another program."""
 
 
 def check_size(media: Media, *, limits: DecodeLimits) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from mmeval.disk import existing, free_bytes
 from mmeval.doctor.finding import Finding
 from mmeval.extras import need
+from mmeval.names import size
 from mmeval.owncache import own_cache
-from mmeval.report.forecast import size
 
 LITTLE = 2**30
 """Bytes; with less a run with pictures or sounds soon ends."""

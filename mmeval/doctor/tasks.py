@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.backend import AnyBackend
 from mmeval.badsample import in_words, rows_of
-from mmeval.build import FixedKinds
 from mmeval.doctor.finding import Finding
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.hubcache import cached_snapshot
+from mmeval.names import of_several
 from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import Wanted, data_source
-from mmeval.task import TaskMetric
+from mmeval.task import FixedKinds, TaskMetric
 from mmeval.taskdata import bundled_folder, is_hub_name
-from mmeval.taskindex import word_for
-from mmeval.unavailable import of_several
+from mmeval.taskfile import word_for
 from mmeval.undescribed import undescribed
 
 MODEL = "model"

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mmeval.content import PART_KINDS, Interleaved, Part
+from mmeval.digest import content_digest
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.media import Media, stored_path
-from mmeval.records import ERROR_KINDS, ErrorInfo, FinishReason, Message, Response, Sample, content_digest
+from mmeval.response import ERROR_KINDS, ErrorInfo, FinishReason, Response
+from mmeval.sample import Message, Sample
 from mmeval.sniff import suffix_for
 
 _FINISH_REASONS = get_args(FinishReason)

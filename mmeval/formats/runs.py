@@ -14,8 +14,9 @@ from mmeval.formats.recorded import error_of, finish_reason, parts_of, question_
 from mmeval.interchange import Absent, Place, StoredAnswer
 from mmeval.lines import from_line, to_line
 from mmeval.names import counted
-from mmeval.records import Response, Sample
 from mmeval.report.page.stored import StoredRun, StoredTask, StoredTrial
+from mmeval.response import Response
+from mmeval.sample import Sample
 
 MODEL = "model"
 

@@ -14,8 +14,9 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.formats.lines import Line, line_at, lines_of
 from mmeval.formats.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
 from mmeval.interchange import Absent, Place, StoredAnswer
-from mmeval.records import Response, Sample
-from mmeval.runfolder import file_name
+from mmeval.names import file_name
+from mmeval.response import Response
+from mmeval.sample import Sample
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 

@@ -46,11 +46,12 @@ from typing import Any, get_args
 from mmeval.content import Interleaved
 from mmeval.dataset import DataSource
 from mmeval.errors import RowError, UnknownNameError, UsageError
-from mmeval.loaders.row_files import Row, Scan, read_jsonl, row_files, scan_files
+from mmeval.loaders.row import Row
+from mmeval.loaders.row_files import Scan, read_jsonl, row_files, scan_files
 from mmeval.loaders.written import ContentReader
 from mmeval.media import Media, path_inside
 from mmeval.placeholders import DEFAULT_SPELLINGS, SPELLINGS
-from mmeval.records import Message, MessageRole, Sample
+from mmeval.sample import Message, MessageRole, Sample
 
 OPTIONS = ("data_file", "media_folder", "spellings")
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from mmeval.errors import UsageError
 from mmeval.extras import need
-from mmeval.loaders.row_files import Row
+from mmeval.loaders.row import Row
 from mmeval.media import Media
 
 BATCH_ROWS = 256

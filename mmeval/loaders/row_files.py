@@ -9,24 +9,17 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from mmeval.dataset import DataSource
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
+from mmeval.loaders.row import Row
 from mmeval.media import path_inside
 
 MAX_ROW_BYTES = 64 * 2**20
 """A longer line is refused: rows carry text and paths, media lie beside them."""
 
 SUFFIXES = (".jsonl", ".parquet")
-
-
-class Row(NamedTuple):
-    """One row as read. ``number`` is its place in the file, from 1: the line, in JSONL."""
-
-    file: Path
-    number: int
-    values: Any
 
 
 class Scan(NamedTuple):

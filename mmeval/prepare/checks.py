@@ -17,9 +17,8 @@ from mmeval.errors import MmevalError, told
 from mmeval.hub import HubFile
 from mmeval.hubcache import size_on_disk
 from mmeval.media import Media, path_inside
-from mmeval.mediacheck import MediaLook
-from mmeval.records import Sample
-from mmeval.samplecheck import medium_problem
+from mmeval.mediacheck import MediaLook, medium_problem
+from mmeval.sample import Sample
 from mmeval.task import Task
 from mmeval.taskschema import ExpectedKeys
 

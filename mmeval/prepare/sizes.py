@@ -13,8 +13,8 @@ from mmeval.errors import MissingDataError, MmevalError
 from mmeval.hub import HubFile, Listing
 from mmeval.hubcache import cache_folder, cached_snapshot, is_cached, size_on_disk
 from mmeval.modelfiles import first_of
+from mmeval.names import size
 from mmeval.prepare.sources import Source
-from mmeval.report.forecast import size
 
 SPARE_BYTES = 64 * 2**20
 """What stays free on a disk: a file system that is full to the last byte fails whoever writes next."""

@@ -7,28 +7,16 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.options import RunOutcome
-from mmeval.records import Result
+from mmeval.records import Key, Result
 from mmeval.report.comparing import Making, difference, made, served
 from mmeval.report.grouping import tasks_inside
 from mmeval.report.markdown import cell
 from mmeval.task import Task, TaskMetric
 from mmeval.verdictlog import Served
-
-
-class Key(NamedTuple):
-    """Names a number: of a task or group as a whole, or of one slice of it."""
-
-    task: str
-    metric: str
-    slice: str = ""
-
-    @classmethod
-    def of(cls, result: Result) -> Key:
-        return cls(result.task, result.metric, result.slice)
 
 
 @dataclass(frozen=True)

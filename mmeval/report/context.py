@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mmeval.batchsize import AUTO, BatchSize
+from mmeval.errors import UsageError
+from mmeval.secrets import without_secrets
 from mmeval.statistics import BOOTSTRAP_ITERS
 
-_SECRET = re.compile(r"(^|_)(keys?|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
-_WRITTEN_SECRET = re.compile(
-    r"""((?:^|[^A-Za-z0-9])(?:keys?|token|secret|password|passwd|credentials?|authorization)"?\s*[=:]\s*"?)[^\s,;"'}]+""",
-    re.IGNORECASE,
-)
-HIDDEN = "***"
+_OTHER_SEEDS = 1234
 
 
 @dataclass(frozen=True)
@@ -48,35 +44,32 @@ class ReportContext:
         return str(self.batch_size)
 
 
-def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping with the values of keys, tokens and passwords hidden, at any depth."""
-    return {name: HIDDEN if _secret(name, value) else _inner(value) for name, value in values.items()}
-
-
-def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """What :func:`without_secrets` has hidden, at any depth: ``a.b`` for a value in a mapping."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from hidden_names(value, f"{path}{name}.")
-        elif value == HIDDEN:
-            yield f"{path}{name}"
-
-
-def text_without_secrets(text: str) -> str:
-    """A command line with the values of keys, tokens and passwords hidden."""
-    return _WRITTEN_SECRET.sub(rf"\1{HIDDEN}", text)
-
-
-def _secret(name: str, value: Any) -> bool:
-    return bool(_SECRET.search(name)) and isinstance(value, str) and bool(value)
-
-
-def _inner(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return without_secrets(value)
-    return [_inner(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 def as_arguments(values: Mapping[str, Any]) -> str:
     """``k=v,k2=v2``, secrets hidden; ``None`` for nothing, as users of lm-evaluation-harness know it."""
     return ",".join(f"{name}={value}" for name, value in without_secrets(values).items()) or "None"
+
+
+def _run_config(context: ReportContext) -> dict[str, Any]:
+    return {
+        "model": context.model,
+        "model_args": as_arguments(context.model_args) if context.model_args else "",
+        "batch_size": context.shown_batch_size,
+        "batch_sizes": [],
+        "device": context.model_args.get("device"),
+        "use_cache": context.use_cache or None,
+        "limit": context.limit,
+        "bootstrap_iters": context.bootstrap_iters,
+        "gen_kwargs": without_secrets(context.gen_kwargs) or None,
+        "random_seed": context.seed,
+        "numpy_seed": _OTHER_SEEDS,
+        "torch_seed": _OTHER_SEEDS,
+        "fewshot_seed": _OTHER_SEEDS,
+        "profile": context.profile or None,
+    }
+
+
+def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
+    """Raises UsageError when the user's own words would replace what the results file says of the run."""
+    taken = sorted(metadata.keys() & _run_config(ReportContext("")).keys())
+    if taken:
+        raise UsageError(f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name")

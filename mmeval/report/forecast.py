@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from mmeval.estimate import NOTHING, Range
 from mmeval.forecast import First, Forecast, Load, Place, TaskForecast
 from mmeval.media import Media
+from mmeval.names import escaped, printable, size
 from mmeval.prices import line_to_add
-from mmeval.records import Request
 from mmeval.report.bill import spent_words
-from mmeval.report.markdown import cell, printable, table_lines
-from mmeval.report.terminal import escaped
+from mmeval.report.markdown import cell, table_lines
+from mmeval.request import Request
 from mmeval.unavailable import lacking_in, partial_in
 
 _HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")
@@ -151,15 +151,6 @@ def request_lines(request: Request) -> Iterator[str]:
 
 def _medium(media: Media) -> str:
     return f"{media.label}, {media.mime}, {size(media.size)}"
-
-
-def size(count: float) -> str:
-    """Bytes in the unit that reads best: ``0 B``, ``12.3 MiB``."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:,.1f} TiB"
 
 
 def short(count: float) -> str:

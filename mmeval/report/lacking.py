@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from mmeval.records import Result
+from mmeval.records import Result, is_of_nothing
+
+NOT_COMPARABLE = "not comparable"
 
 MAX_NAMED = 3
 """So many tasks of a group are named; the others are counted."""
@@ -27,11 +29,6 @@ def missing(result: Result) -> str:
     if words and result.bounds is not None and (result.failed or result.unscored):
         return f"{words}, bounds {from_to(result.bounds)}"
     return words
-
-
-def is_of_nothing(result: Result) -> bool:
-    """Whether no answer holds anything for the metric, and no trial was lost of which that is not known."""
-    return result.inapplicable > 0 and not (result.scored or result.failed or result.unscored or result.unavailable)
 
 
 def from_to(pair: tuple[float, float]) -> str:
@@ -105,3 +102,16 @@ def _listed(names: Iterable[str]) -> str:
     names = list(names)
     more = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def lacking_tasks(tasks: Collection[str], left_out: Collection[str]) -> str:
+    """How many of a group's tasks do not stand behind its number: ``2 of 14 tasks left out``; empty where all do."""
+    absent = set(tasks) & set(left_out)
+    return f"{len(absent)} of {len(tasks)} tasks left out" if absent else ""
+
+
+def weights(result: Result) -> str:
+    """The shares of a group's members, where they differ."""
+    if len(set(result.weights.values())) < 2:
+        return ""
+    return "weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items())

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from mmeval.layout import Cell, Table, layouts_of, tables_of
+from mmeval.names import printable
 from mmeval.report.formats.csv import csv_text
 from mmeval.report.formats.latex import latex_text
 from mmeval.report.formats.markdown import MAX_NOTE
-from mmeval.report.markdown import cell, printable, table_lines
+from mmeval.report.markdown import cell, table_lines
 from mmeval.report.page.stored import StoredRun
 from mmeval.task import Selection
 

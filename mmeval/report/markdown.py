@@ -6,13 +6,9 @@ import unicodedata
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from mmeval.names import printable
+
 MAX_CELL = 80
-
-
-def printable(text: str, *, limit: int) -> str:
-    """Text on one line that cannot steer a terminal, cut at ``limit`` characters; labels come from data sets."""
-    safe = "".join(char if char.isprintable() else " " for char in text)
-    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
 def cell(text: str, *, limit: int = MAX_CELL) -> str:

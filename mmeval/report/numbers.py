@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from mmeval.records import Result
-from mmeval.report.baseline import Key
+from mmeval.records import Key, Result
 from mmeval.report.comparing import unlike
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
-from mmeval.report.lacking import NumberReasons, Without, missing
+from mmeval.report.lacking import NOT_COMPARABLE, NumberReasons, Without, lacking_tasks, missing, weights
 from mmeval.report.repeated import repeated
-from mmeval.report.table import NOT_COMPARABLE, lacking_tasks, weights
 
 Document = Mapping[str, Any]
 """The content of a results file: JSON values. Empty for a run that has none yet."""

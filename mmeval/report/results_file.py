@@ -20,16 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from mmeval._version import __version__
-from mmeval.errors import UsageError
 from mmeval.lines import write_atomic
 from mmeval.options import RunOutcome
 from mmeval.records import FORMAT_VERSION, Result
 from mmeval.report.bill import spent_json
-from mmeval.report.context import ReportContext, as_arguments, without_secrets
+from mmeval.report.context import ReportContext, _run_config
+from mmeval.secrets import without_secrets
 from mmeval.task import Task
 
 _FILTER = "none"
-_OTHER_SEEDS = 1234
 
 
 def file_time(moment: datetime) -> str:
@@ -131,32 +130,6 @@ def _sample_counts(task: Task, outcome: RunOutcome) -> dict[str, int]:
     trials = max((result.n for result in results), default=0)
     effective = trials // max(1, task.repeats)
     return {"original": max(outcome.rows.get(task.name, 0), effective), "effective": effective}
-
-
-def _run_config(context: ReportContext) -> dict[str, Any]:
-    return {
-        "model": context.model,
-        "model_args": as_arguments(context.model_args) if context.model_args else "",
-        "batch_size": context.shown_batch_size,
-        "batch_sizes": [],
-        "device": context.model_args.get("device"),
-        "use_cache": context.use_cache or None,
-        "limit": context.limit,
-        "bootstrap_iters": context.bootstrap_iters,
-        "gen_kwargs": without_secrets(context.gen_kwargs) or None,
-        "random_seed": context.seed,
-        "numpy_seed": _OTHER_SEEDS,
-        "torch_seed": _OTHER_SEEDS,
-        "fewshot_seed": _OTHER_SEEDS,
-        "profile": context.profile or None,
-    }
-
-
-def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
-    """Raises UsageError when the user's own words would replace what the results file says of the run."""
-    taken = sorted(metadata.keys() & _run_config(ReportContext("")).keys())
-    if taken:
-        raise UsageError(f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name")
 
 
 def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:

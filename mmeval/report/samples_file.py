@@ -14,8 +14,10 @@ from typing import Any
 from mmeval.content import Interleaved
 from mmeval.digest import canonical_json
 from mmeval.errors import StorageError
-from mmeval.records import GenerationParams, Message, Sample, Score, ScoreStatus, Trial
-from mmeval.remarks import finish_reason, warnings_of
+from mmeval.records import Score, ScoreStatus
+from mmeval.request import GenerationParams
+from mmeval.sample import Message, Sample
+from mmeval.trial import Trial, finish_reason, warnings_of
 
 
 @dataclass(frozen=True)

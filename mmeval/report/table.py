@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from mmeval.names import printable
 from mmeval.options import BackendSpec, Unfinished
-from mmeval.records import Result
-from mmeval.report.baseline import Column, Key
+from mmeval.records import Key, Result
+from mmeval.report.baseline import Column
 from mmeval.report.context import ReportContext, as_arguments
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
-from mmeval.report.lacking import NumberReasons, Without, from_to, missing
-from mmeval.report.markdown import cell, printable, table_lines
+from mmeval.report.lacking import NOT_COMPARABLE, NumberReasons, Without, from_to, lacking_tasks, missing, weights
+from mmeval.report.markdown import cell, table_lines
 from mmeval.report.repeated import repeated
 from mmeval.sampling import Subset
 from mmeval.task import LeftOut, Selection, Task
@@ -21,7 +22,6 @@ _HEADERS = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "
 _BASELINE_AT = _HEADERS.index("Scored") + 1
 """Where the column of a baseline stands among the headers."""
 _RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
-NOT_COMPARABLE = "not comparable"
 NO_DATA = "left out: its data are not here"
 
 
@@ -176,12 +176,6 @@ def _notes(
     return notes
 
 
-def lacking_tasks(tasks: Collection[str], left_out: Collection[str]) -> str:
-    """How many of a group's tasks do not stand behind its number: ``2 of 14 tasks left out``; empty where all do."""
-    absent = set(tasks) & set(left_out)
-    return f"{len(absent)} of {len(tasks)} tasks left out" if absent else ""
-
-
 def _note(foreign: bool, *whole: str) -> Note:
     slices = NOT_COMPARABLE if foreign else ""
     return Note("; ".join(note for note in (slices, *whole) if note), slices)
@@ -222,13 +216,6 @@ def _numbers(result: Result, note: str, baseline: Column | None) -> list[str]:
     scored = f"{result.scored}/{result.n}"
     beside = [] if baseline is None else [baseline.cell(result)]
     return ["none", "0", cell(result.metric), arrow, value, "±", stderr, interval, scored, *beside, notes]
-
-
-def weights(result: Result) -> str:
-    """The shares of a group's members, where they differ."""
-    if len(set(result.weights.values())) < 2:
-        return ""
-    return "weights: " + ", ".join(f"{name} {share:.4f}" for name, share in result.weights.items())
 
 
 def _indented(alias: str, depth: int) -> str:

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from typing import TextIO
 
-_STEERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode's categories of what moves the cursor, turns the direction of writing, or breaks a line."""
-
-
-def escaped(text: str) -> str:
-    """Text in which control characters are spelt out (``\\x1b``); line breaks and tabs stay."""
-    if text.isprintable():
-        return text
-    return "".join(_spelt_out(char) if _steers(char) else char for char in text)
-
-
-def _steers(char: str) -> bool:
-    return char not in "\n\t" and unicodedata.category(char) in _STEERS
-
-
-def _spelt_out(char: str) -> str:
-    return char.encode("unicode_escape").decode()
+from mmeval.names import escaped
 
 
 def write_line(line: str) -> None:

@@ -10,11 +10,14 @@ from typing import Any
 from mmeval.journal import Journal
 from mmeval.lines import read_rows
 from mmeval.mediastore import MediaStore
-from mmeval.records import Sample, Score, Trial
+from mmeval.paths import trial_key
+from mmeval.records import Score
 from mmeval.report.samples_file import SampleRow
-from mmeval.runfolder import TaskRecords, trial_key
+from mmeval.sample import Sample
 from mmeval.storedtrials import stored_trial
 from mmeval.task import Task
+from mmeval.task_records import TaskRecords
+from mmeval.trial import Trial
 
 Wanted = Callable[[int, int], bool]
 """Whether the sample of an index, in a repeat, belongs to the run: a folder may hold more."""

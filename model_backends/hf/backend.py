@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval import plugins
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.converters import checked_routes, convert, widened
 from mmeval.digest import DIGEST_CHARS, digest
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError, is_out_of_memory
@@ -29,7 +29,8 @@ from mmeval.model_backends.hf.settings import (
     versions,
 )
 from mmeval.model_backends.hf.syntax import check_syntax
-from mmeval.records import ErrorKind, Request, Response
+from mmeval.request import Request
+from mmeval.response import ErrorKind, Response
 
 GENERIC = "chat"
 """The adapter of every model type that has none of its own: a chat template in, text out."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import PART_KINDS, PartKind
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.model_backends.hf.files import ModelFiles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmeval.errors import MmevalError
-from mmeval.records import ErrorKind, Response
+from mmeval.response import ErrorKind, Response
 
 
 class RowError(MmevalError):

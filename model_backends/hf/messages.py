@@ -17,7 +17,8 @@ from mmeval.media import Media
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.literals import Literals, listed
 from mmeval.model_backends.hf.loading import part_for
-from mmeval.records import Message, Request
+from mmeval.request import Request
+from mmeval.sample import Message
 
 Item: TypeAlias = dict[str, Any]
 """``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise for audio and video. ``Any``:

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from mmeval.content import Part
 from mmeval.model_backends.hf.messages import Chat
-from mmeval.records import FinishReason, Request
+from mmeval.request import Request
+from mmeval.response import FinishReason
 
 Encoded: TypeAlias = Mapping[str, Any]
 """What ``model.generate`` takes, under the processor's names (``input_ids``, ``attention_mask``, ``pixel_values`` ...):

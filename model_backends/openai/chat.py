@@ -15,7 +15,8 @@ from mmeval.model_backends.openai.reply import fingerprint, json_object, medium,
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
 from mmeval.placeholders import find
-from mmeval.records import FinishReason, GenerationParams, Request, Response
+from mmeval.request import GenerationParams, Request
+from mmeval.response import FinishReason, Response
 
 PATH = "chat/completions"
 

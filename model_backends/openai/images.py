@@ -15,7 +15,8 @@ from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.reply import json_object, medium, served, usage
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from mmeval.sniff import suffix_for
 
 GENERATIONS = "images/generations"

@@ -16,7 +16,7 @@ from mmeval.content import Interleaved, Part, PartKind, text_part
 from mmeval.errors import ContentError, MissingExtraError
 from mmeval.media import Media
 from mmeval.model_backends.openai.failures import CallError
-from mmeval.records import Message
+from mmeval.sample import Message
 from mmeval.sniff import suffix_for
 
 SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}

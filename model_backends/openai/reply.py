@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 from mmeval.lines import from_line
 from mmeval.media import Media
 from mmeval.model_backends.openai.failures import bad_reply, error_in_body
-from mmeval.records import Usage
+from mmeval.response import Usage
 
 _SHOWN_CHARS = 80
 _MAX_DEPTH = 3

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import PartKind
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 

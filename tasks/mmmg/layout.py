@@ -16,8 +16,8 @@ from mmeval.tasks.mmmg.averages import Passes, average, interval
 from mmeval.tasks.mmmg.categories import CATEGORIES, Category
 
 if TYPE_CHECKING:
-    from mmeval.aggregate import Scores
     from mmeval.report.page.stored import StoredRun, StoredTask
+    from mmeval.scores import Scores
 
 NUMBER = "overall"
 """The score of a trial, which every task of MMMG has."""

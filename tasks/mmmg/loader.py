@@ -31,7 +31,7 @@ from mmeval.digest import DIGEST_CHARS
 from mmeval.errors import MissingDataError, MmevalError, UnknownNameError, UsageError
 from mmeval.media import Media, path_inside
 from mmeval.placeholders import TagKind
-from mmeval.records import Message, Sample
+from mmeval.sample import Message, Sample
 from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, PromptPlace, find_copy
 from mmeval.tasks.mmmg.rows import (
     GIVEN,

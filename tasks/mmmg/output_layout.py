@@ -27,7 +27,7 @@ from mmeval.content import Interleaved, Part
 from mmeval.digest import digest
 from mmeval.media import Media
 from mmeval.placeholders import TagKind, find, render
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.tasks.mmmg.rows import SUFFIXES
 
 GENERATIONS = 4

@@ -15,7 +15,8 @@ from mmeval.formats.lines import line_at, lines_of
 from mmeval.formats.recorded import error_of
 from mmeval.interchange import MANIFEST, Absent, Place, StoredAnswer
 from mmeval.media import Media, path_inside
-from mmeval.records import Response, Sample
+from mmeval.response import Response
+from mmeval.sample import Sample
 from mmeval.tasks.mmmg.output_layout import (
     GENERATIONS,
     OTHER,

@@ -15,7 +15,6 @@ from mmeval.lines import to_line
 from mmeval.media import Media
 from mmeval.names import counted
 from mmeval.placeholders import TagKind
-from mmeval.records import Trial
 from mmeval.sniff import suffix_for
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
@@ -27,6 +26,7 @@ from mmeval.tasks.mmmg.output_layout import (
     seal,
 )
 from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
+from mmeval.trial import Trial
 
 SAMPLE_RATE = 22050
 """Hertz, of one channel: what those scripts take every sound for."""

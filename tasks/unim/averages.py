@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from mmeval import statistics
-from mmeval.aggregate import Estimate, Scores
+from mmeval.scores import Estimate, Scores
 
 
 class Sums(NamedTuple):

@@ -19,7 +19,7 @@ from typing import Any
 from mmeval.dataset import DataSource
 from mmeval.digest import digest
 from mmeval.errors import MissingDataError, UnknownNameError
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.tasks.unim.captions import Captions, caption_of
 from mmeval.tasks.unim.concatenated_json import Record, read_records
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, domain_of

@@ -37,7 +37,7 @@ from mmeval.content import Interleaved, Part, PartKind
 from mmeval.digest import digest
 from mmeval.media import Media
 from mmeval.placeholders import Tag, find
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.labels import Names, field_of, word
 

@@ -16,7 +16,7 @@ from mmeval.interchange import MANIFEST, Absent, Place, StoredAnswer
 from mmeval.lines import to_line
 from mmeval.media import path_inside
 from mmeval.names import counted
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.tasks.unim.concatenated_json import Record, read_records
 from mmeval.tasks.unim.labels import Names
 from mmeval.tasks.unim.output_layout import AnswerKey, key_of, key_of_sample, same_question

@@ -12,7 +12,7 @@ from mmeval.content import Interleaved, PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.formats.exact import DAMAGED, MAX_MEDIUM_BYTES, OWN, exact_part, medium_inside, own_of
 from mmeval.media import Media
-from mmeval.records import Response
+from mmeval.response import Response
 from mmeval.tasks.unim.concatenated_json import Record
 from mmeval.tasks.unim.files import Place, find_medium
 from mmeval.tasks.unim.labels import field_of, names_of, number_of

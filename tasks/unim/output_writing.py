@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.content import Interleaved
-from mmeval.digest import digest
+from mmeval.digest import content_digest, digest
 from mmeval.errors import UsageError
 from mmeval.formats.exact import OWN, exact_parts
 from mmeval.interchange import MANIFEST, AnsweredRun, AnsweredTask, Exported
 from mmeval.media import Media
-from mmeval.names import counted
-from mmeval.records import ErrorInfo, Sample, Trial, content_digest
-from mmeval.runfolder import file_name
+from mmeval.names import counted, file_name
+from mmeval.response import ErrorInfo
+from mmeval.sample import Sample
 from mmeval.sniff import suffix_for
 from mmeval.tasks.unim.labels import DIFFICULTIES, Names
 from mmeval.tasks.unim.output_layout import (
@@ -32,6 +32,7 @@ from mmeval.tasks.unim.output_layout import (
     to_text,
     whole_text,
 )
+from mmeval.trial import Trial
 
 MAX_FILE_BYTES = 2**27
 """A larger file of answers is continued in another one: readers decode a file as a whole."""

@@ -18,7 +18,9 @@ from mmeval.metrics.structure.counting import structures_of
 from mmeval.metrics.structure.lenient_structure import lenient_fraction
 from mmeval.metrics.structure.strict_structure import strict_fraction
 from mmeval.placeholders import label_kind, render
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 _T = TypeVar("_T")
 Damage = Literal["RT", "RN"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmeval.content import PART_KINDS, Interleaved, PartKind, text_part
-from mmeval.records import Message, Sample
+from mmeval.sample import Message, Sample
 from mmeval.tasks.unim.concatenated_json import Record
 from mmeval.tasks.unim.files import Place
 from mmeval.tasks.unim.labels import Names, capabilities_of, difficulty_of, names_of, number_of

@@ -10,14 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from mmeval.boundmetric import bind
 from mmeval.metric import metric
-from mmeval.records import Trial
 from mmeval.report.context import ReportContext
 from mmeval.report.results_file import write_results
 from mmeval.report.table import render
 from mmeval.scoreset import ScoreSet
 from mmeval.summary import TaskNumbers, task_results
 from mmeval.task import Selection
+from mmeval.trial import Trial
 from tests.support.outcomes import outcome, task
 
 OUTPUTS = ("right", "met", "clear", "near", "short", "middle")
@@ -39,7 +40,7 @@ def middle(_trial: Trial) -> float:
 def main(folder: Path) -> None:
     large = task("large", metric=five)
     (first,) = large.metrics
-    metrics = (first, replace(first, bound=middle.bind(), aggregation="median"))
+    metrics = (first, replace(first, bound=bind(middle), aggregation="median"))
     large = replace(large, metrics=metrics, breakdown=BREAKDOWN)
     scores = ScoreSet(folder, "large", {"outputs": OUTPUTS})
     scores.add((folder / "rows.jsonl").read_bytes())

@@ -31,13 +31,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from mmeval.batchscore import score_one  # noqa: E402
+from mmeval.boundmetric import bind  # noqa: E402
 from mmeval.content import Interleaved, media_part, text_part  # noqa: E402  found by the line above
 from mmeval.decode import picture as picture_decoder  # noqa: E402
 from mmeval.decode import sound as sound_decoder  # noqa: E402
 from mmeval.lines import to_line  # noqa: E402
 from mmeval.media import Media  # noqa: E402
 from mmeval.metric import load_metric  # noqa: E402
-from mmeval.records import Sample, user  # noqa: E402
+from mmeval.sample import Sample, user  # noqa: E402
 from mmeval.scorer import Scorer  # noqa: E402
 from mmeval.scoring import ScoringPlan, trial_from  # noqa: E402
 from tests.bench.figure import Figure  # noqa: E402
@@ -144,7 +146,7 @@ def plans(folder: Path) -> list[ScoringPlan]:
 
 
 def _plan(task: str, metrics: Sequence[tuple[str, dict[str, Any]]], folder: Path) -> ScoringPlan:
-    bound = [load_metric(name).bind(switches) for name, switches in metrics]
+    bound = [bind(load_metric(name), switches) for name, switches in metrics]
     return ScoringPlan(
         task=task,
         metrics=tuple((one.name, one.params, one.profile) for one in bound),
@@ -249,7 +251,7 @@ def first_call(folder: Path, name: str) -> float:
     line = next(line for at, line in Answers(folder).lines(40) if at == position)
     trial = trial_from(json.loads(line), folder)
     started = time.perf_counter()
-    scores = load_metric(name).bind(switches).score(trial)
+    scores = score_one(bind(load_metric(name), switches), trial)
     taken = time.perf_counter() - started
     if any(score.value is None for score in scores.values()):
         raise RuntimeError(f"{name}: {scores}")

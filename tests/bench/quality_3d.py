@@ -32,9 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np  # noqa: E402  found by the line above, in one thread by those before it
 import trimesh  # noqa: E402
 
+from mmeval.batchscore import score_one  # noqa: E402
+from mmeval.boundmetric import bind  # noqa: E402
 from mmeval.decode import raw_mesh_arrays  # noqa: E402
 from mmeval.metrics.three_d.quality_3d import quality_3d  # noqa: E402
-from mmeval.records import Trial  # noqa: E402
+from mmeval.trial import Trial  # noqa: E402
 from tests.bench.figure import Figure  # noqa: E402
 from tests.support.shapes import Mesh, obj, off, ply, shown, torus  # noqa: E402
 
@@ -102,7 +104,7 @@ def peak() -> float:
 
 
 def score(trial: Trial, profile: str = "standard") -> Any:
-    return quality_3d.bind({}, profile).score(trial)
+    return score_one(bind(quality_3d, {}, profile), trial)
 
 
 def score_file(data: bytes) -> Any:

@@ -25,7 +25,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from mmeval.layout import load_layout
 from mmeval.metric import metric
-from mmeval.records import Trial
 from mmeval.report.context import ReportContext
 from mmeval.report.layouts import markdown_tables
 from mmeval.report.page.stored import StoredRun
@@ -35,6 +34,7 @@ from mmeval.summary import TaskNumbers, task_results
 from mmeval.task import Selection
 from mmeval.tasks.unim.items import TITLES
 from mmeval.tasks.unim.pool import NUMBERS
+from mmeval.trial import Trial
 from tests.bench.figure import Figure
 from tests.bench.scale import ROOT, measure
 from tests.support.outcomes import outcome, task

@@ -22,7 +22,8 @@ from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.placeholders import SPELLINGS
-from mmeval.records import ERROR_KINDS, Sample, user
+from mmeval.response import ERROR_KINDS
+from mmeval.sample import Sample, user
 from tests.support.doc_examples import Block, blocks
 
 ROOT = Path(__file__).resolve().parents[2]

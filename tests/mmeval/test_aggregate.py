@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.aggregate import Estimate, Scores, combine, load_aggregator, mean, median, summarise
+from mmeval.aggregate import combine, summarise
 from mmeval.records import Result, Score
+from mmeval.repeats import mean, median
+from mmeval.scores import Estimate, Scores, load_aggregator
 
 Given = float | None | str | Score
 """A value, None for an unscored trial, a status, or a whole score."""

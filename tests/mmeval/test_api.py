@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 
 import mmeval
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved
 from mmeval.errors import EXIT_INCOMPLETE, IdentityChangedError, Interrupted, UnknownNameError, UsageError
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from tests.support.lm_eval_reader import read_numbers
 from tests.support.task_folder import write_rows
 from tests.support.tiny_benchmark import write_benchmark

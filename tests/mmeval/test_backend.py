@@ -7,20 +7,14 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend import (
-    BatchBackend,
-    Capabilities,
-    Limit,
-    ModelBackend,
-    OutputMode,
-    ProgramBackend,
-    SampleBackend,
-    create_backend,
-)
+from mmeval.backend import BatchBackend, ModelBackend, ProgramBackend, SampleBackend
+from mmeval.capabilities import Capabilities, Limit, OutputMode
 from mmeval.content import PartKind
+from mmeval.create import create_backend
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.model_backends.empty import EmptyBackend
-from mmeval.records import GenerationParams, Request, user
+from mmeval.request import GenerationParams, Request
+from mmeval.sample import user
 from tests.support.toy import Toy, ToyAgent, ToyLocal, picture, registered
 
 SEES = Capabilities.of(("text", "image"), ("text",))

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.badsample import MAX_NAMED, BadSamples, in_words, rows_of
 from mmeval.errors import RowError, UsageError
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from tests.support.toy import Rows, sample, samples
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from mmeval.batchanswer import answer_batch
 from mmeval.errors import StorageError
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from tests.support.toy import ToyLocal, request
 
 

@@ -13,7 +13,8 @@ from mmeval.batchanswer import ThisProcess
 from mmeval.batching import GROW_AFTER, SHORT_WAIT, AnswererDiedError, Asked, Batcher, Deliver
 from mmeval.errors import StorageError, UsageError
 from mmeval.losses import StoppedError
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from mmeval.ticket import Ticket
 from tests.support.in_loop import in_loop
 from tests.support.toy import ToyLocal, asked_text, picture, reply, request

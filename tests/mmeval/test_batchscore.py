@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from mmeval import batchscore
-from mmeval.batchscore import score_all
-from mmeval.boundmetric import BoundMetric
+from mmeval.batchscore import score_all, score_one
+from mmeval.boundmetric import BoundMetric, bind
 from mmeval.content import Interleaved
 from mmeval.errors import PluginError
 from mmeval.metric import metric
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
 from mmeval.timelimit import TimeLimit
+from mmeval.trial import Trial
 
 Function = Callable[[Sequence[Trial]], Any]
 
@@ -45,7 +47,7 @@ class Lengths:
         def lengths(trials: Sequence[Trial]) -> list[float]:
             return self.of(trials)
 
-        self.bound = metric(range=(0, 9), version="1", source="test", batch=batch)(lengths).bind()
+        self.bound = bind(metric(range=(0, 9), version="1", source="test", batch=batch)(lengths))
 
     def of(self, trials: Sequence[Trial]) -> list[float]:
         self.sizes.append(len(trials))
@@ -63,7 +65,7 @@ def given(function: Function, batch: int = 9) -> BoundMetric:
     def named(trials: Sequence[Trial]) -> Any:
         return function(trials)
 
-    return metric(range=(0, 1), version="1", source="test", name="given", batch=batch)(named).bind()
+    return bind(metric(range=(0, 1), version="1", source="test", name="given", batch=batch)(named))
 
 
 def test_answers_are_scored_in_batches_and_in_order() -> None:
@@ -76,7 +78,7 @@ def test_answers_are_scored_in_batches_and_in_order() -> None:
 def test_one_answer_can_be_scored_alone() -> None:
     lengths = Lengths()
 
-    assert lengths.bound.score(trials("abc")[0])["lengths"].value == 3
+    assert score_one(lengths.bound, trials("abc")[0])["lengths"].value == 3
     assert lengths.sizes == [1]
 
 

@@ -11,7 +11,7 @@ from mmeval.metric import load_metric
 from mmeval.options import BackendSpec
 from mmeval.records import Result
 from mmeval.task import Task
-from mmeval.taskindex import select
+from mmeval.taskchoice import select
 from tests.support.task_folder import task, write_files, write_rows
 from tests.support.toy import Rows
 

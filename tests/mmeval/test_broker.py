@@ -22,7 +22,8 @@ from mmeval.losses import BackendDownError, KeyRefusedError, StoppedError
 from mmeval.mediastore import MediaStore
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program import Call, Program, ask_all, ask_one
-from mmeval.records import Request, Response, Usage, answered
+from mmeval.request import Request
+from mmeval.response import Response, Usage, answered
 from mmeval.roles import RoleRuntime
 from mmeval.segment import Segment
 from mmeval.ticket import Ticket, raw_head

@@ -11,7 +11,8 @@ from mmeval.budget import Budget, Limits, check_prices
 from mmeval.errors import UsageError
 from mmeval.losses import StoppedError
 from mmeval.prices import Price, Prices
-from mmeval.records import Request, Response, Usage
+from mmeval.request import Request
+from mmeval.response import Response, Usage
 from mmeval.roles import RoleRuntime
 from mmeval.spending import Payee, Spending
 from mmeval.ticket import Ticket

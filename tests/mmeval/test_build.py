@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.build import FixedKinds, build
+from mmeval.build import build
 from mmeval.errors import TaskFileError, UsageError
-from mmeval.records import Sample, user
-from mmeval.task import Task, TaskOverrides
+from mmeval.sample import Sample, user
+from mmeval.task import FixedKinds, Task, TaskOverrides
 from mmeval.taskfile import TaskFile, parse_task
 from mmeval.taskinclude import TaskFiles
 from mmeval.taskrun import score_definition

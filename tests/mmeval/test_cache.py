@@ -11,7 +11,9 @@ import pytest
 from mmeval.cache import ResponseCache
 from mmeval.errors import StorageError
 from mmeval.media import Media
-from mmeval.records import GenerationParams, Request, Response, user
+from mmeval.request import GenerationParams, Request
+from mmeval.response import Response
+from mmeval.sample import user
 from tests.support.toy import picture, reply
 
 IDENTITY = {"backend": "hf", "model": "m", "revision": "abc", "dtype": "bfloat16"}

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend import Capabilities
 from mmeval.batchsize import BatchSize
+from mmeval.capabilities import Capabilities
 from mmeval.casting import check_options, say_unbatched
 from mmeval.errors import UnknownNameError
 from mmeval.lines import from_line
 from mmeval.options import BackendSpec
-from mmeval.records import GenerationParams, Request
+from mmeval.request import GenerationParams, Request
 from tests.support.toy import Toy, ToyLocal, run_toy, task
 
 

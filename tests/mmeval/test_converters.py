@@ -3,13 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Part
 from mmeval.converters import FRAMES, checked_routes, convert, even_frames, widened
 from mmeval.decode import DecodeLimits, image
 from mmeval.errors import CorruptMediaError, MediaLimitError, UnknownNameError, UsageError
 from mmeval.media import Media
-from mmeval.records import Request, message, user
+from mmeval.request import Request
+from mmeval.sample import message, user
 from tests.support.tiny_media import clip, pdf, picture
 
 CLIP = Media.from_bytes(clip(frames=40))
@@ -70,11 +71,11 @@ def test_a_short_video_shows_each_of_its_frames_once() -> None:
 
 
 def test_a_video_that_does_not_say_how_long_it_is_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mmeval import converters
+    from mmeval import converters as routes_module
     from mmeval.decode import VideoInfo
 
     known = [frame.time for frame in even_frames(CLIP, 4)]
-    monkeypatch.setattr(converters, "video_info", lambda *_args, **_kwargs: VideoInfo(32, 16, 0.0, 0.0))
+    monkeypatch.setattr(routes_module, "video_info", lambda *_args, **_kwargs: VideoInfo(32, 16, 0.0, 0.0))
     assert [frame.time for frame in even_frames(CLIP, 4)] == pytest.approx(known, abs=0.11)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import pytest
 
 from mmeval import plugins
+from mmeval.boundmetric import bind
 from mmeval.derived import Derivation, derivations, with_derived
 from mmeval.errors import PluginError
 from mmeval.metric import load_metric, metric
@@ -29,7 +30,7 @@ PLAN = {"metrics": [{"metric": "m"}, ENTRY], "outputs": ["a", "b"]}
 
 
 def product(ranges: Mapping[str, tuple[float, float]] = PIECES) -> Derivation:
-    return Derivation(load_metric("overall").bind({"of": list(ranges)}), ranges)
+    return Derivation(bind(load_metric("overall"), {"of": list(ranges)}), ranges)
 
 
 def row(index: int = 0, digest: str = "d", status: str = "ok", **scores: Score | float) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def test_a_trial_without_an_answer_has_none() -> None:
 
 
 def test_one_may_be_made_of_another(site: None) -> None:
-    twice = Derivation(load_metric("halved").bind({"of": ["overall"]}), {"overall": (0.0, 1.0)})
+    twice = Derivation(bind(load_metric("halved"), {"of": ["overall"]}), {"overall": (0.0, 1.0)})
     assert with_derived(row(a=0.5, b=1.0), [product(), twice])["scores"]["halved"]["value"] == 0.25
 
 
@@ -166,7 +167,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_one_that_misbehaves_leaves_its_own_score_out(value: float, reason: str, site: None) -> None:
-    made = Derivation(load_metric("odd").bind({"of": ["a"]}), {"a": (0.0, 1.0)})
+    made = Derivation(bind(load_metric("odd"), {"of": ["a"]}), {"a": (0.0, 1.0)})
     scores = with_derived(row(a=value), [made])["scores"]
     assert (scores["a"]["value"], scores["odd"]["status"]) == (value, "unscored")
     assert scores["odd"]["reason"].startswith(reason)
@@ -204,7 +205,7 @@ def taking(**scores: Score | float) -> Score:
         return Score(1.0, evidence={name: scores[name].status for name in of})
 
     given = {name: one if isinstance(one, Score) else Score(one) for name, one in scores.items()}
-    found: Mapping[str, Score] = Derivation(counted.bind(), PIECES).scores(given)
+    found: Mapping[str, Score] = Derivation(bind(counted), PIECES).scores(given)
     return found["counted"] if found else Score.unscored("none yet")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved
 from mmeval.dryrun import forecast
 from mmeval.errors import IdentityChangedError, MissingError, UsageError
@@ -16,8 +16,10 @@ from mmeval.media import Media
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.program import Program, Role, ask_one
 from mmeval.protocols import Ask
-from mmeval.records import GenerationParams, Request, Response, Sample, user
+from mmeval.request import GenerationParams, Request
+from mmeval.response import Response
 from mmeval.runfolder import RunFolder
+from mmeval.sample import Sample, user
 from mmeval.task import Selection, Task
 from tests.support.task_folder import installed
 from tests.support.toy import _PLUGINS, Rows, picture, run_toy, sample, samples, task, three_turns

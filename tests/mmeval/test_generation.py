@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from mmeval import generation, roles
+from mmeval import generation
+from mmeval import roles as runtime_module
 from mmeval.backend import AnyBackend
 from mmeval.broker import Broker
 from mmeval.content import Interleaved
@@ -22,9 +23,11 @@ from mmeval.mediastore import MediaStore
 from mmeval.options import BackendSpec, RunOptions
 from mmeval.program import Program, ask_one
 from mmeval.protocols import Ask, episode
-from mmeval.records import Request, Response, Sample, user
 from mmeval.report.progress import Quiet
+from mmeval.request import Request
+from mmeval.response import Response
 from mmeval.roles import RoleRuntime
+from mmeval.sample import Sample, user
 from mmeval.scorer import Scorer
 from mmeval.task import Task
 from mmeval.taskrun import scoring_plan, task_run
@@ -145,7 +148,7 @@ async def test_no_more_trials_are_under_way_than_there_are_lanes(tmp_path: Path)
 async def test_lanes_that_were_opened_while_calls_waited_are_closed_when_these_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.005)
+    monkeypatch.setattr(runtime_module, "BACKOFF_BASE", 0.005)
     counts: list[int] = []
 
     class FailingAtFirst(Toy):
@@ -230,7 +233,7 @@ async def test_answers_in_flight_are_not_waited_for_without_end(
 async def test_while_calls_wait_to_be_sent_again_others_use_their_connections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.2)
+    monkeypatch.setattr(runtime_module, "BACKOFF_BASE", 0.2)
     failed: set[str] = set()
     most: list[int] = []
 

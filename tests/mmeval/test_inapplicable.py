@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mmeval import taskindex
 from mmeval.task import TaskOverrides
+from mmeval.taskchoice import select
 from tests.support.applying import NO_PICTURE, NO_SOUND, registered
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import break_model, run_toy
@@ -34,7 +34,7 @@ def told(tmp_path: Path, **answers: tuple[str, ...]) -> tuple[str, ...]:
     folder = write_files(tmp_path / "tasks", {f"{name}.yaml": TASK.format(name=name) for name in answers})
     for name, texts in answers.items():
         write_rows(folder / name, *({"id": f"{name}{i}", "input": text, "kind": text} for i, text in enumerate(texts)))
-    return run_toy(tmp_path, *taskindex.select([*answers], [folder], TaskOverrides()).tasks).notes
+    return run_toy(tmp_path, *select([*answers], [folder], TaskOverrides()).tasks).notes
 
 
 def test_a_number_is_told_with_the_reason_where_no_answer_holds_anything_for_it(tmp_path: Path) -> None:

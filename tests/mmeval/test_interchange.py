@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.backend import WholeAnswers, create_backend
+from mmeval.backend import WholeAnswers
 from mmeval.content import text_part
+from mmeval.create import create_backend
 from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.interchange import Absent, AnswerFormat, Place, StoredAnswer, load_format, open_answers
-from mmeval.records import Request, Sample, answered, user
+from mmeval.request import Request
+from mmeval.response import answered
+from mmeval.sample import Sample, user
 from tests.support.task_folder import installed
 
 SAMPLE = Sample("1", (user("?"),))

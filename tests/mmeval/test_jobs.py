@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.content import media_part
 from mmeval.errors import UsageError
 from mmeval.jobs import Plan
@@ -17,7 +18,7 @@ from mmeval.media import Media
 from mmeval.mediastore import MediaStore
 from mmeval.metric import load_metric
 from mmeval.options import BackendSpec, RunOptions
-from mmeval.records import Sample, message
+from mmeval.sample import Sample, message
 from mmeval.task import Expected, Task, TaskMetric
 from mmeval.taskdata import TaskData
 from tests.support.toy import Rows, picture, sample, samples, task
@@ -284,7 +285,7 @@ def test_a_label_that_the_first_samples_lack_is_doubted_before_anything_is_asked
 @pytest.mark.parametrize(("rubrics", "doubts"), [([None], 1), ([None, ["met?"]], 0)], ids=["none", "one"])
 def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(rubrics: list[Any], doubts: int) -> None:
     rows = [sample(f"s{i}", rubric=rubric) for i, rubric in enumerate(rubrics)]
-    judged = replace(task("t", rows), metrics=(TaskMetric(load_metric("rubric_judge").bind()),))
+    judged = replace(task("t", rows), metrics=(TaskMetric(bind(load_metric("rubric_judge"))),))
     said = list(plan(judged).doubts(scoring=True))
 
     assert len(said) == doubts

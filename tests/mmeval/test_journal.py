@@ -16,7 +16,7 @@ from mmeval.journal import MAX_READERS, Journal
 from mmeval.lines import to_line
 from mmeval.media import Media
 from mmeval.mediastore import MediaStore
-from mmeval.records import Response, Usage
+from mmeval.response import Response, Usage
 from mmeval.segment import Segment, Written
 from mmeval.spending import Payee
 from mmeval.ticket import Ticket, raw_head

@@ -6,10 +6,11 @@ import pytest
 
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import UsageError
+from mmeval.form import Choice, Number, ReplyForm, Text, YesNo
 from mmeval.jsonreply import ReplyError
-from mmeval.judge import Choice, Combine, Number, Question, ReplyForm, Text, YesNo, ask_verdicts, combined, shown
+from mmeval.judge import Combine, Question, ask_verdicts, combined, shown
 from mmeval.program import Call, Reply, Role
-from mmeval.records import Response
+from mmeval.response import Response
 from tests.support.toy import picture, reply
 
 GRADE = ReplyForm((Text("reason"), Number("grade", 1, 5, unsure=True)))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.broker import Broker
 from mmeval.errors import StorageError
 from mmeval.journal import Journal
@@ -19,10 +20,13 @@ from mmeval.mediastore import MediaStore
 from mmeval.metric import Metric, metric
 from mmeval.outcome import judge_versions
 from mmeval.program import Program, Role, ask_one
-from mmeval.records import ErrorInfo, Exchange, GenerationParams, Request, Response, Score, Trial, Usage
+from mmeval.records import Score
+from mmeval.request import GenerationParams, Request
+from mmeval.response import ErrorInfo, Response, Usage
 from mmeval.roles import RoleRuntime
 from mmeval.task import TaskMetric
 from mmeval.taskrun import TaskRun, scoring_plan, task_run
+from mmeval.trial import Exchange, Trial
 from mmeval.verdictlog import version_warnings
 from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, ToyLocal, asked_text, registered, reply, sample, task, toy_verdict
@@ -39,7 +43,7 @@ class Desk:
 
     def __init__(self, folder: Path, broker: Broker, judge: Toy, metrics: Sequence[Metric], **more: Any) -> None:
         plain = task("t", metrics=("exact_match",), **more)
-        judged = tuple(TaskMetric(one.bind()) for one in metrics)
+        judged = tuple(TaskMetric(bind(one)) for one in metrics)
         toy = replace(plain, metrics=judged)
         self.run: TaskRun = task_run(folder, toy, scoring_plan(toy, folder / "media"), {"judge": judge})
         self.judging = Judging(broker, [self.run])

@@ -10,7 +10,7 @@ import pytest
 from mmeval.dataset import Dataset
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.leftout import with_data
-from mmeval.records import Sample, user
+from mmeval.sample import Sample, user
 from mmeval.task import Group, Selection, Task
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.task_pair import write_pair

@@ -2,9 +2,10 @@ import math
 
 import pytest
 
-from mmeval.aggregate import Scores, load_aggregator, summarise
+from mmeval.aggregate import summarise
 from mmeval.macromean import macro_mean
 from mmeval.records import Score
+from mmeval.scores import Scores, load_aggregator
 
 
 def scores_of(**parts: list[float | None]) -> Scores:

@@ -12,7 +12,8 @@ from mmeval import errors
 from mmeval.__main__ import main
 from mmeval.cli import verbs
 from mmeval.origin import install_command
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.toy import Toy, registered
 

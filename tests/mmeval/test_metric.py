@@ -8,12 +8,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pytest
 
+from mmeval.batchscore import score_judged, score_one
+from mmeval.boundmetric import bind
 from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.metric import Metric, load_metric, metric
 from mmeval.metricmodel import HubModel
 from mmeval.origin import install_command
 from mmeval.program import Program, Reply, Role
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support.task_folder import installed
 from tests.support.toy import reply, toy_pair, toy_verdict, toy_yes
 from tests.support.trials import score_of, trial
@@ -45,20 +48,20 @@ def test_a_description_names_what_the_function_says() -> None:
 def test_switches_are_the_defaults_then_the_profiles_then_what_is_given(
     profile: str, given: dict[str, str], word: str
 ) -> None:
-    assert toy_yes.bind(given, profile).params == {"word": word}
+    assert bind(toy_yes, given, profile).params == {"word": word}
     assert score_of(toy_yes, trial(f"{word}, of course"), profile, **given).value == 1
 
 
 def test_an_unknown_switch_is_refused_with_a_near_name() -> None:
     with pytest.raises(UnknownNameError, match="switch of the metric 'toy_yes' 'wrod'; did you mean \"word\""):
-        toy_yes.bind({"wrod": "x"})
+        bind(toy_yes, {"wrod": "x"})
 
 
 def test_the_key_names_the_definition_and_not_the_profile_that_led_to_it() -> None:
-    plain = toy_yes.bind()
+    plain = bind(toy_yes)
 
-    assert toy_yes.bind({"word": "oui"}).key == toy_yes.bind(profile="official").key != plain.key
-    assert toy_yes.bind({"word": "yes"}).key == plain.key != toy_pair.bind().key
+    assert bind(toy_yes, {"word": "oui"}).key == bind(toy_yes, profile="official").key != plain.key
+    assert bind(toy_yes, {"word": "yes"}).key == plain.key != bind(toy_pair).key
 
 
 @pytest.mark.parametrize("value", [1, True, 0.5, np.float32(0.5), Score(_NUMPY), Score(1)], ids=repr)
@@ -100,7 +103,7 @@ def test_a_metric_may_say_itself_that_there_is_no_value(score: Score) -> None:
 
 
 def test_a_metric_may_give_several_numbers_by_name() -> None:
-    scores = toy_pair.bind().score(trial("abc"))
+    scores = score_one(bind(toy_pair), trial("abc"))
 
     assert {name: score.value for name, score in scores.items()} == {"toy_first": 1, "toy_second": 1}
 
@@ -110,13 +113,13 @@ def test_a_metric_with_several_outputs_must_name_them() -> None:
     def vague(trial: Trial) -> float:
         return 1.0
 
-    scores = vague.bind().score(trial("x"))
+    scores = score_one(bind(vague), trial("x"))
     assert [(name, score.status) for name, score in scores.items()] == [("a", "unscored"), ("b", "unscored")]
     assert "must return a mapping with ['a', 'b']" in scores["a"].reason
 
 
 def verdict(said: str) -> Mapping[str, Score]:
-    program = toy_verdict.bind().program(trial("an answer"), Role)
+    program = score_judged(bind(toy_verdict), trial("an answer"), Role)
     call = next(program)
     assert (call.role, call.request.messages[0].content.text) == ("judge", "an answer met?")  # type: ignore[union-attr]
     with pytest.raises(StopIteration) as end:
@@ -135,7 +138,7 @@ def test_a_judged_metrics_result_is_checked_like_any_other() -> None:
         yield []
         return math.nan
 
-    program = wild.bind().program(trial("x"), Role)
+    program = score_judged(bind(wild), trial("x"), Role)
     next(program)
     with pytest.raises(StopIteration) as end:
         program.send([])
@@ -182,7 +185,7 @@ def picky(
 )
 def test_a_value_that_a_switch_cannot_have_is_refused(params: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        picky.bind(params)
+        bind(picky, params)
 
 
 def test_a_switch_without_an_annotation_takes_any_value() -> None:
@@ -190,7 +193,7 @@ def test_a_switch_without_an_annotation_takes_any_value() -> None:
     def open_minded(trial, *, anything=None):  # type: ignore[no-untyped-def]  # as a plugin may write it
         return 1.0
 
-    assert open_minded.bind({"anything": [1]}).params == {"anything": [1]}
+    assert bind(open_minded, {"anything": [1]}).params == {"anything": [1]}
 
 
 def test_consent_is_the_users_and_of_no_file() -> None:
@@ -215,7 +218,7 @@ def graded(trial: Trial, judge: Role) -> float:
 )
 def test_a_metric_is_unavailable_while_a_package_is_missing(needs: tuple[str, ...], reason: str) -> None:
     found: Metric = metric(range=(0, 1), version="1", source="test", needs=needs)(lambda trial: 1.0)
-    assert found.bind().unavailable(frozenset()) == reason
+    assert bind(found).unavailable(frozenset()) == reason
 
 
 def test_what_a_metric_needs_may_depend_on_its_switches() -> None:
@@ -223,7 +226,7 @@ def test_what_a_metric_needs_may_depend_on_its_switches() -> None:
         return 1.0
 
     needs = metric(range=(0, 1), version="1", source="", needs=lambda of: ("no_such_module",) if of["aloud"] else ())
-    quiet, aloud = needs(spoken).bind(), needs(spoken).bind({"aloud": True})
+    quiet, aloud = bind(needs(spoken)), bind(needs(spoken), {"aloud": True})
     assert quiet.unavailable(()) == ""
     assert aloud.unavailable(()).startswith("no_such_module is not installed")
 
@@ -254,7 +257,7 @@ def test_a_metric_that_asks_a_role_and_opens_a_model_is_refused() -> None:
     ids=["there", "not there"],
 )
 def test_a_metric_is_unavailable_while_the_run_lacks_a_role(roles: frozenset[str], reason: str) -> None:
-    assert metric(range=(0, 1), version="1", source="test")(graded).bind().unavailable(roles) == reason
+    assert bind(metric(range=(0, 1), version="1", source="test")(graded)).unavailable(roles) == reason
 
 
 def both(trial: Trial, judge: Role, captioner: Role) -> Iterator[Any]:
@@ -267,7 +270,7 @@ def both(trial: Trial, judge: Role, captioner: Role) -> Iterator[Any]:
     ids=["both", "one", "one by its variant"],
 )
 def test_all_roles_that_lack_are_told_at_once(roles: tuple[str, ...], lacking: list[str]) -> None:
-    said = metric(range=(0, 1), version="1", source="test")(both).bind().unavailable(roles)
+    said = bind(metric(range=(0, 1), version="1", source="test")(both)).unavailable(roles)
 
     assert said.partition("; add ")[2] == " ".join(f"--role {role}=BACKEND" for role in lacking)
 
@@ -285,20 +288,22 @@ def test_a_value_outside_the_range_is_unscored(value: float, scored: bool) -> No
     def given(trial: Trial) -> float:
         return value
 
-    found = metric(range=(0, 1), version="1", source="test")(given).bind().score(trial("an answer"))["given"]
+    found = score_one(bind(metric(range=(0, 1), version="1", source="test")(given)), trial("an answer"))["given"]
     assert (found.status == "scored", found.value is not None) == (scored, scored)
     assert scored or f"the metric gave {value:g}, outside its range 0..1" in found.reason
 
 
 def test_bounds_within_the_range_are_kept() -> None:
-    found = giving(Score.unscored("one verdict is lost", bounds=(0.25, 1.0), verdicts=["yes"])).bind().score(trial("a"))
+    found = score_one(
+        bind(giving(Score.unscored("one verdict is lost", bounds=(0.25, 1.0), verdicts=["yes"]))), trial("a")
+    )
 
     assert found["given"] == Score.unscored("one verdict is lost", bounds=(0.25, 1.0), verdicts=["yes"])
 
 
 @pytest.mark.parametrize("bounds", [(-1, 1), (0, 7), (0.7, 0.3), (math.nan, 1), (0, math.inf)], ids=str)
 def test_bounds_that_cannot_be_are_left_out_and_that_is_said(bounds: tuple[float, float]) -> None:
-    found = giving(Score.unscored("one verdict is lost", bounds=bounds)).bind().score(trial("a"))["given"]
+    found = score_one(bind(giving(Score.unscored("one verdict is lost", bounds=bounds))), trial("a"))["given"]
 
     assert (found.status, found.bounds) == ("unscored", None)
     assert found.reason.startswith("one verdict is lost (its bounds ")

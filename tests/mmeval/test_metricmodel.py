@@ -11,7 +11,9 @@ from typing import Annotated, Any
 
 import pytest
 
-from mmeval import metricdevice
+from mmeval import metricdevice as device_module
+from mmeval.batchscore import failed
+from mmeval.boundmetric import bind
 from mmeval.errors import MissingDataError, PluginError, UsageError
 from mmeval.media import Media
 from mmeval.metric import load_metric, metric
@@ -20,7 +22,7 @@ from mmeval.metricmodel import HubModel, bound_model, loaded, model_folder, reme
 from mmeval.modelfault import WeightsError
 from mmeval.modelfiles import WEIGHTS_DIR
 from mmeval.prepare import sources
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support.cli import Ended, environment, mmeval, results
 from tests.support.fake_hub import FakeHub
 from tests.support.task_folder import write_files
@@ -67,13 +69,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _usual_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metricdevice, "_asked", "cpu")
+    monkeypatch.setattr(device_module, "_asked", "cpu")
 
 
 def test_a_bound_model_says_where_it_is_which_commit_and_what_its_files_are(cache: Path) -> None:
     snapshot = cached(cache, "me/scorer", COMMIT, MODEL)
 
-    model = batched.bind().params["model"]
+    model = bind(batched).params["model"]
 
     assert (model["name"], model["revision"], model["folder"]) == ("me/scorer", COMMIT, str(snapshot))
     assert len(model["fingerprint"]) == 32
@@ -84,10 +86,10 @@ def test_without_a_revision_what_main_was_is_used_and_with_one_that(cache: Path)
     cached(cache, "me/scorer", COMMIT, MODEL)
 
     found = {
-        given: batched.bind({"model": given}).params["model"]["revision"] for given in ("me/scorer", "me/scorer@v1")
+        given: bind(batched, {"model": given}).params["model"]["revision"] for given in ("me/scorer", "me/scorer@v1")
     }
     assert found == {"me/scorer": COMMIT, "me/scorer@v1": OLDER}
-    assert weighed.bind().params["model"]["revision"] == COMMIT, "a commit needs no branch"
+    assert bind(weighed).params["model"]["revision"] == COMMIT, "a commit needs no branch"
 
 
 def test_a_model_is_its_files_wherever_they_lie_and_whatever_it_is_called(
@@ -97,9 +99,9 @@ def test_a_model_is_its_files_wherever_they_lie_and_whatever_it_is_called(
     own = write_files(tmp_path / "own", {**MODEL, "README.md": "not opened"})
     write_files(tmp_path / "mine/me/scorer", MODEL)
 
-    in_cache, in_folder = batched.bind(), batched.bind({"model": str(own)})
+    in_cache, in_folder = bind(batched), bind(batched, {"model": str(own)})
     monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path / "mine"))
-    in_mine = batched.bind()
+    in_mine = bind(batched)
 
     assert in_mine.params["model"]["folder"] == str(tmp_path / "mine/me/scorer")
     assert in_cache.definition == in_folder.definition == in_mine.definition
@@ -111,7 +113,7 @@ def test_another_byte_in_a_file_makes_another_metric(changed: str, tmp_path: Pat
     before = write_files(tmp_path / "a", MODEL)
     after = write_files(tmp_path / "b", {**MODEL, changed: MODEL[changed].swapcase() + "."})
 
-    assert batched.bind({"model": str(before)}).key != batched.bind({"model": str(after)}).key
+    assert bind(batched, {"model": str(before)}).key != bind(batched, {"model": str(after)}).key
 
 
 def test_the_digest_of_a_large_file_is_kept_and_made_again_when_the_file_changes(
@@ -159,7 +161,7 @@ def test_of_alternatives_the_first_that_is_there_is_opened_and_what_may_lack_may
 
 def test_a_model_that_is_not_here_is_named_with_what_lacks_and_the_way_to_it(cache: Path, tmp_path: Path) -> None:
     cached(cache, "me/scorer", COMMIT, {"config.json": "{}"})
-    bound, own = batched.bind(), batched.bind({"model": str(tmp_path / "none")})
+    bound, own = bind(batched), bind(batched, {"model": str(tmp_path / "none")})
 
     assert bound.params["model"] == {"name": "me/scorer", "revision": "", "folder": "", "fingerprint": ""}
     assert bound.without_models("task") == (
@@ -177,7 +179,7 @@ def test_of_files_in_a_folder_of_ones_own_no_commit_is_recorded(
     write_files(tmp_path / "mine/me/scorer", MODEL)
     monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path / "mine"))
 
-    model = batched.bind({"model": f"me/scorer@{COMMIT}"}).params["model"]
+    model = bind(batched, {"model": f"me/scorer@{COMMIT}"}).params["model"]
 
     assert (model["name"], model["revision"]) == ("me/scorer", ""), "nobody knows that the files are of that commit"
 
@@ -199,7 +201,7 @@ def test_a_file_that_is_there_and_cannot_be_read_is_told(
     monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path / "mine"))
     monkeypatch.setattr("mmeval.modelfiles._read_digest", refused)
     folder = write_files(tmp_path / place, MODEL)
-    bound = batched.bind({"model": named.format(tmp_path=tmp_path)})
+    bound = bind(batched, {"model": named.format(tmp_path=tmp_path)})
 
     assert bound.params["model"]["fingerprint"] == ""
     file = f"{folder / 'config.json'} (Permission denied)"
@@ -216,7 +218,7 @@ def test_a_file_that_breaks_off_while_it_is_read_is_told_as_well(
     folder = write_files(tmp_path / "own", MODEL)
 
     words = f"its model {folder} lacks a readable copy of its files (Input/output error); "
-    assert batched.bind({"model": str(folder)}).without_models().startswith(words)
+    assert bind(batched, {"model": str(folder)}).without_models().startswith(words)
 
 
 def test_a_folder_of_weights_that_does_not_exist_is_said_not_to(
@@ -224,10 +226,10 @@ def test_a_folder_of_weights_that_does_not_exist_is_said_not_to(
 ) -> None:
     monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path / "nope"))
     words = f"and MMEVAL_WEIGHTS_DIR names {tmp_path / 'nope'}, which is no folder"
-    assert words in batched.bind({"model": "me/absent"}).unavailable((), "some_task")
+    assert words in bind(batched, {"model": "me/absent"}).unavailable((), "some_task")
 
     monkeypatch.setenv(WEIGHTS_DIR, str(tmp_path))
-    assert WEIGHTS_DIR not in batched.bind({"model": "me/absent"}).unavailable((), "some_task")
+    assert WEIGHTS_DIR not in bind(batched, {"model": "me/absent"}).unavailable((), "some_task")
 
 
 @pytest.mark.parametrize(
@@ -243,27 +245,27 @@ def test_a_folder_of_weights_that_does_not_exist_is_said_not_to(
 def test_a_model_that_other_switches_make_unnecessary_is_not_missed(
     tool: Any, switches: Mapping[str, str], needed: bool, cache: Path
 ) -> None:
-    bound = tool.bind(switches)
+    bound = bind(tool, switches)
 
     assert bool(bound.without_models()) is bool(bound.at_once) is needed
     cached(cache, "me/scorer", COMMIT, MODEL)
-    assert (tool.bind(switches).key != bound.key) is needed
+    assert (bind(tool, switches).key != bound.key) is needed
 
 
 def test_a_batched_metric_whose_switches_need_no_model_is_computed_by_any_process() -> None:
     speech_rate = load_metric("speech_rate")
 
-    assert (speech_rate.bind().at_once, speech_rate.bind({"source": "text"}).at_once) == (8, 0)
+    assert (bind(speech_rate).at_once, bind(speech_rate, {"source": "text"}).at_once) == (8, 0)
 
 
 def test_results_say_name_revision_and_fingerprint_and_no_folder_of_this_machine(cache: Path) -> None:
     cached(cache, "me/scorer", COMMIT, MODEL)
-    bound = batched.bind()
+    bound = bind(batched)
 
     model = bound.params["model"]
     assert bound.described["model"] == {key: model[key] for key in ("name", "revision", "fingerprint")}
     assert bound.definition["model"] == model["fingerprint"]
-    assert batched.bind(bound.params).params == bound.params, "as a scoring process binds it again"
+    assert bind(batched, bound.params).params == bound.params, "as a scoring process binds it again"
 
 
 def test_a_relative_folder_starts_from_the_file_in_which_it_stands(tmp_path: Path) -> None:
@@ -278,10 +280,10 @@ def test_a_relative_folder_starts_from_the_file_in_which_it_stands(tmp_path: Pat
 )
 def test_what_names_no_model_is_refused(written: Any) -> None:
     if written == "../../x/y@":
-        assert batched.bind({"model": written}).without_models()  # a folder may be called so
+        assert bind(batched, {"model": written}).without_models()  # a folder may be called so
         return
     with pytest.raises(UsageError, match="the switch 'model' of the metric 'batched' must be"):
-        batched.bind({"model": written})
+        bind(batched, {"model": written})
 
 
 @pytest.mark.parametrize("files", [(), "config.json", ("../a",), ("a|/b",)])
@@ -332,7 +334,7 @@ def test_a_model_is_loaded_once_for_each_folder_device_and_way(tmp_path: Path) -
 
 
 def test_files_that_are_not_right_lose_a_score_which_is_tried_again(tmp_path: Path) -> None:
-    found = batched.bind().failed(WeightsError(tmp_path, "cannot be used"))
+    found = failed(bind(batched), WeightsError(tmp_path, "cannot be used"))
 
     assert {score.cause for score in found.values()} == {"lost"}
 
@@ -537,7 +539,7 @@ def compared(
 
 
 def test_what_the_hub_does_not_have_is_asked_of_the_user_and_never_fetched(cache: Path) -> None:
-    bound = compared.bind()
+    bound = bind(compared)
 
     assert bound.without_models() == f"me/clips is not here (audio/*.wav or */*.mp3); {BY_HAND}"
     assert list(sources._models(bound)) == []
@@ -546,7 +548,7 @@ def test_what_the_hub_does_not_have_is_asked_of_the_user_and_never_fetched(cache
 def test_a_star_stands_for_one_file_or_more_which_count_by_names_and_sizes(tmp_path: Path) -> None:
     def mark(name: str, files: Mapping[str, str]) -> str:
         write_files(tmp_path / name, files)
-        return str(compared.bind({"clips": str(tmp_path / name)}).params["clips"]["fingerprint"])
+        return str(bind(compared, {"clips": str(tmp_path / name)}).params["clips"]["fingerprint"])
 
     same, again = (mark(name, {"audio/1.wav": "one", "audio/2.wav": "two"}) for name in "ab")
     others = [mark("c", {"audio/1.wav": "one"}), mark("d", {"dog/0.mp3": "one"}), mark("e", {"audio/1.wav": "ones"})]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mmeval import scoreworker
+from mmeval.boundmetric import bind
 from mmeval.lines import from_line
 from mmeval.modellane import LEAST_MESSAGE, ModelLane
 from mmeval.scorer import Scorer
@@ -49,7 +50,7 @@ class Lane:
         self.rows: list[tuple[int, dict[str, Any]]] = []
 
     def plan(self, name: str = "batched", *more: str, **switches: Any) -> ScoringPlan:
-        bound = METRICS[name].bind({"model": str(self.folder / "model"), **switches})
+        bound = bind(METRICS[name], {"model": str(self.folder / "model"), **switches})
         others: tuple[tuple[str, dict[str, Any], str], ...] = tuple((other, {}, "standard") for other in more)
         return plan(metrics=((name, bound.params, "standard"), *others), batch=bound.at_once)
 

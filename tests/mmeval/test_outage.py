@@ -7,10 +7,12 @@ from collections.abc import Awaitable
 
 import pytest
 
-from mmeval import outage, roles
+from mmeval import outage
+from mmeval import roles as runtime_module
 from mmeval.losses import BackendDownError, StoppedError
 from mmeval.outage import Outage
-from mmeval.records import ErrorInfo, ErrorKind, Request, Response
+from mmeval.request import Request
+from mmeval.response import ErrorInfo, ErrorKind, Response
 from mmeval.roles import RoleRuntime
 from mmeval.ticket import Ticket
 from tests.support.in_loop import in_loop
@@ -42,7 +44,7 @@ class Away(Toy):
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "FIRST_PAUSE", 0.005)
     monkeypatch.setattr(outage, "LONGEST_PAUSE", 0.02)
-    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.001)
+    monkeypatch.setattr(runtime_module, "BACKOFF_BASE", 0.001)
 
 
 def runtime(backend: Toy, *, retries: int = 0, limit: int = 8) -> RoleRuntime:
@@ -148,8 +150,8 @@ async def test_a_call_waits_longer_before_each_try(
     async def noting(seconds: float, *, unless: asyncio.Event) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.5)
-    monkeypatch.setattr(roles, "wait", noting)
+    monkeypatch.setattr(runtime_module, "BACKOFF_BASE", 0.5)
+    monkeypatch.setattr(runtime_module, "wait", noting)
     model = Toy(answers=lambda r: Response(error=error) if len(waits) < len(pauses) else reply("at last"))
     response, tries = await runtime(model, retries=len(pauses)).ask(request(), Ticket("t"))
 
@@ -295,7 +297,7 @@ async def test_who_waits_because_the_server_refuses_most_calls_can_be_stopped_to
 
 @in_loop
 async def test_a_call_that_waits_to_be_sent_again_can_be_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roles, "BACKOFF_BASE", 60.0)
+    monkeypatch.setattr(runtime_module, "BACKOFF_BASE", 60.0)
     role = runtime(Toy(answers=lambda r: Response.failed("server", "no")), retries=5)
     [call] = await asked(role, 1)
     assert role.resting == 1

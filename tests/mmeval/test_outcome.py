@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.generation import Tally
 from mmeval.modelfault import WeightsError
 from mmeval.options import RunCounts
 from mmeval.outcome import last_line, lost_complaints, most_frequent, unasked_complaints
-from mmeval.records import Sample
+from mmeval.remarks import Tally
+from mmeval.sample import Sample
 from mmeval.summary import Unscored
 from tests.support.outcomes import outcome
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.build import build
 from mmeval.errors import TaskFileError, UsageError
 from mmeval.metric import load_metric
@@ -159,7 +160,7 @@ def test_it_cannot_be_scored_on_an_answer(capsys: pytest.CaptureFixture[str]) ->
 
 def test_switches_are_checked_when_it_is_bound() -> None:
     with pytest.raises(UsageError, match="must be a list"):
-        load_metric("overall").bind({"of": 3})
+        bind(load_metric("overall"), {"of": 3})
 
 
 WORTH = "  - metric: sound_worth\n  - metric: text_worth\n"

@@ -35,9 +35,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 def test_a_plugin_of_an_installed_distribution_is_found_by_its_name(install: Install) -> None:
-    install("my-bench", "flat = mmeval.aggregate:median")
+    install("my-bench", "flat = mmeval.repeats:median")
 
-    from mmeval.aggregate import median
+    from mmeval.repeats import median
 
     assert plugins.load("mmeval.aggregators", "flat") is median
     assert "flat" in plugins.names("mmeval.aggregators")
@@ -90,8 +90,8 @@ def test_a_plugin_that_lacks_an_extra_says_how_to_install_it(
 
 
 def test_a_name_that_two_distributions_claim_is_refused_naming_both(install: Install) -> None:
-    install("one-bench", "mine = mmeval.aggregate:mean")
-    install("other_bench", "mine = mmeval.aggregate:median")
+    install("one-bench", "mine = mmeval.repeats:mean")
+    install("other_bench", "mine = mmeval.repeats:median")
 
     with pytest.raises(AmbiguousNameError) as clash:
         plugins.load("mmeval.aggregators", "mine")
@@ -100,14 +100,14 @@ def test_a_name_that_two_distributions_claim_is_refused_naming_both(install: Ins
 
 @pytest.mark.parametrize("owner", ["other-bench", "other_bench", "Other.Bench"])
 def test_the_distribution_before_a_slash_says_which_is_meant(install: Install, owner: str) -> None:
-    install("one-bench", "mine = mmeval.aggregate:mean")
-    install("other-bench", "mine = mmeval.aggregate:median")
+    install("one-bench", "mine = mmeval.repeats:mean")
+    install("other-bench", "mine = mmeval.repeats:median")
 
     assert plugins.load("mmeval.aggregators", f"{owner}/mine").__name__ == "median"
 
 
 def test_a_distribution_that_has_no_such_plugin_is_unknown(install: Install) -> None:
-    install("one-bench", "mine = mmeval.aggregate:mean")
+    install("one-bench", "mine = mmeval.repeats:mean")
 
     with pytest.raises(UnknownNameError, match="unknown aggregator 'other/mine'"):
         plugins.load("mmeval.aggregators", "other/mine")
@@ -115,7 +115,7 @@ def test_a_distribution_that_has_no_such_plugin_is_unknown(install: Install) -> 
 
 def test_the_same_claim_seen_twice_is_no_clash(install: Install) -> None:
     for site in ("site", "site2"):
-        install("one-bench", "mine = mmeval.aggregate:mean", site=site)
+        install("one-bench", "mine = mmeval.repeats:mean", site=site)
 
     assert plugins.load("mmeval.aggregators", "mine").__name__ == "mean"
     assert [entry.name for entry in plugins.entries("mmeval.aggregators")].count("mine") == 1

@@ -4,7 +4,8 @@ import pytest
 
 from mmeval.media import Media
 from mmeval.program import Call, CallFailed, Reply, Role, ask_all, ask_one
-from mmeval.records import GenerationParams, Response
+from mmeval.request import GenerationParams
+from mmeval.response import Response
 from tests.support.toy import picture, reply, request
 
 PARAMS = GenerationParams(temperature=0.5)

@@ -15,7 +15,7 @@ from mmeval.prompt import (
     plain_prompt,
     with_system,
 )
-from mmeval.records import Message, Sample, message, user
+from mmeval.sample import Message, Sample, message, user
 from mmeval.template import TemplatePrompt, check_template
 
 PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n picture")

@@ -9,7 +9,7 @@ from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import UnknownNameError
 from mmeval.prompt import PromptError
 from mmeval.promptfile import JudgePrompt, PromptFile, PromptTexts, find_prompt, prompt_files, read_prompt_folder
-from mmeval.records import Message
+from mmeval.sample import Message
 from tests.support.toy import picture
 
 NONE = PromptTexts()

@@ -9,7 +9,9 @@ import pytest
 from mmeval.content import Interleaved, Part, PartKind
 from mmeval.program import Call, CallFailed, Program, Reply, Role
 from mmeval.protocols import Ask, episode, independent_passes, join, single, text_then_media
-from mmeval.records import ErrorInfo, GenerationParams, Message, Response, message, user
+from mmeval.request import GenerationParams
+from mmeval.response import ErrorInfo, Response
+from mmeval.sample import Message, message, user
 from tests.support.toy import picture, reply, sample
 
 PARAMS = GenerationParams(temperature=0.5)

@@ -12,23 +12,11 @@ from hypothesis import strategies as st
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.media import Media
-from mmeval.records import (
-    ERROR_KINDS,
-    SCORE_STATUSES,
-    ErrorInfo,
-    Exchange,
-    GenerationParams,
-    Message,
-    Request,
-    Response,
-    Result,
-    Sample,
-    Score,
-    Trial,
-    Usage,
-    message,
-    user,
-)
+from mmeval.records import SCORE_STATUSES, Result, Score
+from mmeval.request import GenerationParams, Request
+from mmeval.response import ERROR_KINDS, ErrorInfo, Response, Usage
+from mmeval.sample import Message, Sample, message, user
+from mmeval.trial import Exchange, Trial
 from tests.support import tiny_media as tiny
 from tests.support.content_cases import answers
 

@@ -10,10 +10,10 @@ import pytest
 
 import mmeval
 from mmeval import plugins
-from mmeval.aggregate import Estimate, Scores
 from mmeval.errors import AmbiguousNameError, PluginError, UsageError
 from mmeval.metric import load_metric, metric
-from mmeval.records import Trial
+from mmeval.scores import Estimate, Scores
+from mmeval.trial import Trial
 
 
 @pytest.fixture(autouse=True)

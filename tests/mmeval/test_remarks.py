@@ -8,8 +8,9 @@ import pytest
 from mmeval import remarks
 from mmeval.content import Interleaved
 from mmeval.options import BackendSpec, RunOutcome
-from mmeval.records import Exchange, FinishReason, Response
 from mmeval.remarks import MAX_KINDS, Remarks
+from mmeval.response import FinishReason, Response
+from mmeval.trial import Exchange
 from tests.support.toy import Toy, registered, run_toy, task
 
 

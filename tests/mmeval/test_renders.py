@@ -7,7 +7,7 @@ import pytest
 import trimesh
 from numpy.typing import NDArray
 
-from mmeval import renders
+from mmeval import renders as render_module
 from mmeval.decode import MeshArrays, image, mesh_arrays
 from mmeval.media import Media
 from mmeval.renders import MARGIN, SIDE, render
@@ -133,14 +133,14 @@ def test_a_cloud_is_drawn_as_points() -> None:
 
 
 def test_a_large_cloud_is_thinned_out_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renders, "MAX_POINTS", 100)
+    monkeypatch.setattr(render_module, "MAX_POINTS", 100)
     cloud = MeshArrays(np.random.default_rng(0).normal(size=(250, 3)), np.empty((0, 3), np.int64))
     assert render(cloud).about == "three views of 84 of 250 points"
 
 
 @pytest.mark.parametrize("limit", ["MAX_FACES", "MAX_TESTS"])
 def test_a_mesh_that_would_take_long_is_drawn_as_its_vertices(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renders, limit, 10)
+    monkeypatch.setattr(render_module, limit, 10)
     shown = render(arrays(trimesh.creation.icosphere(3)))
     assert shown.about == "three views of 642 points, the vertices of a mesh of 1,280 faces,"
     assert drawn(np.asarray(image(shown.picture).convert("RGB"))[:, :SIDE]).sum() > 642

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.aggregate import Scores, load_aggregator, summarise
+from mmeval.aggregate import summarise
 from mmeval.records import Score
 from mmeval.repeats import repeat_means, repeats, spread
+from mmeval.scores import Scores, load_aggregator
 
 ROWS = [[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]]
 """Three samples, each answered four times."""

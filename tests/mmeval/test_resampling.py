@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from mmeval.aggregate import Aggregator, Estimate, Scores, mean, median
 from mmeval.records import Score
+from mmeval.repeats import mean, median
 from mmeval.resampling import ROWS, resample
+from mmeval.scores import Aggregator, Estimate, Scores
 from mmeval.statistics import FEWEST_DRAWS
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from mmeval import taskindex
 from mmeval.budget import BudgetSpentError
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError, UsageError
-from mmeval.options import BackendSpec, RunOutcome, Unfinished
-from mmeval.records import Request, Response
+from mmeval.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.report.progress import Quiet
-from mmeval.rescore import RescoreOptions, rescore
+from mmeval.request import Request
+from mmeval.rescore import rescore
+from mmeval.response import Response
 from mmeval.task import TaskOverrides
+from mmeval.taskchoice import select
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import Toy, asked_in, asked_text, break_model, registered, reply, run_toy
 
@@ -52,7 +53,7 @@ def ran(
     task = TASK.replace("toy_yes\n", f"toy_yes\n    word: {word}\n") if word != "yes" else TASK
     folder = write_files(tmp_path / "tasks", {"asked.yaml": task, "all.yaml": GROUP})
     write_rows(folder / "data", *({"id": f"s{i}", "input": text} for i, text in enumerate(texts)))
-    selection = taskindex.select(names, [folder], overrides, roles=frozenset(roles or ()))
+    selection = select(names, [folder], overrides, roles=frozenset(roles or ()))
     outcome = run_toy(tmp_path, *selection.tasks, groups=selection.groups, roles=roles or {}, **options)
     return outcome.folder
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.records import GenerationParams
+from mmeval.request import GenerationParams
 from mmeval.rolekinds import check_variants, played, role_for, who_is_asked
 
 

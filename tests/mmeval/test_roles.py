@@ -9,7 +9,7 @@ from mmeval import roles as roles_module
 from mmeval.batching import Asked, Deliver
 from mmeval.errors import EXIT_UNEXPECTED, MissingDataError
 from mmeval.losses import StartFailedError, StoppedError
-from mmeval.records import Response
+from mmeval.response import Response
 from mmeval.roles import RoleRuntime
 from mmeval.ticket import Ticket
 from tests.support.in_loop import in_loop

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mmeval import roles
+from mmeval import roles as runtime_module
 from mmeval.batchsize import BatchSize
 from mmeval.budget import BudgetSpentError
 from mmeval.casting import Backends
@@ -29,8 +29,10 @@ from mmeval.options import BackendSpec, RunCounts, RunOptions
 from mmeval.outcome import exit_code
 from mmeval.program import ask_one
 from mmeval.protocols import episode
-from mmeval.records import GenerationParams, Request, Response, Sample, user
+from mmeval.request import GenerationParams, Request
+from mmeval.response import Response
 from mmeval.run import model_name, run_path
+from mmeval.sample import Sample, user
 from mmeval.task import Group, GroupMetric, Task
 from tests.support.toy import (
     Rows,
@@ -329,7 +331,7 @@ def test_a_judge_scores_in_the_same_run_and_its_verdicts_are_kept(tmp_path: Path
 def test_a_model_that_judges_itself_is_asked_again_for_a_verdict_after_its_last_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(roles, "BACKOFF_BASE", 0.01)
+    monkeypatch.setattr(runtime_module, "BACKOFF_BASE", 0.01)
 
     def busy_at_first(asked: Request) -> Response:
         if "met?" not in asked_text(asked):

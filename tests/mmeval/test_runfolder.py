@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import pytest
 
 from mmeval.errors import IdentityChangedError, RunLockedError, UsageError
 from mmeval.lines import to_line
-from mmeval.records import FORMAT_VERSION, Sample
-from mmeval.runfolder import RunFolder, TaskRecords, file_name, set_aside
-from mmeval.task import Group, GroupMetric, Selection
+from mmeval.names import file_name
+from mmeval.records import FORMAT_VERSION
+from mmeval.runfolder import RunFolder, set_aside
+from mmeval.sample import Sample
+from mmeval.task import Group, GroupMetric
+from mmeval.task_records import TaskRecords
 from tests.support.toy import sample, task
 
 IDENTITY = {"model": {"backend": "hf", "revision": "abc"}, "seed": 0}
@@ -24,11 +28,11 @@ HOLDER = "import fcntl,sys\nf=open(sys.argv[1],'r+')\nfcntl.flock(f,2)\nprint('h
 
 def described(folder: RunFolder, *tasks: str, identity: Mapping[str, Any] = IDENTITY, command: str = "mmeval") -> None:
     group = Group("all", "All", tasks, (GroupMetric("exact_match"),))
-    selection = Selection(tuple(task(name) for name in tasks), (group,))
     folder.describe(
         identity=identity,
         provenance={"python": "3"},
-        selection=selection,
+        tasks={name: dict(task(name).config) for name in tasks},
+        groups={"all": asdict(group)},
         data={},
         options={"limit": 3},
         command=command,

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.records import Sample, user
+from mmeval.sample import Sample, user
 from mmeval.sampling import Draw, Subset
 from tests.support.toy import sample
 

@@ -9,7 +9,7 @@ from mmeval.content import Interleaved, media_part
 from mmeval.decode.guard import whole_bytes
 from mmeval.lines import to_line
 from mmeval.media import Media
-from mmeval.records import Sample, user
+from mmeval.sample import Sample, user
 from mmeval.scoreworker import SAMPLES_KEPT, Item, Worker
 from mmeval.scoring import ScoringPlan
 from tests.support.pictures import medium, noise

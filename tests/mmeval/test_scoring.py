@@ -17,10 +17,12 @@ import pytest
 from mmeval.content import Interleaved
 from mmeval.errors import MissingExtraError, MmevalError
 from mmeval.lines import from_line, to_line
-from mmeval.records import ErrorInfo, ErrorKind, Exchange, Response, Sample, Trial
+from mmeval.response import ErrorInfo, ErrorKind, Response
+from mmeval.sample import Sample
 from mmeval.scorer import Scorer
 from mmeval.scoreworker import Item, Rows, Worker
 from mmeval.scoring import ScoringPlan, trial_from, trial_line
+from mmeval.trial import Exchange, Trial
 from tests.support.toy import picture, registered, reply, sample
 
 ROOT = Path(__file__).parents[2]

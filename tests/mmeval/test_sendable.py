@@ -5,15 +5,17 @@ from typing import Any
 
 import pytest
 
-from mmeval import converters
+from mmeval import converters as routes_module
 from mmeval import sendable as module
-from mmeval.backend import Capabilities, Limit
+from mmeval.capabilities import Capabilities, Limit
 from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
-from mmeval.converters import ROUTES, TO_DESCRIBE, Route
+from mmeval.converters import ROUTES, TO_DESCRIBE
 from mmeval.decode import DecodeLimits
 from mmeval.media import Media
 from mmeval.program import Call
-from mmeval.records import Message, Request
+from mmeval.request import Request
+from mmeval.route import Route
+from mmeval.sample import Message
 from mmeval.sendable import can_take, foreseen, missing, route_mark, sendable
 from tests.support import tiny_media
 
@@ -76,7 +78,7 @@ def test_what_no_route_helps_is_said_to_be_not_taken() -> None:
 
 
 def test_a_film_that_is_large_is_shown_as_frames_although_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converters, "MAX_VIDEO_BYTES", len(MEDIA["video"]) - 1)
+    monkeypatch.setattr(routes_module, "MAX_VIDEO_BYTES", len(MEDIA["video"]) - 1)
     assert kinds(sendable(call("video"), ALL).request) == ["image"] * 8
     deaf = Capabilities.of(["text", "video"], ["text"])
     assert kinds(sendable(call("video"), deaf).request) == ["video"], "frames would not be taken"

@@ -10,7 +10,7 @@ import pytest
 from mmeval.journal import Journal
 from mmeval.lines import from_line, to_line
 from mmeval.mediastore import MediaStore
-from mmeval.records import Response, Usage
+from mmeval.response import Response, Usage
 from mmeval.spending import UNKNOWN, Payee, Spending, Spent
 from tests.support.toy import picture, reply
 

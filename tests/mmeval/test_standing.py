@@ -10,7 +10,7 @@ from mmeval.broker import Broker, Scope
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
 from mmeval.program import Call, Program, Reply, Role
-from mmeval.records import GenerationParams
+from mmeval.request import GenerationParams
 from mmeval.roles import RoleRuntime
 from mmeval.standing import standing
 from tests.support.in_loop import in_loop

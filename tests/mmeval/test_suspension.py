@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.cli import values
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK
 from mmeval.losses import BackendDownError, KeyRefusedError
@@ -23,14 +24,14 @@ REFUSED = KeyRefusedError("HTTP 401", "fix the key")
 
 def judged(**params: Any) -> Task:
     plain = task("t")
-    bound = replace(toy_verdict.bind(), params={**toy_verdict.bind().params, **params})
+    bound = replace(bind(toy_verdict), params={**bind(toy_verdict).params, **params})
     return replace(plain, metrics=(*plain.metrics, replace(plain.metrics[0], bound=bound)))
 
 
 def suspended(*losses: Any) -> Suspension:
     made = Suspension()
     for lost in losses:
-        made.add("t", toy_verdict.bind(), lost)
+        made.add("t", bind(toy_verdict), lost)
     return made
 
 
@@ -53,10 +54,10 @@ def test_the_exit_code_says_that_scoring_was_suspended_whatever_is_tolerated(
 
 def test_a_loss_is_told_once_however_many_metrics_it_suspends() -> None:
     made = Suspension()
-    exact = load_metric("exact_match").bind()
+    exact = bind(load_metric("exact_match"))
 
-    assert (made.add("t", toy_verdict.bind(), DOWN), made.add("u", exact, DOWN)) == (True, False)
-    assert (made.covers("t", toy_verdict.bind()), made.covers("t", exact), made.covers("u", exact)) == (
+    assert (made.add("t", bind(toy_verdict), DOWN), made.add("u", exact, DOWN)) == (True, False)
+    assert (made.covers("t", bind(toy_verdict)), made.covers("t", exact), made.covers("u", exact)) == (
         True,
         False,
         True,

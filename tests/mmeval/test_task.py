@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from tests.support.toy import sample, task
 
 HARD = task(filter={"level": ["hard", "harder"], "field": "law"})

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import TaskFileError, UnknownNameError
-from mmeval.taskindex import select
+from mmeval.taskchoice import select
 from tests.support.task_folder import task, write_files
 
 FOLDER = {

@@ -10,8 +10,9 @@ import pytest
 
 from mmeval.errors import AmbiguousNameError, MissingDataError, TaskFileError, UnknownNameError, UsageError
 from mmeval.task import Selection, TaskOverrides
-from mmeval.taskfile import parse_task
-from mmeval.taskindex import OF_A_RUN, TaskIndex, choose, select, word_for
+from mmeval.taskchoice import choose, select
+from mmeval.taskfile import OF_A_RUN, parse_task, word_for
+from mmeval.taskindex import TaskIndex
 from mmeval.taskyaml import Document
 from tests.support.task_folder import installed, task, write_files
 

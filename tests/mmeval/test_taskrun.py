@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import PartKind
-from mmeval.records import Sample
-from mmeval.taskrun import MODEL, scoring_plan, task_run
+from mmeval.program import MODEL
+from mmeval.sample import Sample
+from mmeval.taskrun import scoring_plan, task_run
 from tests.support.toy import Toy, task
 
 

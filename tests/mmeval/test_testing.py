@@ -11,11 +11,13 @@ from zlib import crc32
 import pytest
 
 from mmeval import decode
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.errors import CorruptMediaError
 from mmeval.media import Media
-from mmeval.records import Request, Response, message, user
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import message, user
 from mmeval.testing import check_backend, check_batch, check_rows, combinations, requests, usual_prompts
 from tests.support.tiny_media import picture, sound
 

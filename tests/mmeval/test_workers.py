@@ -13,7 +13,7 @@ from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_UNEXPECTED, EXIT_U
 from mmeval.lines import from_line
 from mmeval.losses import BackendDownError, StartFailedError
 from mmeval.options import BackendSpec, RunOutcome
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.task import Task
 from tests.support.parallel import ToyParallel, answered, notes
 from tests.support.toy import registered, run_toy, sample, task

@@ -1,7 +1,9 @@
-from mmeval.backend import SampleBackend, create_backend
+from mmeval.backend import SampleBackend
 from mmeval.content import PART_KINDS, Interleaved
+from mmeval.create import create_backend
 from mmeval.model_backends.empty import EmptyBackend
-from mmeval.records import Request, Sample, user
+from mmeval.request import Request
+from mmeval.sample import Sample, user
 
 
 def test_every_sample_is_answered_with_nothing() -> None:

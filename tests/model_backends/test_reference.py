@@ -2,11 +2,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from mmeval.backend import SampleBackend, create_backend
+from mmeval.backend import SampleBackend
 from mmeval.content import PART_KINDS, Interleaved, PartKind
+from mmeval.create import create_backend
 from mmeval.media import Media
 from mmeval.model_backends.reference import ReferenceBackend
-from mmeval.records import Request, Response, Sample, user
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Sample, user
 
 PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
 TRUTH = Interleaved.from_text("a <<image1>> b <<audio1>> c", {"image1": PICTURE})

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.backend import SampleBackend, TaskAhead, WholeAnswers, create_backend
+from mmeval.backend import SampleBackend, TaskAhead, WholeAnswers
 from mmeval.content import PART_KINDS
+from mmeval.create import create_backend
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.replay import ReplayBackend
-from mmeval.records import Request, Sample, user
+from mmeval.request import Request
+from mmeval.sample import Sample, user
 
 SAMPLES = [Sample(name, (user("?"),)) for name in "abc"]
 

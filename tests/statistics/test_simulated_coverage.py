@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mmeval.aggregate import Aggregator, Scores, combine, mean, median, summarise
+from mmeval.aggregate import combine, summarise
 from mmeval.records import Result, Score
+from mmeval.repeats import mean, median
+from mmeval.scores import Aggregator, Scores
 
 SIMULATIONS = 2000
 Random = np.random.Generator

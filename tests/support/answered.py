@@ -7,9 +7,11 @@ from pathlib import Path
 
 from mmeval.content import Interleaved
 from mmeval.interchange import AnsweredRun, AnsweredTask
-from mmeval.records import ErrorInfo, Sample, Trial, user
 from mmeval.report.page.stored import StoredRun, StoredTask
+from mmeval.response import ErrorInfo
+from mmeval.sample import Sample, user
 from mmeval.storedtrials import stored_trial
+from mmeval.trial import Trial
 
 Outcome = tuple[tuple[object, ...], ...] | ErrorInfo | None
 

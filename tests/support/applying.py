@@ -17,7 +17,8 @@ import pytest
 from mmeval.metric import metric
 from mmeval.metrics.quality.items import ItemScore, together
 from mmeval.program import Program, Role, ask_one
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support import toy
 from tests.support.task_folder import installed
 

@@ -16,10 +16,14 @@ import pytest
 import yaml
 
 from mmeval.__main__ import main
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.dataset import Dataset, DataSource
 from mmeval.metric import metric
-from mmeval.records import Message, Request, Response, Sample, Score, Trial, user
+from mmeval.records import Score
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Message, Sample, user
+from mmeval.trial import Trial
 from tests.support.lm_eval_reader import latest, read_numbers, read_samples
 from tests.support.task_folder import installed, write_rows
 from tests.support.toy import _PLUGINS, Rows, ToyLocal, asked_text, picture, reply, sample

@@ -21,9 +21,9 @@ from typing import Any
 
 from mmeval.__main__ import main
 from mmeval.journal import Journal
-from mmeval.runfolder import TaskRecords
 from mmeval.scoreset import ScoreSet
 from mmeval.segment import Segment
+from mmeval.task_records import TaskRecords
 
 POINTS: dict[str, tuple[Any, str]] = {
     "receipt": (Segment, "_write_receipt"),

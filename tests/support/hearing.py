@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.batchscore import score_all
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, media_part
 from mmeval.encode import wav
 from mmeval.media import Media
 from mmeval.metric import Metric
 from mmeval.metricmodel import HubModel, bound_model
-from mmeval.records import Sample, Score, Trial, user
+from mmeval.records import Score
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 from tests.support.sounds import RATE, Samples
 from tests.support.tiny_models import tiny_model
 
@@ -49,7 +52,7 @@ def sound_trial(
 
 def scored_together(metric: Metric, trials: Sequence[Trial], **switches: Any) -> list[Score]:
     """The scores of a batched metric that gives one number, in one call."""
-    return [scores[metric.name] for scores in score_all(metric.bind(switches), trials)]
+    return [scores[metric.name] for scores in score_all(bind(metric, switches), trials)]
 
 
 def class_folder(folder: Path, clips: Mapping[str, Sequence[Samples]], *, table: str = "") -> Path:

@@ -10,16 +10,20 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.options import BackendSpec
 from mmeval.program import Program, Role, ask_one
 from mmeval.protocols import Ask
-from mmeval.records import Message, Request, Response, Sample, Score, Trial
+from mmeval.records import Score
 from mmeval.report.context import ReportContext
 from mmeval.report.results_file import write_results
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Message, Sample
+from mmeval.trial import Trial
 from tests.support.injections import INJECTIONS
 from tests.support.task_folder import installed
 from tests.support.toy import picture, run_toy, task

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import text_part
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
 from mmeval.program import Program, Role, ask_one
-from mmeval.records import Request, Response, answered
+from mmeval.request import Request
+from mmeval.response import Response, answered
 from mmeval.tool import load_tool
 from tests.support.cli import ROOT, environment
 from tests.support.task_folder import write_files

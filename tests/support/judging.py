@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from mmeval.batchscore import score_judged
+from mmeval.boundmetric import bind
 from mmeval.metric import load_metric
 from mmeval.program import Call, Reply, Role
-from mmeval.records import Request, Response, Score, Trial
+from mmeval.records import Score
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.trial import Trial
 from tests.support.toy import reply
 
 Answer = Callable[[Request], Response]
@@ -27,8 +32,8 @@ class Judged(NamedTuple):
 
 def judged(metric: str, trial: Trial, *replies: str | Response, **switches: Any) -> Judged:
     """A trial judged by a metric of ours whose calls get the replies in their order."""
-    bound = load_metric(metric).bind(switches)
-    program = bound.program(trial, Role)
+    bound = bind(load_metric(metric), switches)
+    program = score_judged(bound, trial, Role)
     asked: list[Request] = []
     waiting = [one if isinstance(one, Response) else reply(one) for one in replies]
     sent: list[Reply] | None = None

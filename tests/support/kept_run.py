@@ -14,14 +14,18 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved, media_part, text_part
 from mmeval.dataset import DataSource
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.program import Program, Role, ask_one
 from mmeval.protocols import Ask, join
-from mmeval.records import Request, Response, Sample, Score, Trial, user
+from mmeval.records import Score
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 from tests.support.task_folder import installed
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "run_format_1"

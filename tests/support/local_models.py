@@ -18,7 +18,9 @@ from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
 from mmeval.model_backends.hf.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
-from mmeval.records import GenerationParams, Message, Request, Response, message
+from mmeval.request import GenerationParams, Request
+from mmeval.response import Response
+from mmeval.sample import Message, message
 from tests.support.tiny_media import picture
 from tests.support.tiny_models import tiny_model
 

@@ -10,7 +10,9 @@ from typing import Any
 from mmeval.content import PartKind
 from mmeval.media import Media
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.records import GenerationParams, Message, Request, Response, user
+from mmeval.request import GenerationParams, Request
+from mmeval.response import Response
+from mmeval.sample import Message, user
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 WAV = b"RIFF\x10\x00\x00\x00WAVEfmt " + b"samples"

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from mmeval.boundmetric import bind
 from mmeval.dataset import Dataset
 from mmeval.metric import Metric
 from mmeval.metric import metric as describe
 from mmeval.options import RunCounts, RunOutcome
 from mmeval.protocols import single
-from mmeval.records import GenerationParams, Result, Sample, Trial, user
+from mmeval.records import Result
+from mmeval.request import GenerationParams
+from mmeval.sample import Sample, user
 from mmeval.task import Group, Selection, Task, TaskMetric
+from mmeval.trial import Trial
 
 
 @describe(range=(0, 1), version="2", source="made for tests")
@@ -49,7 +53,7 @@ def task(name: str, *, comparable: bool = True, alias: str = "", rows: int = 10,
         protocol_name="single",
         wanted=lambda sample: ("text",),
         params=GenerationParams(max_tokens=16),
-        metrics=(TaskMetric(metric.bind()),),
+        metrics=(TaskMetric(bind(metric)),),
         comparable=comparable,
     )
 

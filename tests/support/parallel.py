@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.records import Request, Response, Usage
+from mmeval.request import Request
+from mmeval.response import Response, Usage
 from mmeval.segment import Segment
 from tests.support.dying import after, die
 from tests.support.toy import asked_text, picture, reply

@@ -6,11 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mmeval.batchscore import score_judged
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.media import Media
 from mmeval.metric import load_metric
 from mmeval.program import Call, Reply, Role
-from mmeval.records import Request, Response, Sample, Score, Trial, user
+from mmeval.records import Score
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 from tests.support.pictures import even, medium
 from tests.support.toy import reply
 
@@ -55,7 +61,7 @@ def judged(
     **switches: Any,
 ) -> Asked:
     """A trial judged by a metric of ours. ``says`` may be one reply to all; ``role_says`` is for other roles."""
-    program = load_metric(metric).bind(switches, profile).program(trial, Role)
+    program = score_judged(bind(load_metric(metric), switches, profile), trial, Role)
     usual: Says = {"": says} if isinstance(says, str) else says
     calls: list[Call] = []
     sent: Any = None

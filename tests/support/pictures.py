@@ -10,7 +10,8 @@ from PIL import Image
 from mmeval.content import Interleaved, media_part
 from mmeval.encode import png
 from mmeval.media import Media
-from mmeval.records import Sample, Trial, user
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels

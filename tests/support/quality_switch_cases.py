@@ -9,7 +9,8 @@ import numpy as np
 
 from mmeval.content import Interleaved, Part
 from mmeval.media import Media
-from mmeval.records import Sample, Trial, user
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 from tests.support.mmmg_switch_cases import Effect
 from tests.support.shapes import cube, joined, obj, off, plane_cloud, ply, shown, sphere_cloud, tetrahedra, torus
 from tests.support.sounds import heard, tone

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mmeval.content import Interleaved
 from mmeval.media import Media
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support.trials import trial
 
 Numbers = NDArray[np.float64]

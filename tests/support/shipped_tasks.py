@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from mmeval.backend import SampleBackend, create_backend
+from mmeval.backend import SampleBackend
+from mmeval.batchscore import score_one
+from mmeval.create import create_backend
 from mmeval.program import Call, Reply, Role
 from mmeval.protocols import Ask
-from mmeval.records import Sample, Trial
+from mmeval.sample import Sample
 from mmeval.task import Task, TaskOverrides
-from mmeval.taskindex import select
+from mmeval.taskchoice import select
+from mmeval.trial import Trial
 
 
 def shipped(name: str) -> Task:
@@ -36,4 +39,4 @@ def scores_of(backend_name: str, task: Task, metric: str) -> list[float | None]:
     """One value a sample."""
     bound = next(entry.bound for entry in task.metrics if entry.bound.name == metric)
     trials = [answered_by(backend_name, task, sample) for sample in selected_samples(task)]
-    return [score.value for trial in trials for score in bound.score(trial).values()]
+    return [score.value for trial in trials for score in score_one(bound, trial).values()]

@@ -10,7 +10,7 @@ import numpy as np
 from mmeval.content import Interleaved, media_part, text_part
 from mmeval.encode import wav
 from mmeval.media import Media
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support.trials import trial
 
 RATE = 22050

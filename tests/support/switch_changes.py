@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mmeval.batchscore import score_one
+from mmeval.boundmetric import bind
 from mmeval.metric import Metric
-from mmeval.records import Trial
+from mmeval.trial import Trial
 
 
 def unnoticed(metric: Metric, changes: Mapping[str, Sequence[Any]], trials: Sequence[Trial]) -> list[str]:
     """The switches that no change is listed for, and each listed change that leaves all scores as they are. A score is
     its value and its evidence."""
-    before = [metric.bind().score(trial) for trial in trials]
+    before = [score_one(bind(metric), trial) for trial in trials]
     idle = [
         f"{switch}={value}"
         for switch, values in changes.items()
         for value in values
-        if [metric.bind({switch: value}).score(trial) for trial in trials] == before
+        if [score_one(bind(metric, {switch: value}), trial) for trial in trials] == before
     ]
     return [*(set(metric.switches) - set(changes)), *idle]

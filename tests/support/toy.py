@@ -22,7 +22,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend import Capabilities
+from mmeval.boundmetric import bind
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
 from mmeval.media import Media
@@ -30,10 +31,14 @@ from mmeval.metric import load_metric, metric
 from mmeval.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.program import Call, Program, Role, ask_one
 from mmeval.protocols import Ask, join, single
-from mmeval.records import GenerationParams, Message, Request, Response, Sample, Score, Trial, user
+from mmeval.records import Score
 from mmeval.report.progress import Quiet
+from mmeval.request import GenerationParams, Request
+from mmeval.response import Response
 from mmeval.run import run
+from mmeval.sample import Message, Sample, user
 from mmeval.task import Group, Selection, Task, TaskMetric
+from mmeval.trial import Trial
 from tests.support.task_folder import installed
 
 _PLUGINS = """
@@ -129,7 +134,7 @@ def task(
         protocol_name="single",
         wanted=lambda row: ("text",),
         params=params or GenerationParams(),
-        metrics=tuple(TaskMetric(load_metric(metric).bind(switches)) for metric in metrics),
+        metrics=tuple(TaskMetric(bind(load_metric(metric), switches)) for metric in metrics),
         **more,
     )
 

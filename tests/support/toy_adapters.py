@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.model_backends.hf import Adapter
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from tests.support.toy import asked_text, reply
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel, loaded, metric_device
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support.toy_weights import note
 
 FILES = HubModel(("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"))

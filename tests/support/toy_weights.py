@@ -15,7 +15,8 @@ from typing import Annotated, Any, NamedTuple
 
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel, loaded, model_folder
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support.cli import ROOT
 from tests.support.task_folder import write_files
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mmeval.batchscore import score_one
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.metric import Metric
-from mmeval.records import Sample, Score, Trial, user
+from mmeval.records import Score
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 
 Written = str | Interleaved
 
@@ -31,6 +35,6 @@ def content(written: Written) -> Interleaved:
 
 def score_of(metric: Metric, scored: Trial, profile: str = "standard", **switches: Any) -> Score:
     """The score of a metric that gives one number."""
-    scores = metric.bind(switches, profile).score(scored)
+    scores = score_one(bind(metric, switches, profile), scored)
     assert len(scores) == 1
     return next(iter(scores.values()))

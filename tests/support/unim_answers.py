@@ -11,9 +11,11 @@ from typing import Any
 
 from mmeval.content import Interleaved
 from mmeval.interchange import MANIFEST, Absent, AnsweredRun, AnsweredTask, Exported, StoredAnswer
-from mmeval.records import ErrorInfo, Response, Sample, Trial, user
+from mmeval.response import ErrorInfo, Response
+from mmeval.sample import Sample, user
 from mmeval.tasks.unim.output_reading import OutputAnswers, read_output
 from mmeval.tasks.unim.output_writing import write_output
+from mmeval.trial import Trial
 
 Answer = Interleaved | ErrorInfo
 Json = dict[str, Any]

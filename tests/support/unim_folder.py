@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.dataset import DataSource
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.tasks.unim.loader import UnimDataset, load
 
 GOLD = "image/gold.png"

@@ -6,11 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from mmeval.batchscore import score_judged
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.media import Media
 from mmeval.metric import load_metric
 from mmeval.program import Call, Reply, Role
-from mmeval.records import Response, Sample, Score, Trial, user
+from mmeval.records import Score
+from mmeval.response import Response
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 from tests.support.toy import picture, reply
 
 QUESTION = "Which kettle is it, tell me?"
@@ -65,7 +70,7 @@ def judge_unim(
     **more: Any,
 ) -> Judged:
     """A trial judged with these replies in their order; the captioner fails at the medium ``lost``."""
-    program = load_metric(metric).bind(more, profile).program(trial, Role)
+    program = score_judged(bind(load_metric(metric), more, profile), trial, Role)
     waiting = list(says)
     calls: dict[str, list[Call]] = {"judge": [], "captioner": []}
     sent: list[Reply] | None = None

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from mmeval.batchscore import score_derived, score_judged, score_one
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.media import Media
 from mmeval.metric import load_metric
 from mmeval.program import Call, Reply, Role
-from mmeval.records import Response, Sample, Score, Trial, user
+from mmeval.records import Score
+from mmeval.response import Response
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 from tests.support.mmmg_switch_cases import Effect
 from tests.support.quality_switch_cases import of_quality
 from tests.support.tiny_media import PLAIN_OFF, clip, pdf, picture, wav
@@ -86,13 +91,13 @@ def _trial(answer: Interleaved, reference: Interleaved, *, given: str) -> Trial:
 
 def seen(effect: Effect, trial: Trial | None, switches: Mapping[str, Any]) -> Any:
     """What a metric makes of a trial, and what it asks for that; of a derived one what it makes of two numbers."""
-    bound = load_metric(effect.metric).bind(switches)
+    bound = bind(load_metric(effect.metric), switches)
     if trial is None:
-        return bound.combined({SC: Score(0.5), "unim_gq": Score(0.25)})
+        return score_derived(bound, {SC: Score(0.5), "unim_gq": Score(0.25)})
     if not bound.metric.judged:
-        return bound.score(trial)
+        return score_one(bound, trial)
     says = [effect.says] if isinstance(effect.says, str) else list(effect.says)
-    program = bound.program(trial, Role)
+    program = score_judged(bound, trial, Role)
     asked: list[Call] = []
     sent: list[Reply] | None = None
     try:

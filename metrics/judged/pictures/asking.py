@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from mmeval.content import Interleaved, media_part
-from mmeval.judge import UNREAD, Question, Repeats, ReplyForm, Verdict, ask_verdicts
+from mmeval.form import ReplyForm
+from mmeval.judge import UNREAD, Question, Repeats, Verdict, ask_verdicts
 from mmeval.media import Media
 from mmeval.metrics.judged.pictures.replies import (
     ANSWER,

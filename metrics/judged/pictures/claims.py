@@ -11,7 +11,8 @@ from mmeval.metric import Supposed
 from mmeval.metrics.judged.pictures.looked_at import only_picture
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, words_beside
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 T = TypeVar("T")
 

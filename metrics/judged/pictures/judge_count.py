@@ -23,7 +23,9 @@ from mmeval.metrics.judged.pictures.asking import (
 from mmeval.metrics.judged.pictures.looked_at import only_picture
 from mmeval.metrics.judged.reading import Reading
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 FEWEST, MOST = 3, 6
 """The counts that are told apart; all below are one option, and all above."""

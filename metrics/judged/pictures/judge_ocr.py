@@ -29,7 +29,9 @@ from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.text.word_accuracy import NEEDS as TEXT_NEEDS
 from mmeval.metrics.text.word_accuracy import Accuracy, accuracy_of
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 NEEDS = (*PICTURE_NEEDS, *TEXT_NEEDS)
 """What a metric that has pictures read imports."""

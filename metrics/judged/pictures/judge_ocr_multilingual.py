@@ -21,7 +21,9 @@ from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.text.normalisers import han
 from mmeval.metrics.text.word_accuracy import accuracy_of
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 Common = Literal["text", "set"]
 """What two readings have in common: a text, or a set of characters."""

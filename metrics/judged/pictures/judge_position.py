@@ -21,7 +21,9 @@ from mmeval.metrics.judged.pictures.places import QUARTERS, SIDES, Place, ask_pl
 from mmeval.metrics.judged.pictures.worth import product
 from mmeval.metrics.judged.reading import Reading
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:

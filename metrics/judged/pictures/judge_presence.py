@@ -29,7 +29,9 @@ from mmeval.metrics.judged.pictures.worth import Worth, mean, product
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, texts_of
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 Pictures = Literal["only", "last", "each"]
 

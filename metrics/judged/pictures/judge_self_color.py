@@ -16,7 +16,9 @@ from mmeval.metrics.judged.pictures.worth import product
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, colors_in, texts_of
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 MANY_COLORED = ("microwave", "ball", "TV", "globe", "toothbrush", "knife", "tennis racket", "camera")
 """Things that have a second colour by nature: their screen, their handle, their strings."""

@@ -22,7 +22,9 @@ from mmeval.metrics.judged.pictures.worth import product
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, letters_in
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 _SIDES: tuple[Where, Where] = ("left_right", "above_below")
 """What the first pair of things is asked for, and the second."""

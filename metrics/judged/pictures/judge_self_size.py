@@ -17,7 +17,9 @@ from mmeval.metrics.judged.pictures.worth import product
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, sizes_in, texts_of
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 MORE: Mapping[str, str] = {
     "size": "larger",

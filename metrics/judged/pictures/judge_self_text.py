@@ -13,7 +13,9 @@ from mmeval.metrics.judged.pictures.judge_ocr import NEEDS, compared
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import LEAST_WORDS, MOST_WORDS, Statements, text_in
 from mmeval.program import Program, Role
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score
+from mmeval.sample import Sample
+from mmeval.trial import Trial
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:

@@ -12,7 +12,8 @@ from mmeval.metrics.image.editing import Region, cropped, edit_of
 from mmeval.metrics.image.pictures import pictures_of, produced, the_only_picture
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, said_by
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 
 def only_picture(trial: Trial) -> Media | Score:

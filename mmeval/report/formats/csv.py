@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Sequence
 
+from mmeval.names import printable
 from mmeval.records import Result
-from mmeval.report.markdown import printable
 from mmeval.report.numbers import NumberRow
 
 COLUMNS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from mmeval.names import printable
 from mmeval.records import Result
-from mmeval.report.markdown import printable
 from mmeval.report.numbers import NumberRow
 
 _SPECIAL = {

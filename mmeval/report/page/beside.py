@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmeval.errors import MmevalError
-from mmeval.report.baseline import Baseline, Column, Key, read_baseline
+from mmeval.records import Key
+from mmeval.report.baseline import Baseline, Column, read_baseline
 from mmeval.report.numbers import number_rows
 from mmeval.report.page.stored import StoredRun
 

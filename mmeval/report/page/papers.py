@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.layout import Cell, Table, layouts_of, tables_of
+from mmeval.names import printable
 from mmeval.report.formats.markdown import MAX_NOTE
-from mmeval.report.markdown import printable
 from mmeval.report.page.stored import StoredRun
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,9 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.journal import Journal
 from mmeval.lines import from_line, read_rows
 from mmeval.mediastore import MediaStore
-from mmeval.runfolder import RunFolder, file_name, trial_key
+from mmeval.names import file_name
+from mmeval.paths import trial_key
+from mmeval.runfolder import RunFolder
 from mmeval.scoreset import FINISHED, ROWS, lines_so_far
 from mmeval.verdictlog import FILE as VERDICTS
 

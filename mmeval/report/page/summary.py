@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mmeval.names import counted
-from mmeval.records import Result
+from mmeval.records import Result, is_of_nothing
 from mmeval.report.bill import dollars
-from mmeval.report.lacking import is_of_nothing
 from mmeval.report.numbers import NumberRow, groups_of, number_rows
 from mmeval.report.page.stored import Row, StoredRun
 from mmeval.report.repeated import is_unavailable

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
@@ -23,7 +23,8 @@ from mmeval.model_backends.hf.messages import Intake, to_chat
 from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.sampling import BROKEN, IGNORED, RowSampler, Sampling
 from mmeval.model_backends.hf.templates import template_of
-from mmeval.records import Request, Response, Usage
+from mmeval.request import Request
+from mmeval.response import Response, Usage
 
 _log = logging.getLogger(__name__)
 

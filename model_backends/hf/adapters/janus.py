@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MethodType
 from typing import Any
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved, media_part
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.encoding import placed, prompt_lengths
@@ -17,7 +17,8 @@ from mmeval.model_backends.hf.options import number_option
 from mmeval.model_backends.hf.pixels import to_picture
 from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.sampling import BROKEN, RowSampler, Sampling
-from mmeval.records import Message, Request
+from mmeval.request import Request
+from mmeval.sample import Message
 
 GUIDANCE = "image.guidance_scale"
 USUAL_GUIDANCE = 5.0

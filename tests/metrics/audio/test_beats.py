@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from mmeval.boundmetric import bind
 from mmeval.metricmodel import bound_model
 from mmeval.metrics.audio.beat_network import RATE, beat_logits, chunk_starts, loaded_network
 from mmeval.metrics.audio.beats import BEAT_THIS, _peaks, beats
@@ -109,7 +110,7 @@ def test_without_the_checkpoint_tempo_is_unavailable_and_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
 
-    assert "fetch the checkpoint final0 (github.com/CPJKU/beat_this" in tempo.bind().without_models()
+    assert "fetch the checkpoint final0 (github.com/CPJKU/beat_this" in bind(tempo).without_models()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.media import Media
 from mmeval.metrics.audio import clips
 from mmeval.metrics.audio.clips import RATE, clip, resampled, sounds_of, the_only_clip
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support.sounds import Samples, heard, silence, tone
 from tests.support.tiny_media import picture
 from tests.support.trials import trial

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.metrics.audio.intensity import intensity, line_of_peaks
 from tests.support.sounds import Samples, heard, pulses, silence, tone
@@ -130,7 +131,7 @@ def test_without_a_label_it_is_unscored_and_told_before_the_run(label: Any) -> N
     asked = heard(tone(3), metadata={"intensity": label})
 
     assert score_of(intensity, asked).reason == "the label 'intensity' is no pair such as ['start', 'fade in']"
-    assert intensity.bind().sample_fault(asked.sample) == score_of(intensity, asked).reason
+    assert bind(intensity).sample_fault(asked.sample) == score_of(intensity, asked).reason
 
 
 def test_an_answer_without_a_sound_is_wrong_and_no_answer_unscored() -> None:
@@ -141,4 +142,4 @@ def test_an_answer_without_a_sound_is_wrong_and_no_answer_unscored() -> None:
 @pytest.mark.parametrize("switch", ["seconds", "distance", "margin", "frame", "hop"])
 def test_a_count_below_one_is_refused(switch: str) -> None:
     with pytest.raises(UsageError, match=f"the switch '{switch}' of the metric 'intensity' must be 1 or more, not 0"):
-        intensity.bind({switch: 0})
+        bind(intensity, {switch: 0})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.batchscore import score_all
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.metrics.audio import pitch_band as module
@@ -61,7 +62,7 @@ def test_limits_in_the_wrong_order_are_no_fault_of_the_answer(switches: dict[str
 
 
 def test_a_band_without_width_is_found_before_the_run() -> None:
-    bound = pitch_band.bind({"female_high": 236.0})
+    bound = bind(pitch_band, {"female_high": 236.0})
 
     assert bound.sample_fault(heard(metadata=LOW).sample) == "the switch female_low must be below female_high"
 
@@ -101,7 +102,7 @@ def test_without_a_given_gender_a_model_tells_it_of_those_voices_alone_whose_pit
         heard(voice(180), metadata=HIGH),
     ]
 
-    scores = [scores["pitch_band"] for scores in score_all(pitch_band.bind(), trials)]
+    scores = [scores["pitch_band"] for scores in score_all(bind(pitch_band), trials)]
 
     assert [score.value for score in scores] == pytest.approx([0.4167, 0, 1, 0, 0.5215], abs=1e-3)
     assert [score.evidence.get("gender") for score in scores] == ["male", None, None, None, "female"]
@@ -112,24 +113,24 @@ def test_another_label_is_unscored_and_told_before_the_run() -> None:
     asked = heard(voice(150), metadata={"pitch": "deep"})
 
     assert score_of(pitch_band, asked, gender="male").reason == "the label 'pitch' must be high or low, not 'deep'"
-    assert pitch_band.bind().sample_fault(asked.sample) == "the label 'pitch' must be high or low, not 'deep'"
+    assert bind(pitch_band).sample_fault(asked.sample) == "the label 'pitch' must be high or low, not 'deep'"
 
 
 def test_a_gender_that_has_no_band_is_refused() -> None:
     with pytest.raises(UsageError, match="must be , male or female, not 'mail'"):
-        pitch_band.bind({"gender": "mail"})
+        bind(pitch_band, {"gender": "mail"})
 
 
 @pytest.mark.parametrize(("switches", "least"), [({"step": 0}, 1), ({"edges": 1}, 2)], ids=["step", "edges"])
 def test_a_step_of_nothing_and_bands_without_two_edges_are_refused(switches: dict[str, int], least: int) -> None:
     with pytest.raises(UsageError, match=f"must be {least} or more"):
-        pitch_band.bind(switches)
+        bind(pitch_band, switches)
 
 
 def test_without_praat_it_is_unavailable_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "parselmouth", None)
 
-    reason = pitch_band.bind().unavailable(frozenset())
+    reason = bind(pitch_band).unavailable(frozenset())
 
     assert reason == f"parselmouth is not installed; run: {install_command('pitch')}"
 

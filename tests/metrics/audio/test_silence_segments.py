@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.metrics.audio.silence_segments import silence_segments
 from tests.support.sounds import Samples, alternating, heard, silence, tone
@@ -51,10 +52,10 @@ def test_an_answer_without_a_sound_is_wrong_and_no_answer_unscored() -> None:
 @pytest.mark.parametrize("switch", ["segments", "frame", "hop"])
 def test_a_count_below_one_is_refused(switch: str) -> None:
     with pytest.raises(UsageError, match="must be 1 or more, not 0"):
-        silence_segments.bind({switch: 0})
+        bind(silence_segments, {switch: 0})
 
 
 @pytest.mark.parametrize("decibels", [0.0, -40.0, float("nan")])
 def test_a_level_of_silence_that_is_not_below_the_loudest_frame_is_refused(decibels: float) -> None:
     with pytest.raises(UsageError, match="must be above 0"):
-        silence_segments.bind({"top_db": decibels})
+        bind(silence_segments, {"top_db": decibels})

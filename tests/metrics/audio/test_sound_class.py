@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmeval.batchscore import score_one
+from mmeval.boundmetric import bind
 from mmeval.metrics.audio import sound_class as module
 from mmeval.metrics.audio.clap import CLAP
 from mmeval.metrics.audio.sound_class import sound_class
-from mmeval.records import Sample, Score, Trial, user
+from mmeval.records import Score
+from mmeval.sample import Sample, user
+from mmeval.trial import Trial
 from tests.support.hearing import DAMAGED, class_folder, scored_together, sound_trial, tiny
 from tests.support.sounds import RATE, Samples, alternating, silence, tone
 from tests.support.switch_changes import unnoticed
@@ -147,9 +151,9 @@ def test_labels_that_ask_for_nothing_are_unscored_and_told_before_the_run(
     heard: Heard, labels: dict[str, Any], window: str
 ) -> None:
     asked = sound_trial(tone(1), **labels)
-    bound = sound_class.bind({"window": window})
+    bound = bind(sound_class, {"window": window})
 
-    assert bound.score(asked)["sound_class"].reason == bound.sample_fault(asked.sample) != ""
+    assert score_one(bound, asked)["sound_class"].reason == bound.sample_fault(asked.sample) != ""
 
 
 def test_without_an_answer_it_is_unscored(heard: Heard) -> None:
@@ -241,7 +245,7 @@ def test_without_the_reference_clips_it_is_unavailable_and_says_how_to_get_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    bound = sound_class.bind({"model": tiny("clap", CLAP)})
+    bound = bind(sound_class, {"model": tiny("clap", CLAP)})
 
     said = bound.without_models()
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.media import Media
 from mmeval.metrics.audio import speakers
 from mmeval.metrics.audio.clips import clip
@@ -71,7 +72,7 @@ def test_every_switch_of_gender_matters() -> None:
 def test_another_label_is_unscored_and_told_before_the_run(label: Any) -> None:
     asked = sound_trial(loud(0.8), gender=label)
 
-    assert score_of(speaker_gender, asked).reason == speaker_gender.bind().sample_fault(asked.sample) != ""
+    assert score_of(speaker_gender, asked).reason == bind(speaker_gender).sample_fault(asked.sample) != ""
 
 
 @pytest.mark.usefixtures("heard")
@@ -133,7 +134,7 @@ def test_an_answer_without_exactly_one_sound_is_zero_with_the_reason(answer: lis
 def test_a_voice_of_the_data_that_lacks_or_is_damaged_is_unscored() -> None:
     for given in ([], [DAMAGED]):
         asked = sound_trial(tone(1), given=given)
-        assert score_of(speaker_similarity, asked).reason == speaker_similarity.bind().sample_fault(asked.sample) != ""
+        assert score_of(speaker_similarity, asked).reason == bind(speaker_similarity).sample_fault(asked.sample) != ""
     turns = sound_trial(tone(1), order="Ann")
     assert score_of(speaker_similarity, turns, against="turns").status == "unscored"
     assert score_of(speaker_similarity, trial(None)).status == "unscored"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mmeval.batchscore import score_all
+from mmeval.boundmetric import bind
 from mmeval.media import Media
 from mmeval.metrics.audio import speech_rate as module
 from mmeval.metrics.audio.speech_rate import speech_rate
@@ -88,7 +89,7 @@ def test_by_default_the_words_are_those_that_are_heard_in_the_answers_that_have_
     trials = [heard(tone(5), metadata=FAST), heard(text="no sound"), heard(tone(5, 500), metadata=FAST)]
     switches = {"model": "owner/ears", "processor": "owner/spelling", "language": "german"}
 
-    scores = [scores["speech_rate"] for scores in score_all(speech_rate.bind(switches), trials)]
+    scores = [scores["speech_rate"] for scores in score_all(bind(speech_rate, switches), trials)]
 
     assert [score.value for score in scores] == [0, 0, 0.5]
     assert [score.evidence.get("counted") for score in scores] == [13, None, 14]
@@ -98,7 +99,7 @@ def test_another_label_is_unscored_and_told_before_the_run() -> None:
     asked = heard(tone(1), metadata={"speed": "quick"})
 
     assert score_of(speech_rate, asked, **TEXT).reason == "the label 'speed' must be high or low, not 'quick'"
-    assert speech_rate.bind().sample_fault(asked.sample) == "the label 'speed' must be high or low, not 'quick'"
+    assert bind(speech_rate).sample_fault(asked.sample) == "the label 'speed' must be high or low, not 'quick'"
 
 
 def test_an_answer_without_a_sound_is_wrong_and_no_answer_unscored() -> None:

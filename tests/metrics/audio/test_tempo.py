@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.metrics.audio import tempo as module
 from mmeval.metrics.audio.tempo import tempo
 from tests.support.sounds import Samples, heard, silence, tone
@@ -55,7 +56,7 @@ def test_without_a_label_it_is_unscored_and_told_before_the_run(label: Any) -> N
     asked = heard(tone(1), metadata={"tempo": label})
 
     assert score_of(tempo, asked).reason == "the label 'tempo' is no number of beats a minute"
-    assert tempo.bind().sample_fault(asked.sample) == "the label 'tempo' is no number of beats a minute"
+    assert bind(tempo).sample_fault(asked.sample) == "the label 'tempo' is no number of beats a minute"
 
 
 def test_an_answer_without_a_sound_is_wrong_and_no_answer_unscored() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.media import Media
 from mmeval.metrics.audio import transcript_constraints as module
 from mmeval.metrics.audio.clips import clip
@@ -112,7 +113,7 @@ def test_labels_that_ask_for_nothing_are_unscored_and_told_before_the_run(labels
     asked = sound_trial(ONE, **labels)
 
     reason = score_of(transcript_constraints, asked).reason
-    assert reason == transcript_constraints.bind().sample_fault(asked.sample) != ""
+    assert reason == bind(transcript_constraints).sample_fault(asked.sample) != ""
 
 
 def test_without_an_answer_it_is_unscored() -> None:

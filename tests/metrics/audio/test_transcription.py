@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.encode import wav
 from mmeval.media import Media
 from mmeval.metricmodel import loaded
@@ -109,7 +110,7 @@ def test_without_an_answer_or_a_wanted_text_it_is_unscored(written: list[str]) -
     asked = sound_trial(tone(1))
 
     assert score_of(transcript, trial(None, metadata={"text": "one"})).status == "unscored"
-    assert score_of(transcript, asked).reason == transcript.bind().sample_fault(asked.sample) != ""
+    assert score_of(transcript, asked).reason == bind(transcript).sample_fault(asked.sample) != ""
     assert score_of(transcript, sound_trial(tone(1), text="!")).reason == "undefined: the wanted text has no words"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.metrics.image import dreamsim_network
 from mmeval.metrics.image.dreamsim import DREAMSIM, dreamsim
@@ -127,7 +128,7 @@ def test_what_the_data_lack_is_unscored(ensemble: dict[str, str]) -> None:
     assert score_of(dreamsim, trial(None), model=ensemble).status == "unscored"
     assert score_of(dreamsim, trial(None), model=ensemble, pictures="last").status == "unscored"
     reason = score_of(dreamsim, no_box, model=ensemble, region="bbox").reason
-    assert reason == dreamsim.bind({"region": "bbox"}).sample_fault(no_box.sample) != ""
+    assert reason == bind(dreamsim, {"region": "bbox"}).sample_fault(no_box.sample) != ""
 
 
 def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint(folder: Path) -> None:
@@ -177,7 +178,7 @@ def test_without_the_files_it_is_unavailable_and_says_how_to_get_them(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
 
-    said = dreamsim.bind().without_models()
+    said = bind(dreamsim).without_models()
 
     assert said.startswith("ssundaram21/dreamsim is not here")
     assert "dreamsim_ensemble_checkpoint.zip" in said

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.metrics.image.editing import (
     Box,
@@ -17,7 +18,7 @@ from mmeval.metrics.image.editing import (
     edit_outside_ssim,
     padded_box,
 )
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support.pictures import DAMAGED, by_scikit_image, noise, painted, picture_trial
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
@@ -128,7 +129,7 @@ def test_a_box_that_is_none_is_said_beforehand_and_leaves_it_unscored(bbox: Any,
 
     score = score_of(edit_outside_ssim, scored)
 
-    assert (score.status, score.reason) == ("unscored", edit_outside_ssim.bind().sample_fault(scored.sample))
+    assert (score.status, score.reason) == ("unscored", bind(edit_outside_ssim).sample_fault(scored.sample))
     assert reason in score.reason
 
 
@@ -192,4 +193,4 @@ def test_each_switch_changes_a_score() -> None:
 
 def test_a_margin_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="at least 1"):
-        edit_outside_ssim.bind({"margin": 0})
+        bind(edit_outside_ssim, {"margin": 0})

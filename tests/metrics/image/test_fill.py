@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.errors import UsageError
 from mmeval.metrics.image.colors import COLORS
 from mmeval.metrics.image.fill import bands_of, border_fill, border_strip, inside, region_fill, share_near
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support.pictures import DAMAGED, by_scikit_image, even, framed, noise, painted, picture_trial
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial
@@ -212,13 +213,13 @@ def test_a_row_without_a_usable_label_is_said_beforehand_and_unscored(scored: An
 
     score = score_of(scored, given)
 
-    assert (score.status, score.reason) == ("unscored", scored.bind().sample_fault(given.sample))
+    assert (score.status, score.reason) == ("unscored", bind(scored).sample_fault(given.sample))
     assert "label" in score.reason
 
 
 @METRICS
 def test_a_usable_row_has_no_fault(scored: Any) -> None:
-    assert scored.bind().sample_fault(picture_trial(**FIT).sample) == ""
+    assert bind(scored).sample_fault(picture_trial(**FIT).sample) == ""
 
 
 def test_a_placeholder_without_its_picture_is_no_picture() -> None:
@@ -238,7 +239,7 @@ def test_a_placeholder_without_its_picture_is_no_picture() -> None:
 )
 def test_a_share_that_is_none_is_refused(scored: Any, switch: str, value: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        scored.bind({switch: value})
+        bind(scored, {switch: value})
 
 
 def near_thresholds() -> list[tuple[Any, str]]:

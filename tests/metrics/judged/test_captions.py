@@ -16,7 +16,7 @@ from mmeval.metrics.judged.captions import MAX_CAPTION_CHARS, PROMPTS, RELEASED,
 from mmeval.program import Call, Program, Reply, Role
 from mmeval.prompt import PromptError
 from mmeval.promptfile import PromptTexts, find_prompt
-from mmeval.records import Response
+from mmeval.response import Response
 from tests.support import tiny_media
 from tests.support.toy import picture, reply
 

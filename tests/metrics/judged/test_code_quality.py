@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import UsageError
 from mmeval.media import Media
@@ -24,7 +25,7 @@ from mmeval.metrics.judged.code_quality import (
     safely_fenced,
     unwrapped,
 )
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support import tiny_media
 from tests.support.unim_judging import DOWN, QUESTION, RED, Judged, judge_unim, unim_sample
 
@@ -291,7 +292,7 @@ def test_the_constants_are_those_of_the_release() -> None:
     names = ("correctness", "readability", "design", "efficiency", "security", "testability")
     assert (DIMENSIONS.names, DIMENSIONS.low, DIMENSIONS.high) == (names, 0, 100)
     assert (OVERALL, RELEASED.key, released_share(50)) == ("overall_score", "overall_score", 0.5)
-    official = load_metric("code_quality").bind(profile="official").params
+    official = bind(load_metric("code_quality"), profile="official").params
     assert [official[name] for name in ("rubric", "fence", "unreadable")] == ["dimensions", "released", "unscored"]
 
 
@@ -301,7 +302,7 @@ def test_the_constants_are_those_of_the_release() -> None:
 def test_a_prompt_that_would_read_the_question_is_refused() -> None:
     for switch in ("prompt", "dimensions_prompt"):
         with pytest.raises(UsageError, match="reads 'input'"):
-            load_metric("code_quality").bind({switch: {"text": "{{ input }} {{ form }}"}})
+            bind(load_metric("code_quality"), {switch: {"text": "{{ input }} {{ form }}"}})
 
 
 @given(st.text() | st.integers(-9, 199).map(lambda n: json.dumps({"score": n, "overall_score": n})))
@@ -325,7 +326,7 @@ def test_the_order_of_pieces_does_not_matter(code: list[str], random: Any) -> No
 def test_an_answer_is_supposed_to_have_the_code_of_the_reference(tmp_path: Path) -> None:
     reference = Interleaved.from_text("<<code1>> <<code2>>", {"code1": ONE, "code2": "y"})
     trial = Trial(unim_sample(reference), output=Interleaved((text_part("x"),)))
-    supposed = load_metric("code_quality").bind().supposed(trial).output
+    supposed = bind(load_metric("code_quality")).supposed(trial).output
 
     assert supposed is not None
     assert [label for label, _ in pieces_of(supposed)] == ["code1", "code2"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, media_part
 from mmeval.media import Media
 from mmeval.metrics.document.reading import NO_OCR
@@ -17,7 +18,8 @@ from mmeval.metrics.judged.document_quality import (
     document_quality,
     weighted_overall,
 )
-from mmeval.records import ErrorKind, Response, Trial
+from mmeval.response import ErrorKind, Response
+from mmeval.trial import Trial
 from tests.support.judging import Judged, judged
 from tests.support.toy import reply
 from tests.support.trials import trial
@@ -140,7 +142,7 @@ def test_six_numbers_up_to_5_are_asked_for_and_an_overall_one_up_to_100() -> Non
 
 
 def test_official_is_the_unified_scorer_without_hints_on_pictures() -> None:
-    bound = document_quality.bind(profile="official")
+    bound = bind(document_quality, profile="official")
 
     assert (bound.params["rubric"], bound.params["hints"], bound.params["extraction"]) == ("overall", False, "pictures")
     assert bound.params["unreadable"] == "unscored"
@@ -206,8 +208,8 @@ def test_with_repeats_each_document_is_asked_about_as_often() -> None:
 
 
 def test_the_packages_that_it_needs_follow_from_its_switches() -> None:
-    with_ocr = {need.partition(":")[0] for need in document_quality.bind().needs}
-    without = {need.partition(":")[0] for need in document_quality.bind({"ocr": "none"}).needs}
+    with_ocr = {need.partition(":")[0] for need in bind(document_quality).needs}
+    without = {need.partition(":")[0] for need in bind(document_quality, {"ocr": "none"}).needs}
 
     assert with_ocr - without == {"rapidocr", "onnxruntime"}
     assert "pypdfium2" in without

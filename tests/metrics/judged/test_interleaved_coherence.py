@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
 from mmeval.metric import load_metric
 from mmeval.metrics.judged.interleaved_coherence import OUTPUTS
 from mmeval.metrics.judged.unim_grades import unfenced
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support.cli import mmeval
 from tests.support.judges import judge, judge_server
 from tests.support.unim_judging import DOWN, QUESTION, RED, Judged, answer_trial, judge_unim
@@ -55,7 +57,7 @@ def test_the_weight_of_coherence_is_the_papers_and_may_be_another() -> None:
     assert load_metric("ics").switches["weight"] == 0.8
     assert values(coherence(grades(5, 1), weight=0.7))[2] == pytest.approx(0.7)
     with pytest.raises(UsageError, match="a number from 0 to 1"):
-        load_metric("ics").bind({"weight": 1.5})
+        bind(load_metric("ics"), {"weight": 1.5})
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.floats(0, 1))

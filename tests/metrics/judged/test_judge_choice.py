@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.metric import load_metric
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support.judging import judged
 from tests.support.toy import reply, sample
 
@@ -73,4 +74,4 @@ def test_what_cannot_be_chosen_from_is_unscored_and_nobody_is_asked(switches: di
 
 def test_a_value_outside_the_range_is_refused_before_anything_is_asked() -> None:
     with pytest.raises(UsageError, match="must be a number from 0 to 1 for each option"):
-        load_metric("judge_choice").bind({"values": {"a": 3}})
+        bind(load_metric("judge_choice"), {"values": {"a": 3}})

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.metric import load_metric
-from mmeval.records import Response, Trial
+from mmeval.response import Response
+from mmeval.trial import Trial
 from tests.support.judging import judged
 from tests.support.toy import reply, sample
 
@@ -62,4 +64,4 @@ def test_without_a_grade_the_trial_is_unscored_within_the_whole_range(said: Any)
 @pytest.mark.parametrize("levels", [["one"], {"low": "a", "high": "b"}, {"1": "a", "01": "b"}, {}], ids=str)
 def test_levels_that_are_no_scale_are_refused_before_anything_is_asked(levels: Any) -> None:
     with pytest.raises(UsageError, match="the switch 'levels' of the metric 'judge_grade' must be"):
-        load_metric("judge_grade").bind({"levels": levels})
+        bind(load_metric("judge_grade"), {"levels": levels})

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.errors import UsageError
 from mmeval.metric import load_metric
-from mmeval.records import Response, Trial
+from mmeval.response import Response
+from mmeval.trial import Trial
 from tests.support.judging import judged
 from tests.support.toy import reply, sample
 
@@ -102,4 +104,4 @@ def test_a_row_that_lacks_what_is_asked_for_is_unscored_and_nobody_is_asked(
 )
 def test_switches_that_mean_nothing_are_refused_before_anything_is_asked(switches: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        load_metric("judge_yes_no").bind(switches)
+        bind(load_metric("judge_yes_no"), switches)

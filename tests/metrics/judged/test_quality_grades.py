@@ -24,7 +24,8 @@ from mmeval.metrics.judged.quality_grades import (
 )
 from mmeval.metrics.quality.items import ItemScore
 from mmeval.program import Call, Reply, Role
-from mmeval.records import Response, Score
+from mmeval.records import Score
+from mmeval.response import Response
 from tests.support.toy import reply
 
 TENTHS = Scale(dimensions_form("all", Dimensions(("light", "sound"), 0, 10)), "all", lambda number: number / 10)

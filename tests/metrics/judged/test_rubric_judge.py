@@ -6,7 +6,8 @@ import pytest
 
 from mmeval.content import Interleaved, media_part, text_part
 from mmeval.media import Media
-from mmeval.records import Response, Trial
+from mmeval.response import Response
+from mmeval.trial import Trial
 from tests.support.judging import judged
 from tests.support.tiny_media import wav
 from tests.support.toy import picture, sample

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
 from mmeval.metric import load_metric
 from mmeval.metrics.judged.unim_grades import stated_grade
-from mmeval.records import Response, Trial
+from mmeval.response import Response
+from mmeval.trial import Trial
 from tests.support.cli import mmeval
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
@@ -97,7 +99,7 @@ def test_a_sample_without_a_reference_is_unscored_and_that_is_known_before_the_r
     done = judge_unim("semantic_correctness", trial)
 
     assert (done.score.status, done.calls["captioner"]) == ("unscored", [])
-    assert load_metric("sc").bind().sample_fault(trial.sample) == done.score.reason != ""
+    assert bind(load_metric("sc")).sample_fault(trial.sample) == done.score.reason != ""
 
 
 @pytest.mark.parametrize(("medium", "whose"), [(RED, "answer"), (BLUE, "reference")], ids=["answer", "reference"])
@@ -185,7 +187,7 @@ def test_the_switch_prompt_names_the_policy() -> None:
 
 def test_a_prompt_that_would_read_the_question_is_refused() -> None:
     with pytest.raises(UsageError, match="reads 'input'"):
-        load_metric("sc").bind({"prompt": {"text": "{{ input }} {{ form }}"}})
+        bind(load_metric("sc"), {"prompt": {"text": "{{ input }} {{ form }}"}})
 
 
 HOSTILE = [
@@ -227,7 +229,7 @@ def test_a_stated_grade_is_a_digit_of_the_reply(said: str) -> None:
 
 def test_an_answer_is_supposed_to_hold_as_many_items_as_the_reference_and_none_of_its_own() -> None:
     reference = interleaved("<<image1>> <<image2>>")
-    supposed = load_metric("sc").bind().supposed(Trial(unim_sample(reference), output=interleaved("x"))).output
+    supposed = bind(load_metric("sc")).supposed(Trial(unim_sample(reference), output=interleaved("x"))).output
 
     assert supposed is not None
     assert len({*supposed.media(), *reference.media()}) == 4

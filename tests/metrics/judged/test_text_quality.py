@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import UsageError
 from mmeval.metric import load_metric
@@ -18,7 +19,7 @@ from mmeval.metrics.judged.text_quality import (
     released_share,
     tagged_text,
 )
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support.unim_judging import DOWN, QUESTION, RED, Judged, answer_trial, interleaved, judge_unim
 
 TRIAL = answer_trial()
@@ -214,7 +215,7 @@ def test_the_constants_are_those_of_the_release() -> None:
     names = ("clarity", "coherence", "informativeness", "conciseness", "style")
     assert (DIMENSIONS.names, DIMENSIONS.low, DIMENSIONS.high) == (names, 1, 5)
     assert (OVERALL, OVERALL_IF_ABSENT, RELEASED.key) == ("overall", 3.0, "overall")
-    assert load_metric("text_quality").bind(profile="official").params["rubric"] == "dimensions"
+    assert bind(load_metric("text_quality"), profile="official").params["rubric"] == "dimensions"
 
 
 # --- around it -------------------------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def test_the_constants_are_those_of_the_release() -> None:
 def test_a_prompt_that_would_read_the_question_is_refused() -> None:
     for switch in ("prompt", "dimensions_prompt"):
         with pytest.raises(UsageError, match="reads 'input'"):
-            load_metric("text_quality").bind({switch: {"text": "{{ input }} {{ form }}"}})
+            bind(load_metric("text_quality"), {switch: {"text": "{{ input }} {{ form }}"}})
 
 
 @given(st.text() | st.integers(-9, 99).map(lambda n: json.dumps({"score": n, "overall": n})))
@@ -235,7 +236,7 @@ def test_no_reply_breaks_it_and_every_value_is_a_share(said: str) -> None:
 
 def test_an_answer_is_supposed_to_have_the_text_of_the_reference() -> None:
     reference = interleaved("Look: <<image1>>")
-    supposed = load_metric("text_quality").bind().supposed(answer_trial("", reference=reference)).output
+    supposed = bind(load_metric("text_quality")).supposed(answer_trial("", reference=reference)).output
 
     assert supposed is not None
     assert tagged_text(supposed) == "Look: <<image1>>"

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval import taskindex
+from mmeval.batchscore import score_derived
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.metric import load_metric
 from mmeval.options import BackendSpec
 from mmeval.records import Score
 from mmeval.scoreset import finished_rows
+from mmeval.taskchoice import select
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import registered, run_toy
 
@@ -24,7 +26,7 @@ LOST = Score.lost("the judge is gone", bounds=(0.0, 1.0))
 
 def score(correct: Score | float, quality: Score | float, **switches: Any) -> Score:
     given_ = [one if isinstance(one, Score) else Score(one) for one in (correct, quality)]
-    return load_metric("sqcs").bind(switches).combined(dict(zip(NAMES, given_, strict=True)))["sqcs"]
+    return score_derived(bind(load_metric("sqcs"), switches), dict(zip(NAMES, given_, strict=True)))["sqcs"]
 
 
 def known(low: float, high: float) -> Score:
@@ -85,7 +87,7 @@ def test_without_any_correctness_the_quality_does_not_matter() -> None:
 @pytest.mark.parametrize(("switch", "value"), [("of", ["one"]), ("of", ["a", "b", "c"]), ("eta", 1.01), ("eta", -0.1)])
 def test_what_it_cannot_be_made_of_is_refused(switch: str, value: Any) -> None:
     with pytest.raises(UsageError, match=f"the switch '{switch}' of the metric 'sqcs' must be"):
-        load_metric("sqcs").bind({switch: value})
+        bind(load_metric("sqcs"), {switch: value})
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ metadata: {version: 1}
 def test_in_a_run_it_is_made_of_a_judges_number_and_of_another(tmp_path: Path, toys: None) -> None:
     folder = write_files(tmp_path / "tasks", {"asked.yaml": TASK})
     write_rows(folder / "data", {"id": "a", "input": "yes"}, {"id": "b", "input": "no"})
-    (task,) = taskindex.select(["asked"], [folder], roles=frozenset({"judge"})).tasks
+    (task,) = select(["asked"], [folder], roles=frozenset({"judge"})).tasks
     outcome = run_toy(tmp_path, task, roles={"judge": BackendSpec("toy")})
     rows = [row["scores"] for row in finished_rows(outcome.score_sets["asked"], lambda index, repeat: True)]
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmeval.boundmetric import bind
 from mmeval.derived import Derivation
 from mmeval.metric import load_metric
 from mmeval.metrics.quality.items import ItemScore, together
@@ -192,7 +193,7 @@ def test_sqcs_is_fed_by_it(
     quality: Score, status: str, value: float | None, bounds: tuple[float, float] | None
 ) -> None:
     ranges = {"semantic_correctness": (0.0, 1.0), "unim_gq": (0.0, 1.0)}
-    derived = Derivation(load_metric("sqcs").bind(), ranges)
+    derived = Derivation(bind(load_metric("sqcs")), ranges)
     found = derived.scores({"semantic_correctness": Score(0.5), "unim_gq": quality})["sqcs"]
 
     assert found.status == status

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import UsageError
 from mmeval.media import Media
@@ -12,7 +13,8 @@ from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures
 from mmeval.metrics.structure.lenient_structure import lenient_structure
 from mmeval.metrics.structure.strict_structure import strict_structure
 from mmeval.placeholders import SpellingName
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support.trials import trial
 
 PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")
@@ -93,4 +95,4 @@ def test_a_missing_side_is_unscored_and_not_zero(missing: Trial) -> None:
 )
 def test_a_mistyped_switch_is_answered_with_the_near_name(metric: Metric, switches: dict[str, Any], near: str) -> None:
     with pytest.raises(UsageError, match=near):
-        metric.bind(switches)
+        bind(metric, switches)

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.metrics.structure.part_order import official_order, order_of, part_order
-from mmeval.records import Trial
+from mmeval.trial import Trial
 from tests.support.trials import score_of, trial
 
 I0 = "<image_start><image_0><image_end>"
@@ -82,7 +83,7 @@ def test_without_an_answer_or_an_order_it_is_unscored(scored: Trial) -> None:
 
 def test_an_unknown_reading_is_answered_with_the_near_name() -> None:
     with pytest.raises(UsageError, match=r"must be parts or official_text, not 'part'; did you mean \"parts\""):
-        part_order.bind({"reading": "part"})
+        bind(part_order, {"reading": "part"})
 
 
 OFFICIAL = [

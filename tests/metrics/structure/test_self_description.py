@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.metric import load_metric
 from mmeval.metrics.structure.self_description import words_beside
@@ -196,4 +197,4 @@ def test_letters_that_mean_nothing_are_refused() -> None:
     from mmeval.errors import UsageError
 
     with pytest.raises(UsageError, match="different small letters"):
-        load_metric("self_description").bind({"letters": "aa"})
+        bind(load_metric("self_description"), {"letters": "aa"})

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
 from mmeval.metrics.text.constraints import LONGEST, MOST, all_met, comparison_of, constraints_of, text_constraints
 from mmeval.records import Score
@@ -112,7 +113,7 @@ FAULTY: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("label", "reason"), FAULTY, ids=lambda value: str(value)[:40])
 def test_a_label_that_is_no_constraint_is_said_beforehand_and_unscored(label: Any, reason: str) -> None:
     found = score("words", label)
-    fault = text_constraints.bind().sample_fault(trial("", metadata={"constraint": label}).sample)
+    fault = bind(text_constraints).sample_fault(trial("", metadata={"constraint": label}).sample)
 
     assert (found.status, found.reason) == ("unscored", fault)
     assert fault.startswith("the row's label 'constraint': ")
@@ -154,8 +155,8 @@ def test_a_package_that_lacks_is_said_beforehand(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     sample = trial("", metadata={"constraint": ["start", "we"], "counted": ["length_word", "< 3"]}).sample
 
-    assert "transformers is not installed" in text_constraints.bind().sample_fault(sample)
-    assert text_constraints.bind({"constraint_key": "counted"}).sample_fault(sample) == ""
+    assert "transformers is not installed" in bind(text_constraints).sample_fault(sample)
+    assert bind(text_constraints, {"constraint_key": "counted"}).sample_fault(sample) == ""
 
 
 def test_no_answer_is_unscored() -> None:

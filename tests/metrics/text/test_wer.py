@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.errors import UsageError
 from mmeval.metrics.text.wer import wer
@@ -56,7 +57,7 @@ def test_a_reference_without_words_is_undefined_and_not_zero(target: str | list[
 
 def test_an_unknown_normaliser_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="must be basic or none, not 'basics'; did you mean"):
-        wer.bind({"normalise": "basics"})
+        bind(wer, {"normalise": "basics"})
 
 
 def test_a_medium_between_two_words_does_not_make_them_one() -> None:

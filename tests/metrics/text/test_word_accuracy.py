@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, word_accuracy
 from mmeval.records import Score
@@ -118,7 +119,7 @@ def test_media_and_code_are_no_words() -> None:
 @pytest.mark.parametrize("wanted", [3, [], [1], {}, {"a": None}], ids=str)
 def test_a_label_that_is_no_text_is_said_beforehand_and_unscored(wanted: Any) -> None:
     found = score("a", wanted)
-    fault = word_accuracy.bind().sample_fault(trial("a", metadata={"text": wanted}).sample)
+    fault = bind(word_accuracy).sample_fault(trial("a", metadata={"text": wanted}).sample)
 
     assert (found.status, found.reason) == ("unscored", fault)
     assert "must be a text" in fault

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmeval.batchscore import score_all
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, media_part
 from mmeval.media import Media
 from mmeval.metrics.video.video_quality import AESTHETIC, NETWORK, TECHNICAL, fused, video_quality
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 from tests.support.tiny_media import clip
 from tests.support.trials import trial
 
@@ -60,7 +62,7 @@ def with_videos(*files: bytes) -> Trial:
 
 
 def scored(trials: Sequence[Trial], profile: str = "standard", **switches: Any) -> list[Score]:
-    return [scores["video_quality"] for scores in score_all(video_quality.bind(switches, profile), trials)]
+    return [scores["video_quality"] for scores in score_all(bind(video_quality, switches, profile), trials)]
 
 
 def item(score: Score) -> dict[str, Any]:
@@ -127,7 +129,7 @@ def test_an_answer_without_a_video_is_inapplicable_and_a_failed_one_unscored(mod
 
 
 def test_without_weights_it_is_unavailable_and_says_what_to_do(tmp_path: Path) -> None:
-    nameless, empty = (video_quality.bind(switches).unavailable(()) for switches in ({}, {"model": str(tmp_path)}))
+    nameless, empty = (bind(video_quality, switches).unavailable(()) for switches in ({}, {"model": str(tmp_path)}))
 
     assert nameless.endswith("""(mmeval metric: --params '{"model": "FOLDER"}')""")
     assert f"lacks {NETWORK}" in empty
@@ -160,6 +162,6 @@ def test_another_network_is_told(tmp_path: Path, module: torch.nn.Module, said: 
 
 def test_weights_are_known_by_what_they_are(tmp_path: Path, model: str) -> None:
     other = saved(tmp_path, OneBranch())
-    marks = [video_quality.bind({"model": folder}).models["model"]["fingerprint"] for folder in (model, model, other)]
+    marks = [bind(video_quality, {"model": folder}).models["model"]["fingerprint"] for folder in (model, model, other)]
 
     assert marks[0] == marks[1] != marks[2]

@@ -11,7 +11,8 @@ import pytest
 
 from mmeval.prepare.sources import sources, wanted
 from mmeval.task import TaskOverrides
-from mmeval.taskindex import TaskIndex, choose
+from mmeval.taskchoice import choose
+from mmeval.taskindex import TaskIndex
 from tests.support.cli import Ended, environment, mmeval, started, wait_for
 from tests.support.fake_hub import FakeHub, Files
 from tests.support.task_folder import write_files

@@ -2,7 +2,7 @@ import io
 from dataclasses import replace
 
 from mmeval.cli.prompts import first_prompt, write_prompts
-from mmeval.records import Message, Sample, message, user
+from mmeval.sample import Message, Sample, message, user
 from mmeval.task import Selection
 from tests.support import toy
 from tests.support.outcomes import task

@@ -11,13 +11,15 @@ import soundfile
 from PIL import Image
 
 from mmeval import decode
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved
 from mmeval.decode import DecodeLimits, memo
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.media import Media
 from mmeval.metric import metric
-from mmeval.records import Sample, Trial
+from mmeval.sample import Sample
 from mmeval.scoring import ScoringPlan, score_trials
+from mmeval.trial import Trial
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_frame, every_page
 
@@ -58,7 +60,7 @@ def test_two_metrics_of_one_trial_decode_a_picture_once(counted: Counted) -> Non
     opened = counted(Image, "open")
     answer = Interleaved.from_reply("<image1>", [Media.from_bytes(tiny.picture())])
     plan = ScoringPlan("t", (), {}, None, (), "", Path())
-    scores = score_trials([Trial(Sample("s", ()), output=answer)], plan, [width.bind(), height.bind()])[0]
+    scores = score_trials([Trial(Sample("s", ()), output=answer)], plan, [bind(width), bind(height)])[0]
     assert {name: score.value for name, score in scores.items()} == {"width": 8, "height": 4}
     assert len(opened) == 1
 

@@ -14,7 +14,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.formats.own import read_own
 from mmeval.interchange import Absent, StoredAnswer
 from mmeval.options import BackendSpec
-from mmeval.records import Sample, user
+from mmeval.sample import Sample, user
 from tests.support.stored_run import Told, text, write_run
 from tests.support.toy import picture as medium
 from tests.support.toy import run_toy, sample, task

@@ -11,7 +11,7 @@ import pytest
 from mmeval.errors import UsageError
 from mmeval.formats.own import read_own
 from mmeval.interchange import Absent, Answers
-from mmeval.records import Sample, user
+from mmeval.sample import Sample, user
 
 TIME = "2026-01-31T12-00-00.000000"
 

@@ -11,7 +11,7 @@ from mmeval.dataset import DataSource
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.loaders.interleaved import InterleavedDataset, load
 from mmeval.media import path_inside
-from mmeval.records import Sample
+from mmeval.sample import Sample
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -15,7 +15,7 @@ from mmeval.loaders.interleaved import load
 from mmeval.media import Media
 from mmeval.mediacheck import MediaLook
 from mmeval.prepare.checks import MAX_NAMED, bounded, count, damaged, unexpected
-from mmeval.records import Sample, user
+from mmeval.sample import Sample, user
 from mmeval.taskschema import ExpectedKeys
 from tests.support.task_folder import write_rows
 from tests.support.tiny_media import picture

@@ -10,7 +10,8 @@ from mmeval.prepare.ready import readiness
 from mmeval.prepare.sources import wanted
 from mmeval.prepare.together import Together, together
 from mmeval.task import TaskOverrides
-from mmeval.taskindex import TaskIndex, choose
+from mmeval.taskchoice import choose
+from mmeval.taskindex import TaskIndex
 from tests.support.task_folder import write_files
 from tests.support.tiny_media import picture
 

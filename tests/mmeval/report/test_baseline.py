@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 
+from mmeval.boundmetric import bind
 from mmeval.cli.publish import publish
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.metric import load_metric
 from mmeval.metric import metric as describe
 from mmeval.options import RunOutcome
 from mmeval.program import Program, Role
-from mmeval.records import Result, Trial
+from mmeval.records import Result
 from mmeval.report.baseline import Baseline, read_baseline
 from mmeval.report.context import ReportContext
 from mmeval.task import Group, GroupMetric, Task
+from mmeval.trial import Trial
 from mmeval.verdictlog import Served
 from tests.support.outcomes import half, outcome, result, task
 
@@ -91,7 +93,7 @@ OTHERS: Mapping[str, Task] = {
     "was asked by the protocol single, now by text_then_media": replace(task("a"), protocol_name="text_then_media"),
     "the metric had another version": task("a", metric=replace(half, version="3")),
     "the metric had another switches": replace(
-        task("a"), metrics=(replace(task("a").metrics[0], bound=half.bind({"strict": True})),)
+        task("a"), metrics=(replace(task("a").metrics[0], bound=bind(half, {"strict": True})),)
     ),
     "the metric had another aggregation": replace(
         task("a"), metrics=(replace(task("a").metrics[0], aggregation="median"),)
@@ -143,7 +145,7 @@ def test_a_judged_number_compares_with_one_of_the_same_judge_alone(judge: str, b
 def test_a_derived_number_compares_with_one_of_the_same_pieces_alone(tmp_path: Path) -> None:
     def made_of(version: str) -> Task:
         piece = task("a", metric=replace(half, version=version))
-        whole = replace(piece.metrics[0], bound=load_metric("overall").bind({"of": ["half"]}))
+        whole = replace(piece.metrics[0], bound=bind(load_metric("overall"), {"of": ["half"]}))
         return replace(piece, metrics=(*piece.metrics, whole))
 
     before = baseline(tmp_path, result("a", metric="overall"), tasks=(made_of("1"),))

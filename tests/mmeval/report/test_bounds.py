@@ -6,7 +6,7 @@ from mmeval.bounds import Bounds, Which
 from mmeval.records import Result
 from mmeval.report.bounds import bounds_table
 from mmeval.task import Task
-from mmeval.taskindex import select
+from mmeval.taskchoice import select
 
 
 def the_task() -> Task:

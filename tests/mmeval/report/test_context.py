@@ -1,7 +1,8 @@
 import pytest
 
 from mmeval.batchsize import BatchSize
-from mmeval.report.context import ReportContext, as_arguments, text_without_secrets, without_secrets
+from mmeval.report.context import ReportContext, as_arguments
+from mmeval.secrets import text_without_secrets, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from mmeval.media import Media
-from mmeval.records import Request, message
-from mmeval.report.forecast import request_lines, short, size
+from mmeval.names import size
+from mmeval.report.forecast import request_lines, short
+from mmeval.request import Request
+from mmeval.sample import message
 from tests.support.toy import picture
 
 

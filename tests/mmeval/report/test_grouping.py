@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mmeval.report.baseline import Key
+from mmeval.records import Key
 from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
 
 MEMBERS = {"inner": ["a", "b"], "outer": ["inner", "c"], "empty": []}

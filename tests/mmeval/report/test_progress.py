@@ -2,7 +2,8 @@ import sys
 
 import pytest
 
-from mmeval.report.progress import Bar, Quiet, for_stderr, left_to_judge, opening
+from mmeval.progress import left_to_judge, opening
+from mmeval.report.progress import Bar, Quiet, for_stderr
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import pytest
 
 from mmeval.errors import StorageError, UsageError
-from mmeval.report.context import ReportContext
-from mmeval.report.results_file import refuse_taken, results_document, write_results
+from mmeval.report.context import ReportContext, refuse_taken
+from mmeval.report.results_file import results_document, write_results
 from mmeval.sampling import Subset
 from mmeval.task import Group, GroupMetric
 from tests.support.lm_eval_reader import Number, read_numbers

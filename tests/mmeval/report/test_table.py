@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.options import BackendSpec, Unfinished
-from mmeval.records import Result
-from mmeval.report.baseline import Column, Key
+from mmeval.records import Key, Result
+from mmeval.report.baseline import Column
 from mmeval.report.context import ReportContext
 from mmeval.report.lacking import missing
 from mmeval.report.table import render

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.report.terminal import escaped, write_line
+from mmeval.names import escaped
+from mmeval.report.terminal import write_line
 
 ROOT = Path(__file__).parents[3]
 

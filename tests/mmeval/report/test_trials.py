@@ -3,11 +3,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from mmeval.options import BackendSpec, RunOptions, RunOutcome
-from mmeval.records import ErrorInfo, Message, Sample
 from mmeval.report.progress import Quiet
 from mmeval.report.trials import sample_rows
+from mmeval.response import ErrorInfo
 from mmeval.run import run
-from mmeval.taskindex import select
+from mmeval.sample import Message, Sample
+from mmeval.taskchoice import select
 from tests.support import toy
 from tests.support.tiny_benchmark import write_benchmark
 

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend import create_backend
 from mmeval.batchanswer import answer_batch
 from mmeval.content import Interleaved
+from mmeval.create import create_backend
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.model_backends.diffusers import DiffusersBackend
-from mmeval.records import Message, Request, Response, user
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Message, user
 from mmeval.testing import check_backend
 from tests.support.tiny_models import tiny_model
 from tests.support.toy import picture, request

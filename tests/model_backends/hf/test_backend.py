@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mmeval import plugins
-from mmeval.backend import create_backend
+from mmeval.create import create_backend
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend

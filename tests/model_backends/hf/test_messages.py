@@ -10,7 +10,7 @@ from mmeval.media import Media
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.literals import Literals
 from mmeval.model_backends.hf.messages import Intake, to_chat
-from mmeval.records import message
+from mmeval.sample import message
 from tests.support.local_models import asked, chat_adapter, drawn
 from tests.support.tiny_media import clip, picture, wav
 

@@ -13,7 +13,9 @@ from mmeval.content import PartKind
 from mmeval.errors import MmevalError, StorageError
 from mmeval.model_backends.hf import HFBackend, tiny, tinybuild
 from mmeval.model_backends.hf.tiny import tiny_model
-from mmeval.records import GenerationParams, Request, Response, user
+from mmeval.request import GenerationParams, Request
+from mmeval.response import Response
+from mmeval.sample import user
 from tests.support.embedded import embedded_cache, embedded_tiny
 from tests.support.local_models import answers, drawn, started
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend import ModelBackend, create_backend
+from mmeval.backend import ModelBackend
+from mmeval.create import create_backend
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.media import Media
 from mmeval.model_backends.openai import OpenAIBackend

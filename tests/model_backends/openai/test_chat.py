@@ -11,7 +11,9 @@ from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.transport import Received
-from mmeval.records import Request, Response, message, user
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import message, user
 from tests.support.openai_calls import PDF, PNG, WAV, data_uri, drained, medium, request
 
 IMAGE = {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend import Capabilities
+from mmeval.capabilities import Capabilities
 from mmeval.content import Interleaved
 from mmeval.media import Media
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 
 
 def png(colour: bytes) -> bytes:

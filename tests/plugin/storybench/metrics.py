@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from mmeval.metric import metric
 from mmeval.program import Program, Reply, Role, ask_all
-from mmeval.records import Score, Trial
+from mmeval.records import Score
+from mmeval.trial import Trial
 
 Verdict = Literal["yes", "no", "unknown"]
 

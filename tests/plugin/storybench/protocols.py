@@ -3,7 +3,7 @@
 from mmeval.content import Interleaved
 from mmeval.program import Program, ask_one
 from mmeval.protocols import Ask, join
-from mmeval.records import message
+from mmeval.sample import message
 
 
 def three_turns(ask: Ask) -> Program[Interleaved]:

@@ -19,16 +19,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mmeval.batchscore import score_derived, score_judged
 from mmeval.boundmetric import BoundMetric
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.encode import png
 from mmeval.media import Media
 from mmeval.program import Call, Reply, Role
-from mmeval.records import Score, Trial
+from mmeval.records import Score
 from mmeval.scoring import score_trials
 from mmeval.task import Task, TaskOverrides
-from mmeval.taskindex import select
+from mmeval.taskchoice import select
 from mmeval.taskrun import scoring_plan
+from mmeval.trial import Trial
 from tests.support import hearing, pictures
 from tests.support.metric_models import weights_folder
 from tests.support.mmmg_tasks import TASKS
@@ -106,12 +108,12 @@ def scores(trial: Trial, task: Task, says: str = "yes") -> dict[str, Score]:
             found.update(verdict(trial, metric.bound, says))
     for metric in task.metrics:
         if metric.bound.metric.derived:
-            found.update(metric.bound.combined(found))
+            found.update(score_derived(metric.bound, found))
     return found
 
 
 def verdict(trial: Trial, bound: BoundMetric, says: str) -> Mapping[str, Score]:
-    program = bound.program(trial, Role)
+    program = score_judged(bound, trial, Role)
     sent: Any = None
     try:
         while True:

@@ -8,7 +8,7 @@ import pytest
 
 from mmeval.dataset import DataSource
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.tasks.mmmg.hub_copy import REPOSITORY, find_copy
 from mmeval.tasks.mmmg.loader import load
 

@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.dataset import DataSource
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
-from mmeval.records import Sample
+from mmeval.sample import Sample
 from mmeval.tasks import mmmg
 from mmeval.tasks.mmmg.loader import MmmgDataset, load
 

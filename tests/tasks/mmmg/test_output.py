@@ -13,7 +13,8 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.formats import exact, lines
 from mmeval.interchange import MANIFEST, Absent, AnsweredRun, Exported, Place, StoredAnswer
 from mmeval.media import Media
-from mmeval.records import ErrorInfo, Response, Sample, user
+from mmeval.response import ErrorInfo, Response
+from mmeval.sample import Sample, user
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output

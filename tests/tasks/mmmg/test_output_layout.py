@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.media import Media
-from mmeval.records import Sample, user
+from mmeval.sample import Sample, user
 from mmeval.tasks.mmmg.output_layout import Flat, flattened, place_of, read_flat
 from tests.support.tiny_media import picture, wav
 from tests.support.toy import picture as numbered_picture

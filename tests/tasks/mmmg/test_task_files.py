@@ -9,9 +9,11 @@ import pytest
 from mmeval.errors import MissingDataError
 from mmeval.program import Call, Role
 from mmeval.protocols import Ask
-from mmeval.records import Request, Sample
+from mmeval.request import Request
+from mmeval.sample import Sample
 from mmeval.task import Selection, Task, TaskOverrides
-from mmeval.taskindex import TaskIndex, choose, select
+from mmeval.taskchoice import choose, select
+from mmeval.taskindex import TaskIndex
 from mmeval.tasks.mmmg.categories import CATEGORIES
 from tests.support.mmmg_tasks import SHARED_ROWS, TASKS, Counted
 from tests.support.shipped_tasks import answered_by, scores_of, selected_samples, shipped

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from mmeval.metric import load_metric
-from mmeval.taskindex import TaskIndex, choose
+from mmeval.taskchoice import choose
+from mmeval.taskindex import TaskIndex
 from mmeval.taskschema import MetricKeys
 from tests.support.mmmg_tasks import TASKS
 

@@ -11,7 +11,7 @@ import pytest
 
 from mmeval.errors import MissingDataError
 from mmeval.task import Selection, TaskOverrides
-from mmeval.taskindex import select
+from mmeval.taskchoice import select
 from mmeval.tasks.mmmg.rows import NUMBERED, lines, numbers
 from scripts.synthetic_media import BLUE, RED, disc, png, wav
 from tests.support.cli import mmeval

@@ -12,7 +12,7 @@ from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import MANIFEST, Absent
 from mmeval.media import Media
-from mmeval.records import ErrorInfo
+from mmeval.response import ErrorInfo
 from mmeval.tasks.unim.output_reading import read_output
 from tests.support.answered import row_sample
 from tests.support.tiny_media import PLAIN_OFF, picture, wav

@@ -12,10 +12,12 @@ from mmeval.errors import UsageError
 from mmeval.formats import exact
 from mmeval.interchange import AnsweredRun, AnsweredTask, Place
 from mmeval.media import Media
-from mmeval.records import ErrorInfo, Message, Sample, Trial
+from mmeval.response import ErrorInfo
+from mmeval.sample import Message, Sample
 from mmeval.tasks.unim import output_writing
 from mmeval.tasks.unim.output_reading import read_output
 from mmeval.tasks.unim.output_writing import write_output
+from mmeval.trial import Trial
 from tests.support.answered import held, row_sample
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
 from tests.support.unim_answers import (

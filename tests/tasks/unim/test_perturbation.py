@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmeval.batchscore import score_one
+from mmeval.boundmetric import bind
 from mmeval.content import Interleaved, PartKind
 from mmeval.metrics.structure.lenient_structure import lenient_structure
 from mmeval.metrics.structure.strict_structure import strict_structure
-from mmeval.records import Sample, Trial
+from mmeval.sample import Sample
 from mmeval.tasks.unim.perturbation import MODALITIES, STEPS, Damage, curve, is_eligible, items_of, perturb
+from mmeval.trial import Trial
 
 Counts = dict[PartKind, int]
 damages = st.sampled_from(["RT", "RN"])
@@ -28,7 +31,8 @@ def scores(gold_answer: Interleaved, answer: Interleaved) -> tuple[Fraction, Fra
     """Strict and lenient, through the metrics that a user runs."""
     trial = Trial(Sample("s", (), (gold_answer,)), output=answer)
     strict, lenient = (
-        metric.bind().score(trial)[metric.name].evidence["fraction"] for metric in (strict_structure, lenient_structure)
+        score_one(bind(metric), trial)[metric.name].evidence["fraction"]
+        for metric in (strict_structure, lenient_structure)
     )
     return Fraction(strict), Fraction(lenient)
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from mmeval.batchscore import score_judged
+from mmeval.boundmetric import bind
 from mmeval.content import media_part
 from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.metric import load_metric
 from mmeval.program import Call, Role
-from mmeval.records import GenerationParams
+from mmeval.request import GenerationParams
 from tests.support.picture_judging import BLUE, LOST, RED, answer, judged, trial_of
 from tests.support.pictures import picture_trial
 from tests.support.toy import reply
@@ -24,7 +26,7 @@ def test_a_picture_stands_before_the_words_or_after_them() -> None:
 
 def test_a_question_is_one_user_turn_with_the_parameters_of_the_task_file() -> None:
     exact = GenerationParams(temperature=0.0, top_p=1.0)
-    program = load_metric("judge_presence").bind().program(KITE, lambda name: Role(name, exact))
+    program = score_judged(bind(load_metric("judge_presence")), KITE, lambda name: Role(name, exact))
     step = next(program)
     assert not isinstance(step, Call)
     (call,) = step
@@ -76,11 +78,11 @@ def test_a_users_prompt_may_say_in_its_own_words_which_reply_is_wanted() -> None
 
 def test_a_prompt_that_reads_what_it_is_not_given_is_refused() -> None:
     with pytest.raises(UsageError, match="reads 'question'"):
-        load_metric("judge_presence").bind({"prompt": {"text": "{{ question }}"}})
+        bind(load_metric("judge_presence"), {"prompt": {"text": "{{ question }}"}})
 
 
 def test_the_words_of_a_prompt_are_part_of_the_definition() -> None:
-    ours, theirs = (load_metric("judge_presence").bind(s) for s in ({}, {"prompt": {"text": "{{ description }}"}}))
+    ours, theirs = (bind(load_metric("judge_presence"), s) for s in ({}, {"prompt": {"text": "{{ description }}"}}))
 
     assert ours.definition["prompt"] != theirs.definition["prompt"]
     assert len(theirs.prompts["prompt"]["sha256"]) == 64

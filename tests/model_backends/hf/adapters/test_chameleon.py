@@ -14,7 +14,8 @@ from mmeval.decode import image
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.chameleon import ChameleonAdapter
-from mmeval.records import Request, message
+from mmeval.request import Request
+from mmeval.sample import message
 from tests.support.local_models import answers, asked, drawn, files_of, loaded, says, settings_for
 from tests.support.tiny_models import tiny_model
 

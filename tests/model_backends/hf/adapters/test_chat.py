@@ -10,7 +10,9 @@ from mmeval.content import Part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
-from mmeval.records import Request, Response, message
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import message
 from tests.support.local_models import answers, asked, chat_adapter, copied, drawn, loaded, rewritten, says, started
 from tests.support.tiny_media import wav
 

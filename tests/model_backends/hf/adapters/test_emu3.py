@@ -17,7 +17,9 @@ from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
 from mmeval.model_backends.hf.blocks import Block, BlockTokens
-from mmeval.records import GenerationParams, Request, Response, message
+from mmeval.request import GenerationParams, Request
+from mmeval.response import Response
+from mmeval.sample import message
 from tests.support.embedded import embedded_tiny
 from tests.support.local_models import answers, asked, copied, drawn, loaded, says, started
 

@@ -12,7 +12,9 @@ from mmeval.api import evaluate
 from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
-from mmeval.records import Message, Request, Response, message
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import Message, message
 from tests.support.local_models import answers, asked, copied, drawn, loaded, rewritten, says, started
 from tests.support.task_folder import write_rows
 from tests.support.tiny_models import tiny_model

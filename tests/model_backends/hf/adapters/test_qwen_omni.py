@@ -14,7 +14,8 @@ from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters import qwen_omni
 from mmeval.model_backends.hf.adapters.qwen_omni import Qwen3OmniAdapter, Qwen25OmniAdapter, QwenOmniAdapter, _Watch
 from mmeval.model_backends.hf.failures import RowError
-from mmeval.records import Request, Response
+from mmeval.request import Request
+from mmeval.response import Response
 from tests.support.local_models import (
     answers,
     asked,

@@ -9,7 +9,9 @@ from mmeval.errors import MissingExtraError, UsageError
 from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.vits import sampling_rate
-from mmeval.records import Request, Response, message
+from mmeval.request import Request
+from mmeval.response import Response
+from mmeval.sample import message
 from tests.support.local_models import answers, asked, copied, drawn, loaded, rewritten, says, started
 from tests.support.tiny_models import tiny_model
 

@@ -1,0 +1,14 @@
+"""One row of a data file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Row(NamedTuple):
+    """One row as read. ``number`` is its place in the file, from 1: the line, in JSONL."""
+
+    file: Path
+    number: int
+    values: Any
