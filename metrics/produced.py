@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from mmeval.content import Interleaved, PartKind
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 
 T = TypeVar("T")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mmeval.content import Interleaved
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.content.parts import Interleaved
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 
 
 class Sides(NamedTuple):

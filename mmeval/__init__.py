@@ -6,8 +6,8 @@
     found.results, found.exit_code, found.folder
 
 Importing this package is cheap: the standard library only. What it offers is loaded when it is used; everything else
-lives in the modules that are named after it (``mmeval.content``, ``mmeval.records``, ``mmeval.program``, ...).
-"""
+lives in the modules that are named after it (``mmeval.content.parts``, ``mmeval.records.score``,
+``mmeval.program.calls``, ...)."""
 
 from importlib import import_module
 from pathlib import Path

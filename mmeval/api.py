@@ -21,23 +21,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mmeval import interrupt
-from mmeval.backend import AnyBackend
-from mmeval.cli.flags import FLAGS, REFUSED
-from mmeval.cli.plan import Plan, make_plan
-from mmeval.cli.prompts import write_prompts
-from mmeval.cli.publish import publish
-from mmeval.cli.settings import Setting, config_file, resolve
+from mmeval.backend.contract import AnyBackend
 from mmeval.errors import UsageError, did_you_mean
-from mmeval.logger import create_loggers, log_results
-from mmeval.options import RunOutcome
-from mmeval.records import Result
+from mmeval.records.score import Result
 from mmeval.report.atend import write_at_end
 from mmeval.report.baseline import read_baseline
-from mmeval.report.progress import Logged
+from mmeval.report.loggers.contract import create_loggers, log_results
+from mmeval.report.progress_bar import Logged
+from mmeval.report.prompts import write_prompts
+from mmeval.report.publish import publish
 from mmeval.report.published import Published
-from mmeval.run import run
-from mmeval.taskchoice import INLINE, select
+from mmeval.run import interrupt
+from mmeval.run.options import RunOutcome
+from mmeval.run.runner import run
+from mmeval.settings.flags import FLAGS, REFUSED
+from mmeval.settings.plan import Plan, make_plan
+from mmeval.settings.resolve import Setting, config_file, resolve
+from mmeval.task.selection import INLINE, select
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

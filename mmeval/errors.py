@@ -13,19 +13,19 @@ MmevalError                 1   something unexpected; the message still says wha
 │   ├── MissingExtraError       a package of an optional extra
 │   └── MissingDataError        a file, a data set, a credential
 │       ├── NotFetchedError     a data set of the hub that is not here yet, where nothing is to be fetched
-│       └── OutOfReachError         in mmeval.hub: the hub could not be asked
+│       └── OutOfReachError         in mmeval.dataset.hub: the hub could not be asked
 ├── PluginError             1   an installed plugin that cannot be imported or breaks its contract
 ├── ContentError            1   a medium that cannot be read, or is larger than its limit
 │   ├── CorruptMediaError
 │   └── MediaLimitError
 ├── StorageError            1   the run folder cannot be written: disk full, read-only
 ├── Interrupted           130   the user stopped the run; everything that was answered is kept
-├── CallFailed              1   in mmeval.program: a call that a program cannot do without has failed
+├── CallFailed              1   in mmeval.program.calls: a call that a program cannot do without has failed
 ├── RoleLostError               in mmeval.losses: a role answers no call of this run any more
 │   ├── KeyRefusedError     4   the server does not accept the key
 │   ├── StartFailedError        the model could not be loaded; the exit code is that of the reason
 │   └── BackendDownError    3   the backend stopped answering altogether
-├── BudgetSpentError        3   in mmeval.budget: a budget is spent; everything that was answered is kept
+├── BudgetSpentError        3   in mmeval.costs.budget: a budget is spent; everything that was answered is kept
 └── StoppedError            1   in mmeval.losses: the run is ending, so this call was not made
 """
 
@@ -36,7 +36,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.origin import install_command
+from mmeval.installation import install_command
 
 EXIT_OK = 0
 EXIT_UNEXPECTED = 1

@@ -17,9 +17,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from mmeval import plugins
-from mmeval.digest import digest
 from mmeval.errors import UsageError
-from mmeval.metric import Metric, NeedsOf, Range, RangeOf, SampleCheck, Supposed, metric
+from mmeval.metric.contract import Metric, NeedsOf, Range, RangeOf, SampleCheck, Supposed, metric
+from mmeval.records.digest import digest
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ def register_metric(
     batch: int | None = None,
     supposed: Supposed | None = None,
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
-    """A scoring function as a metric; the keywords are those of ``mmeval.metric.metric``.
+    """A scoring function as a metric; the keywords are those of ``mmeval.metric.contract.metric``.
 
     Without a ``range`` there are no bounds for what is missing. Without a ``version`` the function's own source text is
     the version, so that an edited metric scores anew. A function that ``metric`` has described already keeps its

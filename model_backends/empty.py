@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mmeval.capabilities import Capabilities
-from mmeval.content import PART_KINDS, Interleaved
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import Sample
+from mmeval.backend.capabilities import Capabilities
+from mmeval.content.parts import PART_KINDS, Interleaved
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample
 
 
 class EmptyBackend:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.metric import load_metric
+from mmeval.metric.contract import load_metric
 from mmeval.report.markdown import table_lines
-from mmeval.taskchoice import choose
-from mmeval.taskfile import TaskFile
-from mmeval.taskindex import TaskIndex
+from mmeval.task.file import TaskFile
+from mmeval.task.index import TaskIndex
+from mmeval.task.schema import MetricKeys
+from mmeval.task.selection import choose
 from mmeval.tasks.mmmg.categories import CATEGORIES, Category
-from mmeval.taskschema import MetricKeys
 from scripts.page_parts import names, replaced, written
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reproducing" / "mmmg.md"

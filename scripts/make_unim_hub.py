@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.extras import need
+from mmeval.system.extras import need
 from scripts.make_bundled import Files, write
 from scripts.synthetic_media import (
     BLUE,

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.metric import load_metric
+from mmeval.metric.contract import load_metric
 from mmeval.report.markdown import table_lines
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS
 from scripts.check_unim_tables import Compared
 from scripts.page_parts import names, replaced, written

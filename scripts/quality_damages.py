@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mmeval.batchscore import score_one
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, PartKind, media_part
-from mmeval.media import Media
-from mmeval.metric import load_metric
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, PartKind, media_part
+from mmeval.metric.apply import score_one
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
 from mmeval.metrics.quality.items import ITEMS
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.records.sample import Sample, user
+from mmeval.records.trial import Trial
 from scripts import quality_material as material
 from scripts.quality_material import Mesh
 

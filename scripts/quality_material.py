@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mmeval.encode import wav
-from mmeval.extras import need
-from mmeval.media import Media
+from mmeval.content.encode import wav
+from mmeval.content.media import Media
+from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

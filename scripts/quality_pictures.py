@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmeval import decode
-from mmeval.extras import need
-from mmeval.media import Media
-from mmeval.renders import render
+from mmeval.backend.render import render
+from mmeval.content.media import Media
 from mmeval.report.charts.files import standalone
 from mmeval.report.charts.svg import Drawing
+from mmeval.system.extras import need
 from scripts.quality_damages import PROFILES, Point, Study
 from scripts.quality_material import RATE
 

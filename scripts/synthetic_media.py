@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from mmeval.extras import need
+from mmeval.system.extras import need
 
 SIDE = 64
 """Pixels of a picture's and a clip's edge."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mmeval.content import Interleaved, PartKind
-from mmeval.placeholders import render
+from mmeval.content.parts import Interleaved, PartKind
+from mmeval.content.placeholders import render
 from mmeval.report.charts.files import standalone
 from mmeval.report.charts.svg import Drawing
 from mmeval.tasks.unim.perturbation import STEPS, Damage, Point, curve

@@ -13,8 +13,8 @@ import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.media import Media
-from mmeval.metric import Metric
+from mmeval.content.media import Media
+from mmeval.metric.contract import Metric
 from mmeval.metrics.audio import tempo as tempo_module
 from mmeval.metrics.audio.intensity import intensity
 from mmeval.metrics.audio.pitch_band import pitch_band

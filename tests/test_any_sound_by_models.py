@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from mmeval.media import Media
-from mmeval.metric import Metric
+from mmeval.content.media import Media
+from mmeval.metric.contract import Metric
 from mmeval.metrics.audio.clap import CLAP, clap_similarity
 from mmeval.metrics.audio.sound_class import sound_class
 from mmeval.metrics.audio.speakers import speaker_gender, speaker_similarity

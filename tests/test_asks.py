@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from mmeval.batchscore import score_judged
-from mmeval.boundmetric import bind
-from mmeval.build import build
-from mmeval.create import create_backend
-from mmeval.dryrun import forecast
+from mmeval.backend.create import create_backend
 from mmeval.errors import TaskFileError
-from mmeval.metric import metric
-from mmeval.options import BackendSpec, RescoreOptions, RunOptions
-from mmeval.program import Program, Role, ask_all
-from mmeval.records import Score
-from mmeval.report.progress import Quiet
-from mmeval.rescore import rescore
-from mmeval.task import Task
-from mmeval.taskchoice import select
-from mmeval.taskfile import parse_task
-from mmeval.taskinclude import TaskFiles
-from mmeval.taskrun import score_definition, scoring_plan, task_run
-from mmeval.trial import Trial
+from mmeval.forecast.dry_run import forecast
+from mmeval.metric.apply import score_judged
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import metric
+from mmeval.program.calls import Program, Role, ask_all
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.report.progress_bar import Quiet
+from mmeval.rescore.rescorer import rescore
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions
+from mmeval.run.task_run import score_definition, scoring_plan, task_run
+from mmeval.task.build import build
+from mmeval.task.file import parse_task
+from mmeval.task.include import TaskFiles
+from mmeval.task.selection import select
+from mmeval.task.task import Task
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import registered, run_toy, sample, toy_verdict
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Part
+from mmeval.content.media import Media
+from mmeval.content.parts import Part
 from mmeval.errors import UsageError
-from mmeval.media import Media
-from mmeval.request import Request
-from mmeval.response import Response
+from mmeval.records.request import Request
+from mmeval.records.response import Response
 from tests.support.local_models import answers, asked, chat_adapter, copied, drawn, loaded, says, started
 from tests.support.tiny_media import declared_png, wav
 

@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
-from mmeval.backend import BatchBackend
-from mmeval.content import PartKind
+from mmeval.backend.contract import BatchBackend
+from mmeval.content.parts import PartKind
 from mmeval.model_backends.diffusers import DiffusersBackend
-from mmeval.request import GenerationParams, Request
-from mmeval.testing import CHECKS, Check, combinations, requests, start, usual_prompts
+from mmeval.records.request import GenerationParams, Request
+from mmeval.testing.checks import CHECKS, Check, combinations, requests, start, usual_prompts
 from tests.support.local_models import loaded
 from tests.support.tiny_models import tiny_model
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from mmeval import sendable
-from mmeval.cache import ResponseCache
-from mmeval.capabilities import Capabilities
-from mmeval.content import Interleaved, Part, media_part
-from mmeval.converters import ROUTES, TO_DESCRIBE
+from mmeval.backend import sendable
+from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.routes import ROUTES, TO_DESCRIBE
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part
 from mmeval.decode import DecodeLimits
-from mmeval.media import Media
-from mmeval.program import Call, Program, Reply, ask_one
-from mmeval.request import Request
-from mmeval.sample import Message
-from tests.mmeval.test_broker import brokered, scope
+from mmeval.program.calls import Call, Program, Reply, ask_one
+from mmeval.records.request import Request
+from mmeval.records.sample import Message
+from mmeval.store.response_cache import ResponseCache
+from tests.mmeval.broker.test_broker import brokered, scope
 from tests.support import tiny_media
 from tests.support.in_loop import in_loop
 from tests.support.toy import Toy, reply
@@ -124,7 +124,7 @@ async def test_calls_at_the_same_time_convert_a_medium_once(tmp_path: Path, monk
         converted.append(call)
         return sendable.sendable(call, able)
 
-    monkeypatch.setattr("mmeval.broker.sendable", watched)
+    monkeypatch.setattr("mmeval.broker.broker.sendable", watched)
     async with brokered(tmp_path, judge=Toy(takes="text+image")) as broker:
         await asyncio.gather(*(broker.run(describe(), scope(f"t{i}", by_content=True)) for i in range(5)))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from mmeval.content.media import Media
 from mmeval.decode import image
-from mmeval.media import Media
 from tests.support.cli import Ended, environment, mmeval, results, run_folder
 from tests.support.embedded import embedded_cache
 

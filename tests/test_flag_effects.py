@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.cli.flags import FLAGS
-from mmeval.metricdevice import asked_device
+from mmeval.metric.device import asked_device
+from mmeval.settings.flags import FLAGS
 from tests.support.bench import Bench, Noting, NotingLocal, set_up
 from tests.support.log_level import restored_log
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mmeval.statistics import MANY_CLUSTERS
+from mmeval.aggregate.statistics import MANY_CLUSTERS
 from tests.support.mock_openai_server import MockServer
 from tests.support.task_folder import task, write_rows
 from tests.support.tiny_benchmark import write_benchmark
@@ -98,7 +98,7 @@ def test_a_light_command_imports_only_what_is_allowed(words: list[str], allowed:
 def test_listing_tasks_loads_no_plugin(tmp_path: Path) -> None:
     modules, _ = imported(["-m", "mmeval", "ls", "tasks"], tmp_path)
 
-    assert "mmeval.taskindex" in modules
+    assert "mmeval.task.index" in modules
     for group in ("metrics", "model_backends", "loaders"):
         assert of_ours(modules, f"mmeval.{group}") == set()
 
@@ -149,7 +149,7 @@ def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path
         itself, workers = imported(["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path)
 
     assert third_party(itself | workers) & LOCAL == set()
-    assert {"mmeval.worker", "mmeval.workers", "mmeval.workerprocess"} & itself == set()
+    assert {"mmeval.broker.worker", "mmeval.broker.worker_pool", "mmeval.broker.worker_process"} & itself == set()
 
 
 @pytest.mark.parametrize(("model", "folder"), [("hf", "llm"), ("diffusers", "sd")])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.taskschema import (
+from mmeval.task.schema import (
     REFUSED,
     ByHandKeys,
     ExpectedKeys,
@@ -124,7 +124,7 @@ def revision(bench: Bench) -> None:
         fetched.append(f"{repo} at {revision}")
         return bench.tasks / "data"
 
-    bench.patch.setattr("mmeval.hub.snapshot", snapshot)
+    bench.patch.setattr("mmeval.dataset.hub.snapshot", snapshot)
     bench.task(dataset_path="owner/name", revision="abc")
     assert bench.run().code == 0
     assert set(fetched) == {"owner/name at abc"}

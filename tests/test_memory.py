@@ -19,10 +19,11 @@ SCRIPT = """
 import os, resource, sys
 from pathlib import Path
 import mmeval
-from mmeval.backend import Capabilities
-from mmeval.content import Interleaved
-from mmeval.media import Media
-from mmeval.records import Response, Sample, user
+from mmeval.backend.capabilities import Capabilities
+from mmeval.content.parts import Interleaved
+from mmeval.content.media import Media
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample, user
 
 COUNT, SIZE, LOOSE = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "loose"
 

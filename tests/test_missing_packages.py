@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.origin import install_command
+from mmeval.installation import install_command
 from tests.support.cli import ROOT, environment, mmeval
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.tiny_models import tiny_model

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from mmeval.dryrun import forecast
 from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError
-from mmeval.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
-from mmeval.records import Result
-from mmeval.report.context import ReportContext
-from mmeval.report.forecast import forecast_text
+from mmeval.forecast.dry_run import forecast
+from mmeval.forecast.text import forecast_text
+from mmeval.records.score import Result
 from mmeval.report.numbers import number_rows
-from mmeval.report.progress import Quiet
+from mmeval.report.progress_bar import Quiet
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
-from mmeval.rescore import rescore
-from mmeval.scoreset import finished_rows
-from mmeval.task import Selection, TaskOverrides
-from mmeval.taskchoice import select
+from mmeval.rescore.rescorer import rescore
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
+from mmeval.scoring.score_set import finished_rows
+from mmeval.settings.report_options import ReportContext
+from mmeval.task.selection import select
+from mmeval.task.task import Selection, TaskOverrides
 from tests.support.applying import registered
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import run_toy

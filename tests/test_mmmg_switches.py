@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.metric import load_metric
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
-from mmeval.trial import Trial
+from mmeval.metric.contract import load_metric
+from mmeval.records.trial import Trial
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
 from tests.support.mmmg_judged_switch_cases import of_judges
 from tests.support.mmmg_switch_cases import Effect, of_sounds, of_text
 from tests.support.picture_judging import judged

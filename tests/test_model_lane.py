@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.metricdevice import metric_device
+from mmeval.metric.device import metric_device
 from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval, results, started, wait_for
 from tests.support.questions import write_task
 from tests.support.task_folder import write_files

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from mmeval.errors import EXIT_INCOMPLETE, UsageError
-from mmeval.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
-from mmeval.records import FORMAT_VERSION
-from mmeval.report.progress import Quiet
-from mmeval.rescore import rescore
-from mmeval.run import run
-from mmeval.taskchoice import select
+from mmeval.records.score import FORMAT_VERSION
+from mmeval.report.progress_bar import Quiet
+from mmeval.rescore.rescorer import rescore
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
+from mmeval.run.runner import run
+from mmeval.task.selection import select
 from tests.support import kept_run
 from tests.support.kept_run import Kept
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.build import build
-from mmeval.dataset import Dataset, DataSource
+from mmeval.content.media import path_inside
+from mmeval.dataset.contract import Dataset, DataSource
+from mmeval.dataset.loaders import interleaved
 from mmeval.errors import MmevalError
-from mmeval.loaders import interleaved
-from mmeval.media import path_inside
 from mmeval.model_backends.openai.reply import medium
-from mmeval.taskdata import bundled_folder
-from mmeval.taskfile import parse_task
-from mmeval.taskinclude import TaskFiles
+from mmeval.task.build import build
+from mmeval.task.data import bundled_folder
+from mmeval.task.file import parse_task
+from mmeval.task.include import TaskFiles
 from mmeval.tasks.mmmg import loader as mmmg
 from mmeval.tasks.unim import loader as unim
 from tests.support.task_folder import task, write_rows

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from mmeval.content import Interleaved
+from mmeval.content.parts import Interleaved
 from mmeval.metrics.three_d import (
     cloud_terms,
     crossings,

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from mmeval.batchscore import score_all
-from mmeval.boundmetric import BoundMetric, bind
-from mmeval.metric import Metric
+from mmeval.metric.apply import score_all
+from mmeval.metric.bound import BoundMetric, bind
+from mmeval.metric.contract import Metric
 from mmeval.metrics.audio.pitch_band import pitch_band
 from mmeval.metrics.audio.speech_rate import speech_rate
 from mmeval.metrics.audio.tempo import tempo
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.sounds import heard, pulses, tone, voice
 from tests.support.tiny_models import tiny_model
 

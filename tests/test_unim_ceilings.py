@@ -8,19 +8,19 @@ from statistics import fmean
 
 import pytest
 
-from mmeval.batchscore import score_judged, score_one
-from mmeval.boundmetric import bind
-from mmeval.build import build
-from mmeval.content import Interleaved
-from mmeval.metric import load_metric
-from mmeval.program import Call, Reply, Role
-from mmeval.records import Score
-from mmeval.sample import Sample
-from mmeval.task import TaskOverrides
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
+from mmeval.content.parts import Interleaved
+from mmeval.metric.apply import score_judged, score_one
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.records.sample import Sample
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.task.build import build
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
+from mmeval.task.task import TaskOverrides
 from mmeval.tasks.unim.perturbation import STEPS, curve, is_eligible
-from mmeval.trial import Trial
 from tests.support.toy import reply
 from tests.support.unim_judges import purpose_of, said
 

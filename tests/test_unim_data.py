@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.sample import Sample
+from mmeval.records.sample import Sample
 from scripts.make_unim_hub import HUB, ROOT, hub
 from tests.support.unim_folder import unim_dataset, unim_samples
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from mmeval import converters, excerpts
-from mmeval.metric import load_metric
+from mmeval.backend import excerpt, routes
+from mmeval.metric.contract import load_metric
 from mmeval.metrics.judged import captions, unim_grades
 from mmeval.metrics.quality import sqcs
-from mmeval.taskchoice import choose
-from mmeval.taskfile import TaskFile
-from mmeval.taskindex import TaskIndex
+from mmeval.records.trial import Trial
+from mmeval.task.file import TaskFile
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
 from mmeval.tasks.unim import perturbation
-from mmeval.trial import Trial
 from scripts import check_unim_tables
 from tests.support.mmmg_switch_cases import Effect
 from tests.support.quality_switch_cases import ELSEWHERE
@@ -49,12 +49,12 @@ def constants() -> dict[str, Any]:
         "grades": [unim_grades.LOWEST, unim_grades.HIGHEST],
         "shares of grades": [unim_grades.share(grade) for grade in (1, 2, 3, 4, 5)],
         "characters of a caption": captions.MAX_CAPTION_CHARS,
-        "seconds of a captioned sound": excerpts.MAX_AUDIO_SECONDS,
-        "samples a second of a captioned sound": excerpts.AUDIO_RATE,
-        "pixels of a side of a captioned picture": excerpts.MAX_SIDE,
-        "characters of a captioned document": excerpts.MAX_DOCUMENT_CHARS,
-        "bytes of a video that is captioned whole": converters.MAX_VIDEO_BYTES,
-        "frames of a video": converters.FRAMES,
+        "seconds of a captioned sound": excerpt.MAX_AUDIO_SECONDS,
+        "samples a second of a captioned sound": excerpt.AUDIO_RATE,
+        "pixels of a side of a captioned picture": excerpt.MAX_SIDE,
+        "characters of a captioned document": excerpt.MAX_DOCUMENT_CHARS,
+        "bytes of a video that is captioned whole": routes.MAX_VIDEO_BYTES,
+        "frames of a video": routes.FRAMES,
         "eta of the layout": sqcs.ETA,
         "weight of the table check": check_unim_tables.WEIGHT,
         "steps of the perturbation": list(perturbation.STEPS),

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mmeval.errors import MmevalError, UsageError
-from mmeval.extras import need
-from mmeval.metric import metric
-from mmeval.metricmodel import HubModel, loaded
+from mmeval.metric.contract import metric
+from mmeval.metric.model import HubModel, loaded
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Count, clip, resampled, the_only_clip
 from mmeval.metrics.models import bound, network_of, of_length_one, opening
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

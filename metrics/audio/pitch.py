@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.errors import UsageError
-from mmeval.extras import need
 from mmeval.metrics.audio.clips import RATE
+from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     import numpy as np

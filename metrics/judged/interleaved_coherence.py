@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from mmeval.content import PartKind
-from mmeval.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
-from mmeval.metric import metric
-from mmeval.metricresult import MetricScores
+from mmeval.content.parts import PartKind
+from mmeval.judge.verdict import UNREAD, Combine, Question, Repeats, Verdict, combined
+from mmeval.metric.contract import metric
+from mmeval.metric.result import MetricScores
 from mmeval.metrics.judged.captioned import without_captions
 from mmeval.metrics.judged.captions import CaptionForm, CaptionPrompt, Written, captioned_all
 from mmeval.metrics.judged.material import as_the_reference, asked_of
@@ -25,11 +25,11 @@ from mmeval.metrics.judged.unim_grades import (
     raw_votes,
     share,
 )
-from mmeval.program import Program, Reply, Role, ask_all
-from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score
-from mmeval.switches import Share
-from mmeval.trial import Trial
+from mmeval.program.calls import Program, Reply, Role, ask_all
+from mmeval.program.prompt_file import JudgePrompt
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.system.arguments import Share
 
 JudgeFailure = Literal["exclude", "lowest"]
 """What a grade makes of the trial that the judge's replies do not give: it is left out, or counts as the lowest."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.form import Choice, ReplyForm, Text
-from mmeval.judge import Question, Repeats, ask_verdicts
-from mmeval.metric import metric
+from mmeval.judge.form import Choice, ReplyForm, Text
+from mmeval.judge.verdict import Question, Repeats, ask_verdicts
+from mmeval.metric.contract import metric
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program import Program, Role
-from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score
-from mmeval.switches import Checked
-from mmeval.trial import Trial
+from mmeval.program.calls import Program, Role
+from mmeval.program.prompt_file import JudgePrompt
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.system.arguments import Checked
 
 
 def _values_fault(values: Mapping[str, Any] | None) -> str:

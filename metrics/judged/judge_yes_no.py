@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from mmeval.form import ReplyForm, Text, YesNo
-from mmeval.judge import Combine, Question, Repeats, ask_verdicts
-from mmeval.metric import metric
+from mmeval.judge.form import ReplyForm, Text, YesNo
+from mmeval.judge.verdict import Combine, Question, Repeats, ask_verdicts
+from mmeval.metric.contract import metric
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program import Program, Role
-from mmeval.promptfile import JudgePrompt
-from mmeval.records import Score
-from mmeval.switches import OptionalShare
-from mmeval.trial import Trial
+from mmeval.program.calls import Program, Role
+from mmeval.program.prompt_file import JudgePrompt
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.system.arguments import OptionalShare
 
 FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.content import Interleaved, Part, text_part
-from mmeval.judge import shown
-from mmeval.media import Media
-from mmeval.sample import Sample
-from mmeval.trial import Trial
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.judge.verdict import shown
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
 
 if TYPE_CHECKING:
-    from mmeval.template import Value
+    from mmeval.program.template import Value
 
 Material: TypeAlias = "dict[str, Value]"
 

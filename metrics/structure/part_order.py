@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from mmeval.content import Interleaved, Part, PartKind
-from mmeval.metric import metric
-from mmeval.records import Score
-from mmeval.sample import Sample
-from mmeval.trial import Trial
+from mmeval.content.parts import Interleaved, Part, PartKind
+from mmeval.metric.contract import metric
+from mmeval.records.sample import Sample
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 
 LETTERS: Mapping[PartKind, str] = {
     "text": "t",

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Literal
 
-from mmeval.extras import need
-from mmeval.metric import metric
+from mmeval.metric.contract import metric
 from mmeval.metrics.sides import sides_of
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.system.extras import need
 
 Normaliser = Literal["basic", "none"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mmeval.media import Media
+    from mmeval.content.media import Media
 
     Numbers = NDArray[np.float64]
     Indices = NDArray[np.int64]

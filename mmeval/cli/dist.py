@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmeval.authoring.package.check import faults, installed, tasks_report
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE, UsageError
-from mmeval.names import counted, printable
-from mmeval.packaged.check import faults, installed, tasks_report
+from mmeval.wording import counted, printable
 
 _MAX_LINE = 2000
 _OURS = ("dist", "argv")

@@ -12,26 +12,26 @@ from pathlib import Path
 
 from mmeval import plugins
 from mmeval._version import __version__
-from mmeval.backend import AnyBackend
-from mmeval.cli import values
-from mmeval.cli.flags import BY_NAME
+from mmeval.backend.contract import AnyBackend
+from mmeval.backend.create import takes_argument
 from mmeval.cli.log import begin_log
-from mmeval.cli.modelflags import model_spec
 from mmeval.cli.parser import add_flags
-from mmeval.cli.roleflags import role_specs
-from mmeval.cli.settings import Setting, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
-from mmeval.create import takes_argument
 from mmeval.doctor import devices, installation, machine, models, network, packages, registered, tasks
 from mmeval.doctor.finding import Section, section, sound
 from mmeval.doctor.page import as_json, as_text
 from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError, PluginError
-from mmeval.options import BackendSpec
 from mmeval.prepare.sources import Wanted, wanted
-from mmeval.task import TaskOverrides
-from mmeval.taskchoice import choose
-from mmeval.taskfile import word_for
-from mmeval.taskindex import TaskIndex
+from mmeval.run.options import BackendSpec
+from mmeval.settings import values
+from mmeval.settings.flags import BY_NAME
+from mmeval.settings.modelflags import model_spec
+from mmeval.settings.resolve import Setting, exclude_each_other, resolve
+from mmeval.settings.role_flags import role_specs
+from mmeval.task.file import word_for
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
+from mmeval.task.task import TaskOverrides
 
 _FLAGS = tuple(
     BY_NAME[name]

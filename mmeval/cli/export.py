@@ -14,10 +14,10 @@ import argparse
 import logging
 from pathlib import Path
 
-from mmeval.cli import values
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
-from mmeval.names import counted, split_names
+from mmeval.settings import values
+from mmeval.wording import counted, split_names
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the folder and print its path. The exit code is EXIT_INCOMPLETE where it lacks something."""
     from mmeval import plugins
-    from mmeval.exporting import default_name, export
-    from mmeval.interchange import load_format
-    from mmeval.report.page.stored import StoredRun
+    from mmeval.interchange.contract import load_format
+    from mmeval.interchange.export import default_name, export
+    from mmeval.results.stored_run import StoredRun
 
     if not args.format:
         known = ", ".join(plugins.names("mmeval.formats"))

@@ -14,9 +14,9 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from mmeval.cli import values
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, UnknownNameError, UsageError
+from mmeval.settings import values
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the package, and print what to type next."""
-    from mmeval.scaffold.names import KINDS, package_name
-    from mmeval.scaffold.package import MAX_SUBTASKS, Written, write_package
+    from mmeval.authoring.scaffold.names import KINDS, package_name
+    from mmeval.authoring.scaffold.package import MAX_SUBTASKS, Written, write_package
 
     kind = next((known for known in KINDS if known == args.kind), None)
     if kind is None:

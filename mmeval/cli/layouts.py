@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mmeval.cli.streams import print_text
 from mmeval.errors import UsageError
-from mmeval.layout import Table, load_layout, tables_of
-from mmeval.report.layouts import ENDINGS, RENDERED
-from mmeval.report.page.stored import StoredRun
+from mmeval.report.layout_text import ENDINGS, RENDERED
+from mmeval.results.layout import Table, load_layout, tables_of
+from mmeval.results.stored_run import StoredRun
 
 log = logging.getLogger(__name__)
 
@@ -41,9 +41,9 @@ def _of(run: StoredRun, table: Table, several: bool) -> Table:
 
 
 def _give(tables: Sequence[Table], name: str, wanted: str, into: Path | None) -> None:
-    from mmeval.lines import write_atomic
-    from mmeval.names import file_name
     from mmeval.report.page.writer import TABLES, check_replaceable
+    from mmeval.system.json_lines import write_atomic
+    from mmeval.wording import file_name
 
     text = RENDERED[wanted](tables)
     if into is None:

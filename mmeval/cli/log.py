@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from mmeval.cli.settings import unknown_variables
 from mmeval.report import log
+from mmeval.settings.resolve import unknown_variables
 
 _logger = logging.getLogger(__name__)
 

@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mmeval import plugins
-from mmeval.cli.flags import BY_NAME
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.settings import resolve
 from mmeval.cli.streams import print_text
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.markdown import cell, table_lines
+from mmeval.settings.flags import BY_NAME
+from mmeval.settings.resolve import resolve
 
 if TYPE_CHECKING:
-    from mmeval.interchange import AnswerFormat
-    from mmeval.metric import Metric
-    from mmeval.taskindex import TaskIndex
-    from mmeval.tool import Tool
+    from mmeval.backend.tool import Tool
+    from mmeval.interchange.contract import AnswerFormat
+    from mmeval.metric.contract import Metric
+    from mmeval.task.index import TaskIndex
 
 KINDS: dict[str, plugins.Group] = {
     "metrics": "mmeval.metrics",
@@ -73,7 +73,7 @@ def _check_kind(what: str | None) -> None:
 
 def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str = "*") -> int:
     """Print the tables of tasks, groups and tags that are wanted."""
-    from mmeval.taskindex import TaskIndex
+    from mmeval.task.index import TaskIndex
 
     index = TaskIndex(include_path)
     listers: dict[str, Callable[[TaskIndex, str], Rows]] = {
@@ -141,15 +141,15 @@ def _rows(kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]) ->
 
 def _load(kind: str, name: str) -> object:
     if kind == "metrics":
-        from mmeval.metric import load_metric
+        from mmeval.metric.contract import load_metric
 
         return load_metric(name)
     if kind == "formats":
-        from mmeval.interchange import load_format
+        from mmeval.interchange.contract import load_format
 
         return load_format(name)
     if kind == "tools":
-        from mmeval.tool import load_tool
+        from mmeval.backend.tool import load_tool
 
         return load_tool(name)
     return plugins.load(KINDS[kind], name)
@@ -165,7 +165,7 @@ def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
 
 def _needs(metric: Metric) -> Iterator[str]:
     """The packages that a metric needs, with what installs those that are not here."""
-    from mmeval.boundmetric import bind
+    from mmeval.metric.bound import bind
 
     bound = bind(metric)
     missing = {error.package: error for error in bound.missing()}
@@ -177,7 +177,7 @@ def _needs(metric: Metric) -> Iterator[str]:
 
 def _models(metric: Metric) -> Iterator[str]:
     """The models that a metric opens unless it is told otherwise; what brings those that are not here."""
-    from mmeval.boundmetric import bind
+    from mmeval.metric.bound import bind
 
     bound = bind(metric)
     lacking = dict(bound.lacking_models())

@@ -32,22 +32,22 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli.cases import Case, ReadyCase, case_lines, files_as_texts, read_case, ready_case
-from mmeval.cli.flags import BY_NAME
+from mmeval.authoring.metric_cases import Case, ReadyCase, case_lines, files_as_texts, read_case, ready_case
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.cli.settings import Setting, resolve
 from mmeval.cli.streams import print_text
-from mmeval.cli.values import read_json
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingDataError, UsageError
-from mmeval.metricdevice import require_device, use_device
-from mmeval.names import escaped
+from mmeval.metric.device import require_device, use_device
 from mmeval.report.terminal import write_line
+from mmeval.settings.flags import BY_NAME
+from mmeval.settings.resolve import Setting, resolve
+from mmeval.settings.values import read_json
+from mmeval.wording import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
-    from mmeval.boundmetric import BoundMetric
-    from mmeval.metric import Metric
-    from mmeval.metricresult import MetricScores
-    from mmeval.trial import Trial
+    from mmeval.metric.bound import BoundMetric
+    from mmeval.metric.contract import Metric
+    from mmeval.metric.result import MetricScores
+    from mmeval.records.trial import Trial
 
 _NAMES = ("trust_remote_code", "metric_device", "role", "judge", "judge_args", "judge_base_url", "captioner")
 _FLAGS = tuple(BY_NAME[name] for name in _NAMES)
@@ -74,8 +74,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the result, or one a line; the exit code says whether all were scored."""
-    from mmeval.metric import load_metric
-    from mmeval.metricsignature import PIECES
+    from mmeval.metric.contract import load_metric
+    from mmeval.metric.signature import PIECES
 
     metric = load_metric(args.name)
     if metric.derived:
@@ -98,14 +98,14 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[Scoring]:
-    from mmeval.batchscore import score_one
-    from mmeval.cli.roleflags import role_specs
+    from mmeval.metric.apply import score_one
+    from mmeval.settings.role_flags import role_specs
 
     specs = role_specs(settings)
     if not metric.judged and not specs:
         yield score_one
         return
-    from mmeval.cli.bench import bench_for
+    from mmeval.authoring.metric_bench import bench_for
 
     with bench_for(metric, specs) as bench:
         yield bench.score
@@ -176,7 +176,7 @@ def _scored(cases: Sequence[ReadyCase], score: Scoring) -> list[MetricScores]:
                 raise
             found[position] = case.bound.unscored(str(error))
     if alike:
-        from mmeval.batchscore import score_all
+        from mmeval.metric.apply import score_all
     for positions in alike.values():
         trials = [trial for position in positions if (trial := cases[position].trial) is not None]
         for position, scores in zip(positions, score_all(cases[positions[0]].bound, trials), strict=True):

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
-from mmeval.cli.flags import REFUSED, REFUSED_SHORT, Flag
-from mmeval.cli.values import SWITCH_WORDS
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.settings.flags import REFUSED, REFUSED_SHORT, Flag
+from mmeval.settings.values import SWITCH_WORDS
 
 _UNSET = argparse.SUPPRESS
 

@@ -7,24 +7,24 @@ import logging
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from mmeval.cli import values
-from mmeval.cli.flags import BY_NAME
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.cli.settings import resolve
 from mmeval.cli.streams import print_text
-from mmeval.disk import free_bytes
+from mmeval.decode.check import MediaLook
 from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
-from mmeval.mediacheck import MediaLook
-from mmeval.names import counted, printable, size
 from mmeval.prepare.fetching import INTERRUPTED, fetch
+from mmeval.prepare.groups import Together, together
 from mmeval.prepare.ready import Readiness, readiness
 from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
 from mmeval.prepare.sources import Source, sources, wanted
-from mmeval.prepare.together import Together, together
-from mmeval.task import TaskOverrides
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
+from mmeval.settings import values
+from mmeval.settings.flags import BY_NAME
+from mmeval.settings.resolve import resolve
+from mmeval.system.disk import free_bytes
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
+from mmeval.task.task import TaskOverrides
+from mmeval.wording import counted, printable, size
 
 _FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data_dir", "verbosity"))
 _MAX_LINE = 2000

@@ -18,12 +18,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mmeval.cli import values
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
+from mmeval.settings import values
 
 if TYPE_CHECKING:
-    from mmeval.report.page.stored import StoredRun
+    from mmeval.results.stored_run import StoredRun
 
 FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
 OF_LAYOUTS = ("markdown", "latex", "csv")
@@ -67,8 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write what is asked for; print tables, or the paths of what was written. The exit code is EXIT_INCOMPLETE where
     something of the runs could not be shown."""
-    from mmeval.report.page.stored import StoredRun
-    from mmeval.report.provenance import left_out_of
+    from mmeval.results.provenance import left_out_of
+    from mmeval.results.stored_run import StoredRun
 
     formats = _formats(args.format, layout=bool(args.layout))
     folders = [_run_folder(folder) for folder in args.folders]
@@ -128,9 +128,9 @@ def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> b
 
 def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool) -> bool:
     """Whether every run has numbers in the tables and charts that were written."""
-    from mmeval.report.formats import TABLES
-    from mmeval.report.page.stored import StoredRun
     from mmeval.report.page.writer import check_replaceable
+    from mmeval.report.table_formats import TABLES
+    from mmeval.results.stored_run import StoredRun
 
     runs = [StoredRun(folder) for folder in folders]
     without = [found for found in runs if not found.ours.get("results")]
@@ -159,10 +159,10 @@ def _no_results(folder: Path) -> str:
 
 
 def _write_table(runs: Sequence[StoredRun], name: str, report: Path, *, printed: bool) -> None:
-    from mmeval.lines import write_atomic
-    from mmeval.report.formats import TABLES
     from mmeval.report.numbers import number_rows
     from mmeval.report.page import writer
+    from mmeval.report.table_formats import TABLES
+    from mmeval.system.json_lines import write_atomic
 
     table = TABLES[name]
     names = writer.names_of(runs)
@@ -176,12 +176,12 @@ def _write_table(runs: Sequence[StoredRun], name: str, report: Path, *, printed:
 
 
 def _write_charts(runs: Sequence[StoredRun], name: str, report: Path) -> Iterator[Path]:
-    from mmeval.lines import write_atomic
-    from mmeval.names import file_name
     from mmeval.report import charts
     from mmeval.report.charts.chosen import ranges_of
     from mmeval.report.numbers import number_rows
     from mmeval.report.page import writer
+    from mmeval.system.json_lines import write_atomic
+    from mmeval.wording import file_name
 
     names, documents = writer.names_of(runs), [run.results for run in runs]
     found = charts.charts_of(

@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli.flags import FLAGS
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags, add_refused
-from mmeval.cli.settings import Setting, config_file, resolve
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_USAGE, UsageError
 from mmeval.report.terminal import write_line
 from mmeval.secrets import text_without_secrets
+from mmeval.settings.flags import FLAGS
+from mmeval.settings.resolve import Setting, config_file, resolve
 
 if TYPE_CHECKING:
-    from mmeval.options import RunOptions
-    from mmeval.task import Selection
+    from mmeval.run.options import RunOptions
+    from mmeval.task.task import Selection
 
 LISTS = {
     "list": ("groups", "tags", "tasks"),
@@ -75,7 +75,7 @@ def show_config(settings: Mapping[str, Setting]) -> str:
     """The resolved settings as a configuration file, each with its origin; ``--config`` reads it back."""
     import yaml
 
-    from mmeval.cli.plan import as_config
+    from mmeval.settings.plan import as_config
 
     lines = []
     for name, value in as_config(settings).items():
@@ -86,17 +86,17 @@ def show_config(settings: Mapping[str, Setting]) -> str:
 
 
 def _run(settings: Mapping[str, Setting], command: str) -> int:
-    from mmeval.cli.plan import make_plan
-    from mmeval.cli.prompts import write_prompts
-    from mmeval.cli.publish import publish
-    from mmeval.logger import create_loggers, log_results
-    from mmeval.outcome import last_line
-    from mmeval.report import progress
+    from mmeval.report import progress_bar
     from mmeval.report.atend import write_at_end
     from mmeval.report.baseline import read_baseline
-    from mmeval.report.layouts import layouts_at_end, named_by
-    from mmeval.run import run as run_tasks
-    from mmeval.taskchoice import select
+    from mmeval.report.layout_text import layouts_at_end, named_by
+    from mmeval.report.loggers.contract import create_loggers, log_results
+    from mmeval.report.prompts import write_prompts
+    from mmeval.report.publish import publish
+    from mmeval.run.outcome import last_line
+    from mmeval.run.runner import run as run_tasks
+    from mmeval.settings.plan import make_plan
+    from mmeval.task.selection import select
 
     if not settings["tasks"].value:
         raise UsageError("--tasks is missing; 'mmeval ls tasks' lists them")
@@ -116,7 +116,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         write_prompts(selection, sys.stderr)
     if plan.dry_run:
         return _look_ahead(selection, plan.options)
-    bar = progress.for_stderr()
+    bar = progress_bar.for_stderr()
     try:
         outcome = run_tasks(selection, plan.options, progress=bar)
     finally:
@@ -135,8 +135,8 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
 
 
 def _look_ahead(selection: Selection, options: RunOptions) -> int:
-    from mmeval.dryrun import forecast
-    from mmeval.report.forecast import forecast_text
+    from mmeval.forecast.dry_run import forecast
+    from mmeval.forecast.text import forecast_text
 
     found = forecast(selection, options)
     print_text(forecast_text(found))

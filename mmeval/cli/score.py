@@ -13,17 +13,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.cli import values as flag_values
-from mmeval.cli.flags import BY_NAME, SCORE_FLAGS
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.settings import Setting, config_file, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
 from mmeval.report.terminal import write_line
+from mmeval.settings import values as flag_values
+from mmeval.settings.flags import BY_NAME, SCORE_FLAGS
+from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
 
 if TYPE_CHECKING:
-    from mmeval.options import RescoreOptions
-    from mmeval.report.context import ReportContext
+    from mmeval.run.options import RescoreOptions
+    from mmeval.settings.report_options import ReportContext
 
 _NAMES = (
     "metric_args",
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what is not scored yet, print the tables, and return the exit code."""
-    from mmeval.report.context import refuse_taken
+    from mmeval.settings.report_options import refuse_taken
 
     settings = resolve(FLAGS, vars(args), os.environ, config_file(vars(args), os.environ))
     begin_log(settings["verbosity"].value, os.environ)
@@ -78,21 +78,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
-    from mmeval.cli.plan import chosen_loggers
-    from mmeval.cli.publish import publish
-    from mmeval.logger import create_loggers, log_results
-    from mmeval.outcome import last_line
-    from mmeval.report import progress
+    from mmeval.report import progress_bar
     from mmeval.report.atend import write_at_end
     from mmeval.report.baseline import read_baseline
-    from mmeval.report.layouts import layouts_at_end, named_by
-    from mmeval.rescore import rescore
+    from mmeval.report.layout_text import layouts_at_end, named_by
+    from mmeval.report.loggers.contract import create_loggers, log_results
+    from mmeval.report.publish import publish
+    from mmeval.rescore.rescorer import rescore
+    from mmeval.run.outcome import last_line
+    from mmeval.settings.plan import chosen_loggers
 
     moment = datetime.now()
     loggers = create_loggers(chosen_loggers(settings))
     other: Path | None = settings["baseline"].value
     baseline = None if other is None else read_baseline(other)
-    bar = progress.for_stderr()
+    bar = progress_bar.for_stderr()
     try:
         outcome = rescore(_options(folder, settings), progress=bar)
     finally:
@@ -111,10 +111,10 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
 
 
 def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
-    from mmeval.cli.roleflags import recorded_roles, role_specs
-    from mmeval.options import RescoreOptions
-    from mmeval.runfolder import RunFolder
-    from mmeval.task import TaskOverrides
+    from mmeval.run.options import RescoreOptions
+    from mmeval.settings.role_flags import recorded_roles, role_specs
+    from mmeval.store.run_folder import RunFolder
+    from mmeval.task.task import TaskOverrides
 
     record = RunFolder.read_record(folder)
     values = {name: setting.value for name, setting in settings.items()}
@@ -146,10 +146,10 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
 
 def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
     """The settings that the run was made with, as it recorded them; what is given now stands above them."""
-    from mmeval.cli.plan import as_config
-    from mmeval.cli.roleflags import with_roles
-    from mmeval.report.context import ReportContext
-    from mmeval.runfolder import RunFolder
+    from mmeval.settings.plan import as_config
+    from mmeval.settings.report_options import ReportContext
+    from mmeval.settings.role_flags import with_roles
+    from mmeval.store.run_folder import RunFolder
 
     record = RunFolder.read_record(folder)
     given = as_config({name: setting for name, setting in settings.items() if setting.origin})

@@ -23,24 +23,24 @@ from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from mmeval import bounds
-from mmeval.cli import values
-from mmeval.cli.flags import BY_NAME, Flag
+from mmeval.authoring import bounds
+from mmeval.authoring.bounds_text import bounds_means, bounds_table
+from mmeval.authoring.finding import Finding, Severity, finding_at
+from mmeval.authoring.validate import CHECKS, Tally, check
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
-from mmeval.cli.roleflags import role_specs
-from mmeval.cli.settings import Setting, exclude_each_other, resolve
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, UsageError, sentence
-from mmeval.names import counted, printable
-from mmeval.report.bounds import bounds_means, bounds_table
-from mmeval.task import TaskOverrides
-from mmeval.taskfinding import Finding, Severity, finding_at
-from mmeval.validate import CHECKS, Tally, check
+from mmeval.settings import values
+from mmeval.settings.flags import BY_NAME, Flag
+from mmeval.settings.resolve import Setting, exclude_each_other, resolve
+from mmeval.settings.role_flags import role_specs
+from mmeval.task.task import TaskOverrides
+from mmeval.wording import counted, printable
 
 if TYPE_CHECKING:
-    from mmeval.options import BackendSpec
-    from mmeval.task import Task
+    from mmeval.run.options import BackendSpec
+    from mmeval.task.task import Task
 
 _ROLES = ("role", "judge", "judge_args", "judge_base_url", "captioner")
 OWN_FLAGS = (

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from mmeval.cli.flags import BY_NAME, FLAGS
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import PluginError, UsageError, did_you_mean
+from mmeval.settings.flags import BY_NAME, FLAGS
 
 VERBS: dict[str, str] = {
     "run": "ask a model the samples of tasks and score its answers (implied by bare flags)",
@@ -122,7 +122,7 @@ def _help() -> int:
 
 def _begin_log(level: str) -> None:
     from mmeval.cli.log import begin_log
-    from mmeval.cli.values import level as read
+    from mmeval.settings.values import level as read
 
     spelt = level or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"
     begin_log(read(spelt), os.environ)

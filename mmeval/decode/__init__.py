@@ -12,13 +12,13 @@ Metrics share what is decoded: a picture, a sound, a mesh and the words of a doc
 its limits, and kept with the medium (see ``memo``). Frames and pages are streams, decoded whenever they are asked for.
 """
 
+from mmeval.decode.av.sound import Audio, SoundStart, audio, sound_start
+from mmeval.decode.av.video import Frame, VideoInfo, frame_count, frames_at, video, video_info
 from mmeval.decode.document import TextBox, document_start, document_text, page_boxes, page_count, pages
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
 from mmeval.decode.mesh import MeshArrays, mesh, mesh_arrays, point_arrays, raw_mesh_arrays
-from mmeval.decode.office import Block, Table, office_blocks
+from mmeval.decode.office.read import Block, Table, office_blocks
 from mmeval.decode.picture import image
-from mmeval.decode.sound import Audio, SoundStart, audio, sound_start
-from mmeval.decode.video import Frame, VideoInfo, frame_count, frames_at, video, video_info
 
 __all__ = [
     "DEFAULT_LIMITS",

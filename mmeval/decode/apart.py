@@ -27,9 +27,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mmeval.content.media import Media
 from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 
 IDLE_SECONDS = 60.0
 """A process that is asked nothing for so long ends."""

@@ -16,11 +16,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from mmeval.content.media import Media
 from mmeval.decode.apart import IDLE_SECONDS, Step
 from mmeval.decode.guard import decoding, quiet
 from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 
 _PACKAGE = "mmeval.decode."
 _DEEPEST = 400

@@ -8,9 +8,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
+from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
-from mmeval.media import Media
 
 TokenClass = Literal["keyword", "name", "builtin", "string", "number", "comment", "operator", ""]
 MAX_TOKENS = 5_000

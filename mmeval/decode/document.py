@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
-from mmeval.decode.office import OFFICE, office_text
+from mmeval.decode.office.read import OFFICE, office_text
 from mmeval.errors import CorruptMediaError
-from mmeval.extras import need
-from mmeval.media import Media
+from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     from PIL.Image import Image

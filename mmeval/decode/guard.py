@@ -8,10 +8,10 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from mmeval.decode.container_length import missing_bytes
+from mmeval.content.media import Media
+from mmeval.decode.container_header import missing_bytes
 from mmeval.decode.limits import DecodeLimits, within
 from mmeval.errors import CorruptMediaError, MediaLimitError, MmevalError
-from mmeval.media import Media
 
 _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 

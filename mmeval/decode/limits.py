@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from mmeval.content.media import Media
 from mmeval.errors import MediaLimitError
-from mmeval.media import Media
 
 _SMALL_FILE = 4 * 2**20
 

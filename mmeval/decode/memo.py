@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import Protocol, TypeVar, cast
 
+from mmeval.content.media import Media
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
-from mmeval.media import Media
 
 MAX_KEPT_BYTES = 2**26
 """Of one result. A larger one is decoded whenever it is asked for: a trial may hold many media, and time is cheaper

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.mesh_header import declared_counts
 from mmeval.errors import CorruptMediaError
-from mmeval.extras import need, need_installed
-from mmeval.media import Media
+from mmeval.system.extras import need, need_installed
 
 if TYPE_CHECKING:
     import numpy as np

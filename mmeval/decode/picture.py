@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from mmeval.content.media import Media
 from mmeval.decode.guard import decoding, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
+from mmeval.decode.picture_header import PICTURE_FORMATS
 from mmeval.decode.picture_pieces import check_pieces
-from mmeval.decode.picture_size import PICTURE_FORMATS
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.extras import need
-from mmeval.media import Media
+from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
     data = whole_bytes(media, limits)
     kind = PICTURE_FORMATS.get(media.mime)
     if media.mime == _SVG:
-        from mmeval.decode.svg import drawn
+        from mmeval.decode.svg_joined import drawn
 
         data, kind = drawn(media, data, limits), "PNG"
     if kind is None:

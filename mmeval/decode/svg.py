@@ -1,59 +1,206 @@
-"""Drawings in SVG, drawn apart by resvg with one bundled font: no script runs, and nothing outside is read."""
+"""What an SVG must not hold, found in one pass over its XML before it is drawn: no entity is declared, nothing outside
+is named, nothing is nested or repeated without end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+import base64
+import binascii
+import re
+import urllib.parse
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import NamedTuple, NoReturn
+from xml.parsers import expat
 
-from mmeval.decode.apart import Step, steps_apart
-from mmeval.decode.guard import decoding
-from mmeval.decode.limits import DecodeLimits, within
-from mmeval.decode.svg_check import checked_size
-from mmeval.errors import CorruptMediaError
-from mmeval.extras import need
-from mmeval.media import Media
+MAX_ELEMENTS = 100_000
+MAX_ATTRIBUTES = 500
+MAX_DRAWN_ELEMENTS = 200_000
+"""With each element counted as often as ``use`` and its like repeat it."""
+MAX_DEPTH = 200
+MAX_CHAIN = 40
+"""References from one to the next."""
 
-MAX_SVG_BYTES = 8 * 2**20
-FONT = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
-"""The only font, so that a drawing looks the same on every machine; all families and styles are drawn with it."""
-_FAMILY = "DejaVu Sans"
-_UNITS_AN_INCH = 96.0
-
-
-def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
-    """The drawing as PNG, transparent where nothing is drawn, in the size that it states itself.
-
-    Raises CorruptMediaError for what is no SVG, names anything outside, or holds what is not drawn (``foreignObject``);
-    MediaLimitError above a limit.
-    """
-    need("resvg_py", "svg")
-    within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
-    for step in steps_apart("mmeval.decode.svg:draw_steps", media, data, limits):
-        return step.buffers[0]
-    raise CorruptMediaError(f"{media.label}: nothing was drawn")
+_LOCAL_URL = re.compile(r"url\(\s*[\"']?\s*([^\"')]*)", re.IGNORECASE)
+_LENGTH = re.compile(r"\s*([+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(px|in|cm|mm|pt|pc|em|ex|%)?\s*")
+_PIXELS: Mapping[str, float] = {
+    "px": 1.0,
+    "in": 96.0,
+    "cm": 96 / 2.54,
+    "mm": 9.6 / 2.54,
+    "pt": 4 / 3,
+    "pc": 16.0,
+    "em": 16.0,
+    "ex": 8.0,
+}
+_RASTER_MAGIC = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")
+_PICTURES = ("image", "feImage")
+_STYLED = ("style", "fill", "stroke", "filter", "mask", "clip-path", "cursor")
 
 
-def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """One step: the PNG. Runs apart."""
-    resvg = need("resvg_py", "svg")
+class Size(NamedTuple):
+    """In pixels, not rounded."""
 
-    def draw() -> Iterator[Step]:
-        with decoding(media, "a drawing"):
-            size = checked_size(media.read())
-            if size is not None:
-                within(media, "max_drawn_pixels", limits.max_drawn_pixels, size.width * size.height, "pixels")
-        png: bytes = resvg.svg_to_bytes(
-            svg_string=media.read().decode("utf-8-sig"),
-            dpi=_UNITS_AN_INCH,
-            skip_system_fonts=True,
-            font_files=[str(FONT)],
-            font_family=_FAMILY,
-            serif_family=_FAMILY,
-            sans_serif_family=_FAMILY,
-            cursive_family=_FAMILY,
-            fantasy_family=_FAMILY,
-            monospace_family=_FAMILY,
-        )
-        yield Step({}, (bytes(png),))
+    width: float
+    height: float
 
-    return draw()
+
+def checked_size(data: bytes) -> Size | None:
+    """The size that a drawing states; None where it follows from what is drawn. Raises ValueError with the reason for
+    a drawing that is refused, and expat's error for what is no XML."""
+    check = _Check()
+    parser = expat.ParserCreate("utf-8")
+    parser.buffer_text = False
+    parser.StartElementHandler = check.start
+    parser.EndElementHandler = check.end
+    parser.CharacterDataHandler = check.words
+    parser.EntityDeclHandler = _refuse_entity
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    parser.Parse(data, True)
+    check.refuse_bombs()
+    return check.size
+
+
+def _refuse_entity(*_: object) -> NoReturn:
+    raise ValueError("it declares an entity")
+
+
+class _Check:
+    """Follows the elements of a drawing. Elements are known by their number, in the order of their beginnings."""
+
+    def __init__(self) -> None:
+        self.size: Size | None = None
+        self._open: list[tuple[str, int]] = []
+        self._sheet: list[str] = []
+        self._ends: list[int] = []
+        self._by_id: dict[str, int] = {}
+        self._references: list[tuple[int, str]] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        element, number = name.rpartition(":")[2], len(self._ends)
+        if len(attributes) > MAX_ATTRIBUTES:
+            raise ValueError(f"an element of it has more than {MAX_ATTRIBUTES} attributes")
+        if number >= MAX_ELEMENTS or len(self._open) >= MAX_DEPTH:
+            raise ValueError(f"it has more than {MAX_ELEMENTS} elements, or is nested more than {MAX_DEPTH} deep")
+        if not self._open:
+            if element != "svg":
+                raise ValueError(f"its first element is {element[:40]!r}, not svg")
+            self.size = _stated_size(attributes)
+        if element == "foreignObject" and all(above != "switch" for above, _ in self._open):
+            raise ValueError("it holds a foreignObject, which is not drawn")
+        self._open.append((element, number))
+        self._ends.append(number)
+        for attribute, value in attributes.items():
+            self._note(element, number, attribute.rpartition(":")[2], value)
+
+    def end(self, _name: str) -> None:
+        element, number = self._open.pop()
+        self._ends[number] = len(self._ends)
+        if element == "style":
+            self._note_style(element, number, "".join(self._sheet))
+            self._sheet.clear()
+
+    def _note(self, element: str, number: int, attribute: str, value: str) -> None:
+        if attribute == "id":
+            self._by_id.setdefault(value, number)
+        elif attribute == "href":
+            if element != "a":  # a link is drawn and never followed
+                self._note_target(element, number, value.strip())
+        elif attribute in _STYLED or "url(" in value.lower():
+            self._note_style(element, number, value)
+
+    def words(self, text: str) -> None:
+        """What stands between elements; only a style sheet can name anything there."""
+        if self._open and self._open[-1][0] == "style":
+            self._sheet.append(text)
+
+    def _note_style(self, element: str, number: int, style: str) -> None:
+        if "\\" in style or "@import" in style.lower():
+            raise ValueError("its styles hold a backslash or an @import, behind which anything can be named")
+        for target in _LOCAL_URL.findall(style):
+            self._note_target(element, number, target.strip())
+
+    def _note_target(self, element: str, number: int, target: str) -> None:
+        if target.startswith("#"):
+            self._references.append((number, urllib.parse.unquote(target[1:])))
+        elif element in _PICTURES and target[:5].lower() == "data:":
+            if not _is_raster(target):
+                raise ValueError("a picture within it is neither PNG, JPEG, GIF nor WEBP")
+        elif target:
+            raise ValueError(f"it names something outside of itself ({target[:60]!r})")
+
+    def refuse_bombs(self) -> None:
+        """Raises ValueError for a drawing that repeats too much, or itself."""
+        _Repeats(self._ends, self._by_id, sorted(self._references)).drawn(0, 0)
+
+
+class _Repeats:
+    """How many elements are drawn where one is, with all that it refers to."""
+
+    def __init__(self, ends: list[int], by_id: Mapping[str, int], references: list[tuple[int, str]]) -> None:
+        self._ends, self._by_id, self._references = ends, by_id, references
+        self._starts = [number for number, _ in references]
+        self._known: dict[int, int] = {}
+        self._work = 0
+
+    def drawn(self, number: int, chain: int) -> int:
+        if number in self._known:
+            return self._known[number]
+        if chain > MAX_CHAIN:
+            raise ValueError(f"its parts refer to each other in a circle, or more than {MAX_CHAIN} deep")
+        end = self._ends[number]
+        first, last = bisect_left(self._starts, number), bisect_left(self._starts, end)
+        count = end - number
+        self._work += last - first
+        for _, target in self._references[first:last]:
+            if target in self._by_id:
+                count += self.drawn(self._by_id[target], chain + 1)
+            if max(count, self._work) > MAX_DRAWN_ELEMENTS:
+                raise ValueError(f"it repeats its parts to more than {MAX_DRAWN_ELEMENTS} elements")
+        self._known[number] = count
+        return count
+
+
+def _is_raster(uri: str) -> bool:
+    head, _, body = uri[:4096].partition(",")
+    try:
+        text = urllib.parse.unquote_to_bytes(body)
+        if head.strip().lower().endswith(";base64"):
+            text = re.sub(rb"\s", b"", text)[:64]
+            text = base64.b64decode(text[: len(text) // 4 * 4])
+    except (binascii.Error, ValueError):
+        return False
+    return text.startswith(_RASTER_MAGIC)
+
+
+def _stated_size(attributes: Mapping[str, str]) -> Size | None:
+    box = _box(attributes.get("viewBox", ""))
+    width, height = (
+        _pixels(attributes.get(side), whole)
+        for side, whole in (("width", box and box.width), ("height", box and box.height))
+    )
+    if box and box.width and box.height:
+        if width is None and height is None:
+            return box
+        if width is None and height is not None:
+            return Size(height * box.width / box.height, height)
+        if height is None and width is not None:
+            return Size(width, width * box.height / box.width)
+    return None if width is None or height is None else Size(width, height)
+
+
+def _box(written: str) -> Size | None:
+    try:
+        _x, _y, width, height = map(float, re.split(r"[\s,]+", written.strip()))
+    except ValueError:
+        return None
+    return Size(width, height)
+
+
+def _pixels(written: str | None, whole: float | None) -> float | None:
+    found = _LENGTH.fullmatch(written or "")
+    if found is None:
+        return None
+    number, unit = float(found[1]), found[2] or "px"
+    if unit == "%":
+        return None if whole is None else number / 100 * whole
+    return number * _PIXELS[unit]

@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mmeval.doctor.finding import Finding
-from mmeval.names import size
-from mmeval.origin import install_command
+from mmeval.installation import install_command
+from mmeval.wording import size
 
 DEADLINE = 120.0
 """Seconds. Importing torch from a cold disk takes half a minute at times."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mmeval._version import __version__
 from mmeval.doctor.finding import Finding
-from mmeval.origin import ROOT, install_command, is_checkout
+from mmeval.installation import ROOT, install_command, is_checkout
 
 NAME = "mmeval"
 OLDEST_PYTHON = (3, 11)

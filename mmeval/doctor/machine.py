@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from mmeval.disk import existing, free_bytes
 from mmeval.doctor.finding import Finding
-from mmeval.extras import need
-from mmeval.names import size
-from mmeval.owncache import own_cache
+from mmeval.system.disk import existing, free_bytes
+from mmeval.system.extras import need
+from mmeval.system.owncache import own_cache
+from mmeval.wording import size
 
 LITTLE = 2**30
 """Bytes; with less a run with pictures or sounds soon ends."""

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from mmeval.backend import AnyBackend, billed_name
-from mmeval.content import PART_KINDS
-from mmeval.create import create_backend
+from mmeval.backend.contract import AnyBackend, billed_name
+from mmeval.backend.create import create_backend
+from mmeval.content.parts import PART_KINDS
 from mmeval.doctor.finding import Finding, status_of
 from mmeval.errors import MissingExtraError, MmevalError
-from mmeval.options import BackendSpec
+from mmeval.run.options import BackendSpec
 
 _LIMIT = "max_connections"  # an argument of roles that is not the backend's
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mmeval.doctor.finding import Finding
 from mmeval.doctor.installation import own_distributions
-from mmeval.origin import install_command, is_checkout
+from mmeval.installation import install_command, is_checkout
 
 SUMS = ("all",)
 """Extras that hold nothing but others."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mmeval.doctor.finding import Finding, Section, Status
-from mmeval.names import of_several, printable
+from mmeval.wording import of_several, printable
 
 _COLOURS: dict[Status, str] = {"ok": "32", "note": "33", "missing": "31", "broken": "31"}
 _WORD = 9

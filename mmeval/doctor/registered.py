@@ -9,7 +9,7 @@ from pathlib import Path
 from mmeval import plugins
 from mmeval.doctor.finding import Finding, status_of
 from mmeval.errors import MmevalError
-from mmeval.taskindex import TaskIndex
+from mmeval.task.index import TaskIndex
 
 _FILES = "mmeval.tasks"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from mmeval.backend import AnyBackend
-from mmeval.badsample import in_words, rows_of
+from mmeval.backend.contract import AnyBackend
+from mmeval.dataset.bad_sample import in_words, rows_of
+from mmeval.dataset.hub_cache import cached_snapshot
 from mmeval.doctor.finding import Finding
 from mmeval.errors import MissingDataError, MmevalError
-from mmeval.hubcache import cached_snapshot
-from mmeval.names import of_several
 from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import Wanted, data_source
-from mmeval.task import FixedKinds, TaskMetric
-from mmeval.taskdata import bundled_folder, is_hub_name
-from mmeval.taskfile import word_for
-from mmeval.undescribed import undescribed
+from mmeval.run.undescribed import undescribed
+from mmeval.task.data import bundled_folder, is_hub_name
+from mmeval.task.file import word_for
+from mmeval.task.task import FixedKinds, TaskMetric
+from mmeval.wording import of_several
 
 MODEL = "model"
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from mmeval.badsample import rows_of
-from mmeval.content import Part
-from mmeval.dataset import Dataset
-from mmeval.digest import digest
+from mmeval.content.media import Media, path_inside
+from mmeval.content.parts import Part
+from mmeval.dataset.bad_sample import rows_of
+from mmeval.dataset.contract import Dataset
+from mmeval.dataset.hub import HubFile
+from mmeval.dataset.hub_cache import size_on_disk
+from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.errors import MmevalError, told
-from mmeval.hub import HubFile
-from mmeval.hubcache import size_on_disk
-from mmeval.media import Media, path_inside
-from mmeval.mediacheck import MediaLook, medium_problem
-from mmeval.sample import Sample
-from mmeval.task import Task
-from mmeval.taskschema import ExpectedKeys
+from mmeval.records.digest import digest
+from mmeval.records.sample import Sample
+from mmeval.task.schema import ExpectedKeys
+from mmeval.task.task import Task
 
 MAX_NAMED = 10
 """So many faults of one kind are named; the others are counted."""

@@ -7,10 +7,10 @@ import glob
 from functools import partial
 from pathlib import Path
 
-from mmeval import hub
+from mmeval.dataset import hub
 from mmeval.errors import Interrupted
-from mmeval.ownthread import OwnThread
 from mmeval.prepare.sources import Source
+from mmeval.system.threads import OwnThread
 
 INTERRUPTED = "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from mmeval.content.media import path_inside
+from mmeval.decode.check import MediaLook
 from mmeval.errors import MissingDataError, MmevalError, told
-from mmeval.media import path_inside
-from mmeval.mediacheck import MediaLook
-from mmeval.metricmodel import named_in
+from mmeval.metric.model import named_in
 from mmeval.prepare.checks import MAX_NAMED, Counts, bounded, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
 from mmeval.prepare.sources import Source, Wanted, data_source
-from mmeval.taskdata import TaskData
-from mmeval.taskschema import ByHandKeys
+from mmeval.task.data import TaskData
+from mmeval.task.schema import ByHandKeys
 
 _log = logging.getLogger(__name__)
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mmeval import hub
-from mmeval.disk import existing, free_bytes
+from mmeval.dataset import hub
+from mmeval.dataset.hub import HubFile, Listing
+from mmeval.dataset.hub_cache import cache_folder, cached_snapshot, is_cached, size_on_disk
 from mmeval.errors import MissingDataError, MmevalError
-from mmeval.hub import HubFile, Listing
-from mmeval.hubcache import cache_folder, cached_snapshot, is_cached, size_on_disk
-from mmeval.modelfiles import first_of
-from mmeval.names import size
+from mmeval.metric.model_files import first_of
 from mmeval.prepare.sources import Source
+from mmeval.system.disk import existing, free_bytes
+from mmeval.wording import size
 
 SPARE_BYTES = 64 * 2**20
 """What stays free on a disk: a file system that is full to the last byte fails whoever writes next."""

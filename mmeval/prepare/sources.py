@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from mmeval.boundmetric import BoundMetric
-from mmeval.build import build
+from mmeval.dataset.hub import NOUN, RepoKind
 from mmeval.errors import MmevalError
-from mmeval.hub import NOUN, RepoKind
-from mmeval.metricmodel import named_in
-from mmeval.task import Task, TaskOverrides
-from mmeval.taskchoice import Chosen
-from mmeval.taskdata import TaskData, is_hub_name
-from mmeval.taskfile import TaskFile
+from mmeval.metric.bound import BoundMetric
+from mmeval.metric.model import named_in
+from mmeval.task.build import build
+from mmeval.task.data import TaskData, is_hub_name
+from mmeval.task.file import TaskFile
+from mmeval.task.selection import Chosen
+from mmeval.task.task import Task, TaskOverrides
 
 UNPINNED = "main"
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.options import RunOutcome
-from mmeval.records import Key, Result
-from mmeval.report.comparing import Making, difference, made, served
-from mmeval.report.grouping import tasks_inside
+from mmeval.records.score import Key, Result
 from mmeval.report.markdown import cell
-from mmeval.task import Task, TaskMetric
-from mmeval.verdictlog import Served
+from mmeval.results.compare import Making, difference, made, served
+from mmeval.results.groups import tasks_inside
+from mmeval.run.options import RunOutcome
+from mmeval.scoring.verdict_log import Served
+from mmeval.task.task import Task, TaskMetric
 
 
 @dataclass(frozen=True)

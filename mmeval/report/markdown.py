@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from mmeval.names import printable
+from mmeval.wording import printable
 
 MAX_CELL = 80
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from mmeval.records import Key, Result
-from mmeval.report.comparing import unlike
-from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
-from mmeval.report.lacking import NOT_COMPARABLE, NumberReasons, Without, lacking_tasks, missing, weights
+from mmeval.records.score import Key, Result
+from mmeval.report.notes import NOT_COMPARABLE, NumberReasons, Without, lacking_tasks, missing, weights
 from mmeval.report.repeated import repeated
+from mmeval.results.compare import unlike
+from mmeval.results.groups import depths, slice_by_slice, tasks_inside
 
 Document = Mapping[str, Any]
 """The content of a results file: JSON values. Empty for a run that has none yet."""

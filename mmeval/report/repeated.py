@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from mmeval.records import Key, Result, is_of_nothing
+from mmeval.records.score import Key, Result, is_of_nothing
 
 Pieces = Callable[[str, str], Collection[str]]
 """The outputs of which one number of a task is made, by task and number; empty for one that is not derived."""

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from mmeval._version import __version__
-from mmeval.lines import write_atomic
-from mmeval.options import RunOutcome
-from mmeval.records import FORMAT_VERSION, Result
-from mmeval.report.bill import spent_json
-from mmeval.report.context import ReportContext, _run_config
+from mmeval.costs.bill import spent_json
+from mmeval.records.score import FORMAT_VERSION, Result
+from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
-from mmeval.task import Task
+from mmeval.settings.report_options import ReportContext, _run_config
+from mmeval.system.json_lines import write_atomic
+from mmeval.task.task import Task
 
 _FILTER = "none"
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved
-from mmeval.digest import canonical_json
+from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
-from mmeval.records import Score, ScoreStatus
-from mmeval.request import GenerationParams
-from mmeval.sample import Message, Sample
-from mmeval.trial import Trial, finish_reason, warnings_of
+from mmeval.records.digest import canonical_json
+from mmeval.records.request import GenerationParams
+from mmeval.records.sample import Message, Sample
+from mmeval.records.score import Score, ScoreStatus
+from mmeval.records.trial import Trial, finish_reason, warnings_of
 
 
 @dataclass(frozen=True)

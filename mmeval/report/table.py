@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from mmeval.names import printable
-from mmeval.options import BackendSpec, Unfinished
-from mmeval.records import Key, Result
+from mmeval.dataset.sampling import Subset
+from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
-from mmeval.report.context import ReportContext, as_arguments
-from mmeval.report.grouping import depths, slice_by_slice, tasks_inside
-from mmeval.report.lacking import NOT_COMPARABLE, NumberReasons, Without, from_to, lacking_tasks, missing, weights
 from mmeval.report.markdown import cell, table_lines
+from mmeval.report.notes import NOT_COMPARABLE, NumberReasons, Without, from_to, lacking_tasks, missing, weights
 from mmeval.report.repeated import repeated
-from mmeval.sampling import Subset
-from mmeval.task import LeftOut, Selection, Task
+from mmeval.results.groups import depths, slice_by_slice, tasks_inside
+from mmeval.run.options import BackendSpec, Unfinished
+from mmeval.settings.report_options import ReportContext, as_arguments
+from mmeval.task.task import LeftOut, Selection, Task
+from mmeval.wording import printable
 
 _HEADERS = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "95 % CI", "Scored", "Notes")
 _BASELINE_AT = _HEADERS.index("Scored") + 1

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TextIO
 
-from mmeval.names import escaped
+from mmeval.wording import escaped
 
 
 def write_line(line: str) -> None:

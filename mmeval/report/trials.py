@@ -7,17 +7,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from mmeval.journal import Journal
-from mmeval.lines import read_rows
-from mmeval.mediastore import MediaStore
-from mmeval.paths import trial_key
-from mmeval.records import Score
+from mmeval.records.sample import Sample
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from mmeval.report.samples_file import SampleRow
-from mmeval.sample import Sample
-from mmeval.storedtrials import stored_trial
-from mmeval.task import Task
-from mmeval.task_records import TaskRecords
-from mmeval.trial import Trial
+from mmeval.scoring.stored_trials import stored_trial
+from mmeval.store.journal import Journal
+from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import trial_key
+from mmeval.store.task_records import TaskRecords
+from mmeval.system.json_lines import read_rows
+from mmeval.task.task import Task
 
 Wanted = Callable[[int, int], bool]
 """Whether the sample of an index, in a repeat, belongs to the run: a folder may hold more."""

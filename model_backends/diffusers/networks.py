@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError
+from mmeval.metric.model_files_error import gaps
 from mmeval.model_backends.hf.files import PIPELINE_INDEX
-from mmeval.modelfault import gaps
 
 
 def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmeval.tool import Tool
+from mmeval.backend.tool import Tool
 
 text_to_image = Tool(
     name="text_to_image",

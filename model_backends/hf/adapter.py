@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from mmeval.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities
 from mmeval.model_backends.hf.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
-from mmeval.request import Request
-from mmeval.response import Response
+from mmeval.records.request import Request
+from mmeval.records.response import Response
 
 
 class Adapter(ABC):

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mmeval import plugins
-from mmeval.capabilities import Capabilities
-from mmeval.converters import checked_routes, convert, widened
-from mmeval.digest import DIGEST_CHARS, digest
+from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.routes import checked_routes, convert, widened
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import overruled
@@ -29,8 +28,9 @@ from mmeval.model_backends.hf.settings import (
     versions,
 )
 from mmeval.model_backends.hf.syntax import check_syntax
-from mmeval.request import Request
-from mmeval.response import ErrorKind, Response
+from mmeval.records.digest import DIGEST_CHARS, digest
+from mmeval.records.request import Request
+from mmeval.records.response import ErrorKind, Response
 
 GENERIC = "chat"
 """The adapter of every model type that has none of its own: a chat template in, text out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmeval.errors import MmevalError
-from mmeval.response import ErrorKind, Response
+from mmeval.records.response import ErrorKind, Response
 
 
 class RowError(MmevalError):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mmeval.encode import wav
-from mmeval.media import Media
+from mmeval.content.encode import wav
+from mmeval.content.media import Media
 
 
 def to_sound(samples: Any, rate: int) -> Media:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from mmeval.errors import MmevalError, StorageError
 from mmeval.model_backends.hf.tinybuild import build
-from mmeval.owncache import own_cache
-from mmeval.spawning import FreshContext
+from mmeval.system.owncache import own_cache
+from mmeval.system.processes import FreshContext
 
 VERSION = 1
 """Raised whenever the builder would write other bytes."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from mmeval.content import Interleaved, Part, media_part
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part
+from mmeval.content.placeholders import find
 from mmeval.model_backends.hf.blocks import BrokenBlock
 from mmeval.model_backends.hf.rows import Made
-from mmeval.placeholders import find
 
 Said: TypeAlias = str | Media | BrokenBlock
 """Words, a picture, or one that was begun and cannot be drawn."""

@@ -6,17 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.content import Interleaved, Part, PartKind, text_part
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, PartKind, text_part
+from mmeval.content.placeholders import find
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.failures import bad_reply, error_in_body
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.openai.reply import fingerprint, json_object, medium, served, usage
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
-from mmeval.placeholders import find
-from mmeval.request import GenerationParams, Request
-from mmeval.response import FinishReason, Response
+from mmeval.records.request import GenerationParams, Request
+from mmeval.records.response import FinishReason, Response
 
 PATH = "chat/completions"
 

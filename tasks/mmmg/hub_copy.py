@@ -18,9 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.extras import need
-from mmeval.media import Media
+from mmeval.system.extras import need
 
 REPOSITORY = "UW-FMRL2/MMMG"
 
@@ -128,8 +128,8 @@ def find_copy(folder: Path) -> HubCopy | None:
 
 
 def _cached() -> Path | None:
+    from mmeval.dataset.hub_cache import cached_snapshot
     from mmeval.errors import MissingExtraError
-    from mmeval.hubcache import cached_snapshot
 
     try:
         return cached_snapshot(REPOSITORY, "main", "dataset")

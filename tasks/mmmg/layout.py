@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from mmeval.layout import Cell, Table, result_of, scores_of
-from mmeval.macromean import macro_mean
-from mmeval.repeats import repeat_means, spread
+from mmeval.aggregate.aggregators import repeat_means, spread
+from mmeval.aggregate.macromean import macro_mean
+from mmeval.results.layout import Cell, Table, result_of, scores_of
 from mmeval.tasks.mmmg.averages import Passes, average, interval
 from mmeval.tasks.mmmg.categories import CATEGORIES, Category
 
 if TYPE_CHECKING:
-    from mmeval.report.page.stored import StoredRun, StoredTask
-    from mmeval.scores import Scores
+    from mmeval.aggregate.scores import Scores
+    from mmeval.results.stored_run import StoredRun, StoredTask
 
 NUMBER = "overall"
 """The score of a trial, which every task of MMMG has."""

@@ -23,11 +23,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from mmeval.content import Interleaved, Part
-from mmeval.digest import digest
-from mmeval.media import Media
-from mmeval.placeholders import TagKind, find, render
-from mmeval.sample import Sample
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part
+from mmeval.content.placeholders import TagKind, find, render
+from mmeval.records.digest import digest
+from mmeval.records.sample import Sample
 from mmeval.tasks.mmmg.rows import SUFFIXES
 
 GENERATIONS = 4

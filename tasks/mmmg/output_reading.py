@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved
+from mmeval.content.media import Media, path_inside
+from mmeval.content.parts import Interleaved
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.formats.exact import exact_part, files_digest, medium_inside, model_of, own_of, read_manifest
-from mmeval.formats.lines import line_at, lines_of
-from mmeval.formats.recorded import error_of
-from mmeval.interchange import MANIFEST, Absent, Place, StoredAnswer
-from mmeval.media import Media, path_inside
-from mmeval.response import Response
-from mmeval.sample import Sample
+from mmeval.interchange.contract import MANIFEST, Absent, Place, StoredAnswer
+from mmeval.interchange.foreign_lines import line_at, lines_of
+from mmeval.interchange.recorded import error_of
+from mmeval.interchange.sidecar import exact_part, files_digest, medium_inside, model_of, own_of, read_manifest
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample
 from mmeval.tasks.mmmg.output_layout import (
     GENERATIONS,
     OTHER,

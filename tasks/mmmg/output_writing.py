@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content import Interleaved
+from mmeval.content.media import Media
+from mmeval.content.media_type import suffix_for
+from mmeval.content.parts import Interleaved
+from mmeval.content.placeholders import TagKind
 from mmeval.errors import UsageError
-from mmeval.formats.exact import OWN, exact_parts
-from mmeval.interchange import AnsweredRun, AnsweredTask, Exported
-from mmeval.lines import to_line
-from mmeval.media import Media
-from mmeval.names import counted
-from mmeval.placeholders import TagKind
-from mmeval.sniff import suffix_for
+from mmeval.interchange.contract import AnsweredRun, AnsweredTask, Exported
+from mmeval.interchange.sidecar import OWN, exact_parts
+from mmeval.records.trial import Trial
+from mmeval.system.json_lines import to_line
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
     Flat,
@@ -26,7 +26,7 @@ from mmeval.tasks.mmmg.output_layout import (
     seal,
 )
 from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
-from mmeval.trial import Trial
+from mmeval.wording import counted
 
 SAMPLE_RATE = 22050
 """Hertz, of one channel: what those scripts take every sound for."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mmeval.content.placeholders import TagKind
+from mmeval.dataset.loaders.row_files import read_jsonl
 from mmeval.errors import UsageError
-from mmeval.loaders.row_files import read_jsonl
-from mmeval.placeholders import TagKind
 
 PROMPT, SEED = "instruction_para", "instruction"
 """What is asked, and the sentence that it was made from, which no model is shown."""

@@ -14,8 +14,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from mmeval import statistics
-from mmeval.scores import Estimate, Scores
+from mmeval.aggregate import statistics
+from mmeval.aggregate.scores import Estimate, Scores
 
 
 class Sums(NamedTuple):

@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
+from mmeval.content.media import path_inside
 from mmeval.errors import MissingDataError
-from mmeval.media import path_inside
 from mmeval.tasks.unim.concatenated_json import read_records
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.files import Place

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved
-from mmeval.digest import content_digest, digest
+from mmeval.content.media import Media
+from mmeval.content.media_type import suffix_for
+from mmeval.content.parts import Interleaved
 from mmeval.errors import UsageError
-from mmeval.formats.exact import OWN, exact_parts
-from mmeval.interchange import MANIFEST, AnsweredRun, AnsweredTask, Exported
-from mmeval.media import Media
-from mmeval.names import counted, file_name
-from mmeval.response import ErrorInfo
-from mmeval.sample import Sample
-from mmeval.sniff import suffix_for
+from mmeval.interchange.contract import MANIFEST, AnsweredRun, AnsweredTask, Exported
+from mmeval.interchange.sidecar import OWN, exact_parts
+from mmeval.records.digest import content_digest, digest
+from mmeval.records.response import ErrorInfo
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
 from mmeval.tasks.unim.labels import DIFFICULTIES, Names
 from mmeval.tasks.unim.output_layout import (
     SHORT,
@@ -32,7 +32,7 @@ from mmeval.tasks.unim.output_layout import (
     to_text,
     whole_text,
 )
-from mmeval.trial import Trial
+from mmeval.wording import counted, file_name
 
 MAX_FILE_BYTES = 2**27
 """A larger file of answers is continued in another one: readers decode a file as a whole."""

@@ -31,8 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np  # noqa: E402  after the number of threads is set
 
-from mmeval.encode import wav  # noqa: E402  found by the line above
-from mmeval.media import Media  # noqa: E402
+from mmeval.content.encode import wav  # noqa: E402  found by the line above
+from mmeval.content.media import Media  # noqa: E402
 from mmeval.metrics.audio.quality.listening import heard_in  # noqa: E402
 from mmeval.metrics.audio.quality.recording import RATE, recording  # noqa: E402
 from tests.bench.figure import Figure  # noqa: E402

@@ -25,8 +25,8 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from mmeval.content.media import Media  # noqa: E402
 from mmeval.decode import DEFAULT_LIMITS, frame_count, office_blocks, pages  # noqa: E402  by the line above
-from mmeval.media import Media  # noqa: E402
 from mmeval.metrics.document.reading import OCR_DPI, document_markdown  # noqa: E402
 from mmeval.metrics.video.views import views_of  # noqa: E402
 from tests.support import documents  # noqa: E402

@@ -10,15 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from mmeval.boundmetric import bind
-from mmeval.metric import metric
-from mmeval.report.context import ReportContext
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import metric
+from mmeval.records.trial import Trial
 from mmeval.report.results_file import write_results
 from mmeval.report.table import render
-from mmeval.scoreset import ScoreSet
-from mmeval.summary import TaskNumbers, task_results
-from mmeval.task import Selection
-from mmeval.trial import Trial
+from mmeval.results.task_results import TaskNumbers, task_results
+from mmeval.scoring.score_set import ScoreSet
+from mmeval.settings.report_options import ReportContext
+from mmeval.task.task import Selection
 from tests.support.outcomes import outcome, task
 
 OUTPUTS = ("right", "met", "clear", "near", "short", "middle")

@@ -31,17 +31,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from mmeval.batchscore import score_one  # noqa: E402
-from mmeval.boundmetric import bind  # noqa: E402
-from mmeval.content import Interleaved, media_part, text_part  # noqa: E402  found by the line above
+from mmeval.content.media import Media  # noqa: E402
+from mmeval.content.parts import Interleaved, media_part, text_part  # noqa: E402  found by the line above
 from mmeval.decode import picture as picture_decoder  # noqa: E402
-from mmeval.decode import sound as sound_decoder  # noqa: E402
-from mmeval.lines import to_line  # noqa: E402
-from mmeval.media import Media  # noqa: E402
-from mmeval.metric import load_metric  # noqa: E402
-from mmeval.sample import Sample, user  # noqa: E402
-from mmeval.scorer import Scorer  # noqa: E402
-from mmeval.scoring import ScoringPlan, trial_from  # noqa: E402
+from mmeval.decode.av import sound as sound_decoder  # noqa: E402
+from mmeval.metric.apply import score_one  # noqa: E402
+from mmeval.metric.bound import bind  # noqa: E402
+from mmeval.metric.contract import load_metric  # noqa: E402
+from mmeval.records.sample import Sample, user  # noqa: E402
+from mmeval.scoring.scorer import Scorer  # noqa: E402
+from mmeval.scoring.trial_rows import ScoringPlan, trial_from  # noqa: E402
+from mmeval.system.json_lines import to_line  # noqa: E402
 from tests.bench.figure import Figure  # noqa: E402
 
 ROWS, REPEATS = 937, 4

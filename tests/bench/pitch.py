@@ -36,8 +36,8 @@ import time
 from tests.support.sounds import heard, voice
 trial = heard(voice(110), metadata={"pitch": "low"})
 started = time.perf_counter()
-from mmeval.batchscore import score_one
-from mmeval.boundmetric import bind
+from mmeval.metric.apply import score_one
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio.pitch_band import pitch_band
 scores = score_one(bind(pitch_band, {"gender": "male"}), trial)
 assert scores["pitch_band"].value

@@ -32,11 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np  # noqa: E402  found by the line above, in one thread by those before it
 import trimesh  # noqa: E402
 
-from mmeval.batchscore import score_one  # noqa: E402
-from mmeval.boundmetric import bind  # noqa: E402
 from mmeval.decode import raw_mesh_arrays  # noqa: E402
+from mmeval.metric.apply import score_one  # noqa: E402
+from mmeval.metric.bound import bind  # noqa: E402
 from mmeval.metrics.three_d.quality_3d import quality_3d  # noqa: E402
-from mmeval.trial import Trial  # noqa: E402
+from mmeval.records.trial import Trial  # noqa: E402
 from tests.bench.figure import Figure  # noqa: E402
 from tests.support.shapes import Mesh, obj, off, ply, shown, torus  # noqa: E402
 

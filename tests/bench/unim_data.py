@@ -28,7 +28,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from mmeval.dataset import DataSource  # noqa: E402  found by the line above
+from mmeval.dataset.contract import DataSource  # noqa: E402  found by the line above
 from mmeval.tasks.unim.domains import DOMAINS, Domain  # noqa: E402
 from mmeval.tasks.unim.loader import load  # noqa: E402
 from tests.bench.figure import Figure  # noqa: E402

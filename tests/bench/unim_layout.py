@@ -23,18 +23,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from mmeval.layout import load_layout
-from mmeval.metric import metric
-from mmeval.report.context import ReportContext
-from mmeval.report.layouts import markdown_tables
-from mmeval.report.page.stored import StoredRun
+from mmeval.metric.contract import metric
+from mmeval.records.trial import Trial
+from mmeval.report.layout_text import markdown_tables
 from mmeval.report.results_file import write_results
 from mmeval.report.table import render
-from mmeval.summary import TaskNumbers, task_results
-from mmeval.task import Selection
+from mmeval.results.layout import load_layout
+from mmeval.results.stored_run import StoredRun
+from mmeval.results.task_results import TaskNumbers, task_results
+from mmeval.settings.report_options import ReportContext
+from mmeval.task.task import Selection
 from mmeval.tasks.unim.items import TITLES
 from mmeval.tasks.unim.pool import NUMBERS
-from mmeval.trial import Trial
 from tests.bench.figure import Figure
 from tests.bench.scale import ROOT, measure
 from tests.support.outcomes import outcome, task

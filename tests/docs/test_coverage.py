@@ -12,18 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from mmeval import errors, plugins, taskschema
-from mmeval.cli.flags import BY_NAME, FLAGS, REFUSED
+from mmeval import errors, plugins
+from mmeval.backend.routes import ROUTES
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.cli.verbs import VERBS
-from mmeval.converters import ROUTES
-from mmeval.metric import load_metric
+from mmeval.content.placeholders import SPELLINGS
+from mmeval.metric.contract import load_metric
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.placeholders import SPELLINGS
-from mmeval.response import ERROR_KINDS
-from mmeval.sample import Sample, user
+from mmeval.records.response import ERROR_KINDS
+from mmeval.records.sample import Sample, user
+from mmeval.settings.flags import BY_NAME, FLAGS, REFUSED
+from mmeval.task import schema
 from tests.support.doc_examples import Block, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,12 +39,12 @@ NOT_OURS = {"port", "reply", "quick", "long", "large", "limti", "no-deps", "whee
 DECISION = ["The situation", "The choice", "What was turned down"]
 """What each page of the design tells, in this order."""
 
-TASK_KEYS = {*taskschema.TaskKeys.model_fields, *taskschema.GroupKeys.model_fields, "include"}
+TASK_KEYS = {*schema.TaskKeys.model_fields, *schema.GroupKeys.model_fields, "include"}
 ENTRY_KEYS = {
-    *taskschema.MetricKeys.model_fields,
-    *taskschema.GroupMetricKeys.model_fields,
-    *taskschema.ExpectedKeys.model_fields,
-    *taskschema.ByHandKeys.model_fields,
+    *schema.MetricKeys.model_fields,
+    *schema.GroupMetricKeys.model_fields,
+    *schema.ExpectedKeys.model_fields,
+    *schema.ByHandKeys.model_fields,
 }
 
 
@@ -117,7 +118,7 @@ def test_every_key_of_task_files_is_in_their_page(key: str) -> None:
 
 
 def test_every_refused_key_is_in_the_page_of_task_files() -> None:
-    assert set(taskschema.REFUSED) - in_code(page("task-files.md")) == set()
+    assert set(schema.REFUSED) - in_code(page("task-files.md")) == set()
 
 
 @pytest.mark.parametrize(

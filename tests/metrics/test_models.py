@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.metricmodel import bound_model, loaded
+from mmeval.metric.model import bound_model, loaded
+from mmeval.metric.model_files import WEIGHTS_DIR
+from mmeval.metric.model_files_error import WeightsError
 from mmeval.metrics.audio.voices import VOICE, _speaker_model
 from mmeval.metrics.models import network_of
-from mmeval.modelfault import WeightsError
-from mmeval.modelfiles import WEIGHTS_DIR
 from tests.support.tiny_models import tiny_model
 
 KINDS = {

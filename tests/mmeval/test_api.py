@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 import mmeval
-from mmeval.capabilities import Capabilities
-from mmeval.content import Interleaved
+from mmeval.backend.capabilities import Capabilities
+from mmeval.content.parts import Interleaved
 from mmeval.errors import EXIT_INCOMPLETE, IdentityChangedError, Interrupted, UnknownNameError, UsageError
-from mmeval.request import Request
-from mmeval.response import Response
+from mmeval.records.request import Request
+from mmeval.records.response import Response
 from tests.support.lm_eval_reader import read_numbers
 from tests.support.task_folder import write_rows
 from tests.support.tiny_benchmark import write_benchmark

@@ -11,9 +11,9 @@ import pytest
 from mmeval import errors
 from mmeval.__main__ import main
 from mmeval.cli import verbs
-from mmeval.origin import install_command
-from mmeval.request import Request
-from mmeval.response import Response
+from mmeval.installation import install_command
+from mmeval.records.request import Request
+from mmeval.records.response import Response
 from tests.support.tiny_benchmark import write_benchmark
 from tests.support.toy import Toy, registered
 

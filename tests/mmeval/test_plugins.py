@@ -11,9 +11,9 @@ import pytest
 
 from mmeval import plugins
 from mmeval.errors import AmbiguousNameError, MissingExtraError, PluginError, UnknownNameError
-from mmeval.extras import need
-from mmeval.origin import install_command
+from mmeval.installation import install_command
 from mmeval.plugins import GROUPS
+from mmeval.system.extras import need
 
 Install = Callable[..., None]
 
@@ -35,9 +35,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 def test_a_plugin_of_an_installed_distribution_is_found_by_its_name(install: Install) -> None:
-    install("my-bench", "flat = mmeval.repeats:median")
+    install("my-bench", "flat = mmeval.aggregate.aggregators:median")
 
-    from mmeval.repeats import median
+    from mmeval.aggregate.aggregators import median
 
     assert plugins.load("mmeval.aggregators", "flat") is median
     assert "flat" in plugins.names("mmeval.aggregators")
@@ -52,7 +52,7 @@ def test_an_unknown_name_is_refused_with_near_names() -> None:
     ("value", "cause"),
     [
         ("no_such_module:thing", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("mmeval.aggregate:gone", "AttributeError"),
+        ("mmeval.aggregate.summarise:gone", "AttributeError"),
         ("tests.support.broken_plugin:thing", "ZeroDivisionError"),
     ],
     ids=["no module", "no object", "fails at import"],
@@ -81,7 +81,9 @@ def test_a_broken_plugin_harms_nobody_else(install: Install) -> None:
 def test_a_plugin_that_lacks_an_extra_says_how_to_install_it(
     install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "needy_plugin.py").write_text("from mmeval.extras import need\nneed('no_such_package', 'audio')\n")
+    (tmp_path / "needy_plugin.py").write_text(
+        "from mmeval.system.extras import need\nneed('no_such_package', 'audio')\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     install("my-bench", "needy = needy_plugin:thing")
 
@@ -90,8 +92,8 @@ def test_a_plugin_that_lacks_an_extra_says_how_to_install_it(
 
 
 def test_a_name_that_two_distributions_claim_is_refused_naming_both(install: Install) -> None:
-    install("one-bench", "mine = mmeval.repeats:mean")
-    install("other_bench", "mine = mmeval.repeats:median")
+    install("one-bench", "mine = mmeval.aggregate.aggregators:mean")
+    install("other_bench", "mine = mmeval.aggregate.aggregators:median")
 
     with pytest.raises(AmbiguousNameError) as clash:
         plugins.load("mmeval.aggregators", "mine")
@@ -100,14 +102,14 @@ def test_a_name_that_two_distributions_claim_is_refused_naming_both(install: Ins
 
 @pytest.mark.parametrize("owner", ["other-bench", "other_bench", "Other.Bench"])
 def test_the_distribution_before_a_slash_says_which_is_meant(install: Install, owner: str) -> None:
-    install("one-bench", "mine = mmeval.repeats:mean")
-    install("other-bench", "mine = mmeval.repeats:median")
+    install("one-bench", "mine = mmeval.aggregate.aggregators:mean")
+    install("other-bench", "mine = mmeval.aggregate.aggregators:median")
 
     assert plugins.load("mmeval.aggregators", f"{owner}/mine").__name__ == "median"
 
 
 def test_a_distribution_that_has_no_such_plugin_is_unknown(install: Install) -> None:
-    install("one-bench", "mine = mmeval.repeats:mean")
+    install("one-bench", "mine = mmeval.aggregate.aggregators:mean")
 
     with pytest.raises(UnknownNameError, match="unknown aggregator 'other/mine'"):
         plugins.load("mmeval.aggregators", "other/mine")
@@ -115,7 +117,7 @@ def test_a_distribution_that_has_no_such_plugin_is_unknown(install: Install) -> 
 
 def test_the_same_claim_seen_twice_is_no_clash(install: Install) -> None:
     for site in ("site", "site2"):
-        install("one-bench", "mine = mmeval.repeats:mean", site=site)
+        install("one-bench", "mine = mmeval.aggregate.aggregators:mean", site=site)
 
     assert plugins.load("mmeval.aggregators", "mine").__name__ == "mean"
     assert [entry.name for entry in plugins.entries("mmeval.aggregators")].count("mine") == 1

@@ -10,10 +10,10 @@ import pytest
 
 import mmeval
 from mmeval import plugins
+from mmeval.aggregate.scores import Estimate, Scores
 from mmeval.errors import AmbiguousNameError, PluginError, UsageError
-from mmeval.metric import load_metric, metric
-from mmeval.scores import Estimate, Scores
-from mmeval.trial import Trial
+from mmeval.metric.contract import load_metric, metric
+from mmeval.records.trial import Trial
 
 
 @pytest.fixture(autouse=True)
@@ -133,10 +133,10 @@ def test_two_definitions_of_one_name_are_refused() -> None:
 
 SCRIPT = """
 import mmeval
-from mmeval.aggregate import Estimate
-from mmeval.content import Interleaved
-from mmeval.backend import Capabilities
-from mmeval.records import Response
+from mmeval.aggregate.scores import Estimate
+from mmeval.content.parts import Interleaved
+from mmeval.backend.capabilities import Capabilities
+from mmeval.records.response import Response
 
 @mmeval.register_metric("words", range=(0, 10))
 def words(trial):

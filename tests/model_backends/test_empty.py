@@ -1,9 +1,9 @@
-from mmeval.backend import SampleBackend
-from mmeval.content import PART_KINDS, Interleaved
-from mmeval.create import create_backend
+from mmeval.backend.contract import SampleBackend
+from mmeval.backend.create import create_backend
+from mmeval.content.parts import PART_KINDS, Interleaved
 from mmeval.model_backends.empty import EmptyBackend
-from mmeval.request import Request
-from mmeval.sample import Sample, user
+from mmeval.records.request import Request
+from mmeval.records.sample import Sample, user
 
 
 def test_every_sample_is_answered_with_nothing() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.backend import SampleBackend, TaskAhead, WholeAnswers
-from mmeval.content import PART_KINDS
-from mmeval.create import create_backend
+from mmeval.backend.contract import SampleBackend, TaskAhead, WholeAnswers
+from mmeval.backend.create import create_backend
+from mmeval.content.parts import PART_KINDS
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.replay import ReplayBackend
-from mmeval.request import Request
-from mmeval.sample import Sample, user
+from mmeval.records.request import Request
+from mmeval.records.sample import Sample, user
 
 SAMPLES = [Sample(name, (user("?"),)) for name in "abc"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
 from mmeval.tasks.unim.domains import DOMAINS
 from scripts.make_unim_page import PAGE, PARTS, PICTURE, PUBLISHED, begin, end, updated
 from scripts.unim_curves import picture

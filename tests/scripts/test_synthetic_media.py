@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from mmeval.sniff import sniff_mime
+from mmeval.content.media_type import sniff_mime
 from scripts.synthetic_media import (
     BLUE,
     CLIP_FRAMES,

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mmeval.aggregate import combine, summarise
-from mmeval.records import Result, Score
-from mmeval.repeats import mean, median
-from mmeval.scores import Aggregator, Scores
+from mmeval.aggregate.aggregators import mean, median
+from mmeval.aggregate.scores import Aggregator, Scores
+from mmeval.aggregate.summarise import combine, summarise
+from mmeval.records.score import Result, Score
 
 SIMULATIONS = 2000
 Random = np.random.Generator

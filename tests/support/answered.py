@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mmeval.content import Interleaved
-from mmeval.interchange import AnsweredRun, AnsweredTask
-from mmeval.report.page.stored import StoredRun, StoredTask
-from mmeval.response import ErrorInfo
-from mmeval.sample import Sample, user
-from mmeval.storedtrials import stored_trial
-from mmeval.trial import Trial
+from mmeval.content.parts import Interleaved
+from mmeval.interchange.contract import AnsweredRun, AnsweredTask
+from mmeval.records.response import ErrorInfo
+from mmeval.records.sample import Sample, user
+from mmeval.records.trial import Trial
+from mmeval.results.stored_run import StoredRun, StoredTask
+from mmeval.scoring.stored_trials import stored_trial
 
 Outcome = tuple[tuple[object, ...], ...] | ErrorInfo | None
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.metric import metric
+from mmeval.metric.contract import metric
 from mmeval.metrics.quality.items import ItemScore, together
-from mmeval.program import Program, Role, ask_one
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.program.calls import Program, Role, ask_one
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support import toy
 from tests.support.task_folder import installed
 

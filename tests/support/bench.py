@@ -16,14 +16,14 @@ import pytest
 import yaml
 
 from mmeval.__main__ import main
-from mmeval.capabilities import Capabilities
-from mmeval.dataset import Dataset, DataSource
-from mmeval.metric import metric
-from mmeval.records import Score
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import Message, Sample, user
-from mmeval.trial import Trial
+from mmeval.backend.capabilities import Capabilities
+from mmeval.dataset.contract import Dataset, DataSource
+from mmeval.metric.contract import metric
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Message, Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.lm_eval_reader import latest, read_numbers, read_samples
 from tests.support.task_folder import installed, write_rows
 from tests.support.toy import _PLUGINS, Rows, ToyLocal, asked_text, picture, reply, sample
@@ -199,7 +199,7 @@ class Bench:
 @contextmanager
 def set_up(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
     """The bench, with the models and metrics of the tests as plugins."""
-    monkeypatch.setattr("mmeval.roles.BACKOFF_BASE", 0.0)
+    monkeypatch.setattr("mmeval.broker.runtime.BACKOFF_BASE", 0.0)
     with installed(folder / "site", monkeypatch, {"bench": {}}, more=PLUGINS):
         bench = Bench(folder, monkeypatch, capsys)
         bench.rows(*({"input": f"question {i}", "reference": f"answer {i}", "level": f"l{i % 2}"} for i in range(3)))

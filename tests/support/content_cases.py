@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from mmeval.content import Interleaved, Part, media_part, text_part
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from tests.support import tiny_media as tiny
 
 _SHARDS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mmeval import decode
+from mmeval.content.media import Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
-from mmeval.media import Media
 
 
 def every_frame(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:

@@ -30,11 +30,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmeval.cli.flags import FLAGS
-from mmeval.cli.settings import read_config
 from mmeval.errors import TaskFileError
-from mmeval.taskfile import parse_group, parse_task
-from mmeval.taskyaml import Document, read_document
+from mmeval.settings.flags import FLAGS
+from mmeval.settings.resolve import read_config
+from mmeval.system.yaml_document import Document, read_document
+from mmeval.task.file import parse_group, parse_task
 from tests.support.embedded import embedded_cache
 from tests.support.mock_openai_server import MockServer
 from tests.support.reader_environment import OFFLINE_PIP

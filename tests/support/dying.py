@@ -20,10 +20,10 @@ from collections.abc import Callable
 from typing import Any
 
 from mmeval.__main__ import main
-from mmeval.journal import Journal
-from mmeval.scoreset import ScoreSet
-from mmeval.segment import Segment
-from mmeval.task_records import TaskRecords
+from mmeval.scoring.score_set import ScoreSet
+from mmeval.store.journal import Journal
+from mmeval.store.segment import Segment
+from mmeval.store.task_records import TaskRecords
 
 POINTS: dict[str, tuple[Any, str]] = {
     "receipt": (Segment, "_write_receipt"),

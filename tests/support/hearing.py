@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.batchscore import score_all
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, media_part
-from mmeval.encode import wav
-from mmeval.media import Media
-from mmeval.metric import Metric
-from mmeval.metricmodel import HubModel, bound_model
-from mmeval.records import Score
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.content.encode import wav
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part
+from mmeval.metric.apply import score_all
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import Metric
+from mmeval.metric.model import HubModel, bound_model
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.sounds import RATE, Samples
 from tests.support.tiny_models import tiny_model
 

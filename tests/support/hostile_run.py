@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from mmeval.capabilities import Capabilities
-from mmeval.content import Interleaved, Part, text_part
-from mmeval.media import Media
-from mmeval.metric import metric
-from mmeval.options import BackendSpec
-from mmeval.program import Program, Role, ask_one
-from mmeval.protocols import Ask
-from mmeval.records import Score
-from mmeval.report.context import ReportContext
+from mmeval.backend.capabilities import Capabilities
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.metric.contract import metric
+from mmeval.program.calls import Program, Role, ask_one
+from mmeval.program.protocols import Ask
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Message, Sample
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from mmeval.report.results_file import write_results
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import Message, Sample
-from mmeval.trial import Trial
+from mmeval.run.options import BackendSpec
+from mmeval.settings.report_options import ReportContext
 from tests.support.injections import INJECTIONS
 from tests.support.task_folder import installed
 from tests.support.toy import picture, run_toy, task

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.capabilities import Capabilities
-from mmeval.content import text_part
+from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.tool import load_tool
+from mmeval.content.parts import text_part
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
-from mmeval.program import Program, Role, ask_one
-from mmeval.request import Request
-from mmeval.response import Response, answered
-from mmeval.tool import load_tool
+from mmeval.program.calls import Program, Role, ask_one
+from mmeval.records.request import Request
+from mmeval.records.response import Response, answered
 from tests.support.cli import ROOT, environment
 from tests.support.task_folder import write_files
 from tests.support.toy import asked_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import sys
 
-from mmeval import outage
 from mmeval.__main__ import main
+from mmeval.broker import outage
 
 if __name__ == "__main__":
     outage.START_SECONDS = outage.OUTAGE_SECONDS = float(sys.argv[1])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mmeval.batchscore import score_judged
-from mmeval.boundmetric import bind
-from mmeval.metric import load_metric
-from mmeval.program import Call, Reply, Role
-from mmeval.records import Score
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.trial import Trial
+from mmeval.metric.apply import score_judged
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.toy import reply
 
 Answer = Callable[[Request], Response]

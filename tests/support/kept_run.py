@@ -14,18 +14,18 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mmeval.capabilities import Capabilities
-from mmeval.content import Interleaved, media_part, text_part
-from mmeval.dataset import DataSource
-from mmeval.media import Media
-from mmeval.metric import metric
-from mmeval.program import Program, Role, ask_one
-from mmeval.protocols import Ask, join
-from mmeval.records import Score
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.backend.capabilities import Capabilities
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part, text_part
+from mmeval.dataset.contract import DataSource
+from mmeval.metric.contract import metric
+from mmeval.program.calls import Program, Role, ask_one
+from mmeval.program.protocols import Ask, join
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.task_folder import installed
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "run_format_1"

@@ -12,15 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Part
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Part
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
 from mmeval.model_backends.hf.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
-from mmeval.request import GenerationParams, Request
-from mmeval.response import Response
-from mmeval.sample import Message, message
+from mmeval.records.request import GenerationParams, Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Message, message
 from tests.support.tiny_media import picture
 from tests.support.tiny_models import tiny_model
 

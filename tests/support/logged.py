@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mmeval.options import RunOutcome
-from mmeval.report.context import ReportContext
 from mmeval.report.published import Published
 from mmeval.report.results_file import results_document
+from mmeval.run.options import RunOutcome
+from mmeval.settings.report_options import ReportContext
 from tests.support.outcomes import outcome, result, task
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ def log_apart(folder: Path, logger: str, **environ: str) -> str:
     script = (
         "import sys, pathlib\n"
         "from tests.support.logged import finished\n"
-        "from mmeval.logger import create_loggers\n"
+        "from mmeval.report.loggers.contract import create_loggers\n"
         f"create_loggers({{{logger!r}: {{'name': 'mine'}}}})[{logger!r}].log(*finished(pathlib.Path.cwd()))\n"
     )
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmeval.metric import load_metric
-from mmeval.trial import Trial
+from mmeval.metric.contract import load_metric
+from mmeval.records.trial import Trial
 from tests.support.mmmg_switch_cases import Effect
 from tests.support.picture_judging import BLUE, LOST, RED, answer, trial_of
 from tests.support.pictures import medium, noise

@@ -16,7 +16,7 @@ from mmeval.metrics.audio.clap import CLAP
 from mmeval.metrics.audio.tempo import tempo
 from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER
 from mmeval.metrics.audio.voices import VOICE
-from mmeval.trial import Trial
+from mmeval.records.trial import Trial
 from tests.support.hearing import sound_trial, tiny
 from tests.support.picture_judging import BLUE, RED, trial_of
 from tests.support.sounds import alternating, heard, pulses, tone, voice

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mmeval.report.formats import TABLES
 from mmeval.report.numbers import number_rows
+from mmeval.report.table_formats import TABLES
 
 
 def result(task: str, metric: str = "m", value: float | None = 0.5, **more: Any) -> dict[str, Any]:

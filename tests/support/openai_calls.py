@@ -7,12 +7,12 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mmeval.content import PartKind
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import PartKind
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.request import GenerationParams, Request
-from mmeval.response import Response
-from mmeval.sample import Message, user
+from mmeval.records.request import GenerationParams, Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Message, user
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 WAV = b"RIFF\x10\x00\x00\x00WAVEfmt " + b"samples"

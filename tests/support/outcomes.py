@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mmeval.boundmetric import bind
-from mmeval.dataset import Dataset
-from mmeval.metric import Metric
-from mmeval.metric import metric as describe
-from mmeval.options import RunCounts, RunOutcome
-from mmeval.protocols import single
-from mmeval.records import Result
-from mmeval.request import GenerationParams
-from mmeval.sample import Sample, user
-from mmeval.task import Group, Selection, Task, TaskMetric
-from mmeval.trial import Trial
+from mmeval.dataset.contract import Dataset
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import Metric
+from mmeval.metric.contract import metric as describe
+from mmeval.program.protocols import single
+from mmeval.records.request import GenerationParams
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Result
+from mmeval.records.trial import Trial
+from mmeval.run.options import RunCounts, RunOutcome
+from mmeval.task.task import Group, Selection, Task, TaskMetric
 
 
 @describe(range=(0, 1), version="2", source="made for tests")

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from mmeval.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.request import Request
-from mmeval.response import Response, Usage
-from mmeval.segment import Segment
+from mmeval.records.request import Request
+from mmeval.records.response import Response, Usage
+from mmeval.store.segment import Segment
 from tests.support.dying import after, die
 from tests.support.toy import asked_text, picture, reply
 

@@ -6,17 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.batchscore import score_judged
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved
-from mmeval.media import Media
-from mmeval.metric import load_metric
-from mmeval.program import Call, Reply, Role
-from mmeval.records import Score
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.metric.apply import score_judged
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.pictures import even, medium
 from tests.support.toy import reply
 

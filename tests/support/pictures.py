@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from mmeval.content import Interleaved, media_part
-from mmeval.encode import png
-from mmeval.media import Media
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.content.encode import png
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part
+from mmeval.records.sample import Sample, user
+from mmeval.records.trial import Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels

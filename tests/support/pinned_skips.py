@@ -16,13 +16,13 @@ import pytest
 from tests.support.bad_disks import can_mount
 
 PINNED: Mapping[str, str] = {
-    "tests/mmeval/loggers/test_trackio.py::test_the_real_package_keeps_a_run_in_a_folder": "dev has no trackio",
-    "tests/mmeval/loggers/test_wandb.py::test_the_real_package_takes_a_run_offline": "dev has no wandb",
+    "tests/mmeval/report/loggers/test_trackio.py::test_the_real_package_keeps_a_run_in_a_folder": "dev has no trackio",
+    "tests/mmeval/report/loggers/test_wandb.py::test_the_real_package_takes_a_run_offline": "dev has no wandb",
 }
 """What continuous integration cannot run, by test, and why."""
 
 NEED_A_DISK = (
-    "tests/mmeval/test_mediastore.py::test_a_full_or_read_only_disk_is_a_storage_error_and_leaves_nothing",
+    "tests/mmeval/store/test_media_store.py::test_a_full_or_read_only_disk_is_a_storage_error_and_leaves_nothing",
     "tests/test_bad_days.py::test_a_full_disk_loses_nothing_but_the_answer_that_it_could_not_take",
 )
 """Tests that mount a disk of their own, which is skipped where nobody may: all their cases."""

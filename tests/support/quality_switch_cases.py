@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mmeval.content import Interleaved, Part
-from mmeval.media import Media
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part
+from mmeval.records.sample import Sample, user
+from mmeval.records.trial import Trial
 from tests.support.mmmg_switch_cases import Effect
 from tests.support.shapes import cube, joined, obj, off, plane_cloud, ply, shown, sphere_cloud, tetrahedra, torus
 from tests.support.sounds import heard, tone

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmeval.content import Interleaved
-from mmeval.media import Media
-from mmeval.trial import Trial
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.records.trial import Trial
 from tests.support.trials import trial
 
 Numbers = NDArray[np.float64]

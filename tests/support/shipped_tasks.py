@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from mmeval.backend import SampleBackend
-from mmeval.batchscore import score_one
-from mmeval.create import create_backend
-from mmeval.program import Call, Reply, Role
-from mmeval.protocols import Ask
-from mmeval.sample import Sample
-from mmeval.task import Task, TaskOverrides
-from mmeval.taskchoice import select
-from mmeval.trial import Trial
+from mmeval.backend.contract import SampleBackend
+from mmeval.backend.create import create_backend
+from mmeval.metric.apply import score_one
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.program.protocols import Ask
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
+from mmeval.task.selection import select
+from mmeval.task.task import Task, TaskOverrides
 
 
 def shipped(name: str) -> Task:

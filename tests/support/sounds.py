@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mmeval.content import Interleaved, media_part, text_part
-from mmeval.encode import wav
-from mmeval.media import Media
-from mmeval.trial import Trial
+from mmeval.content.encode import wav
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part, text_part
+from mmeval.records.trial import Trial
 from tests.support.trials import trial
 
 RATE = 22050

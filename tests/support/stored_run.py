@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.lines import to_line
+from mmeval.system.json_lines import to_line
 
 Json = dict[str, Any]
 SCORE_SET = "0123456789ab"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.batchscore import score_one
-from mmeval.boundmetric import bind
-from mmeval.metric import Metric
-from mmeval.trial import Trial
+from mmeval.metric.apply import score_one
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import Metric
+from mmeval.records.trial import Trial
 
 
 def unnoticed(metric: Metric, changes: Mapping[str, Sequence[Any]], trials: Sequence[Trial]) -> list[str]:

@@ -22,23 +22,23 @@ from typing import Any
 
 import pytest
 
-from mmeval.boundmetric import bind
-from mmeval.capabilities import Capabilities
-from mmeval.content import Interleaved, text_part
+from mmeval.backend.capabilities import Capabilities
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UsageError
-from mmeval.media import Media
-from mmeval.metric import load_metric, metric
-from mmeval.options import BackendSpec, RunOptions, RunOutcome
-from mmeval.program import Call, Program, Role, ask_one
-from mmeval.protocols import Ask, join, single
-from mmeval.records import Score
-from mmeval.report.progress import Quiet
-from mmeval.request import GenerationParams, Request
-from mmeval.response import Response
-from mmeval.run import run
-from mmeval.sample import Message, Sample, user
-from mmeval.task import Group, Selection, Task, TaskMetric
-from mmeval.trial import Trial
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric, metric
+from mmeval.program.calls import Call, Program, Role, ask_one
+from mmeval.program.protocols import Ask, join, single
+from mmeval.records.request import GenerationParams, Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Message, Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.report.progress_bar import Quiet
+from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.run.runner import run
+from mmeval.task.task import Group, Selection, Task, TaskMetric
 from tests.support.task_folder import installed
 
 _PLUGINS = """

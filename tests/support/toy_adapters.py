@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmeval.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities
 from mmeval.model_backends.hf import Adapter
-from mmeval.request import Request
-from mmeval.response import Response
+from mmeval.records.request import Request
+from mmeval.records.response import Response
 from tests.support.toy import asked_text, reply
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from mmeval.metric import metric
-from mmeval.metricmodel import HubModel, loaded, metric_device
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.metric.contract import metric
+from mmeval.metric.model import HubModel, loaded, metric_device
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.toy_weights import note
 
 FILES = HubModel(("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"))

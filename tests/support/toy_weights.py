@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.metric import metric
-from mmeval.metricmodel import HubModel, loaded, model_folder
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.metric.contract import metric
+from mmeval.metric.model import HubModel, loaded, model_folder
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.cli import ROOT
 from tests.support.task_folder import write_files
 

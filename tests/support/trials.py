@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.batchscore import score_one
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved
-from mmeval.metric import Metric
-from mmeval.records import Score
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.content.parts import Interleaved
+from mmeval.metric.apply import score_one
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import Metric
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 
 Written = str | Interleaved
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.dataset import DataSource
-from mmeval.sample import Sample
+from mmeval.dataset.contract import DataSource
+from mmeval.records.sample import Sample
 from mmeval.tasks.unim.loader import UnimDataset, load
 
 GOLD = "image/gold.png"

@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from mmeval.batchscore import score_judged
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved
-from mmeval.media import Media
-from mmeval.metric import load_metric
-from mmeval.program import Call, Reply, Role
-from mmeval.records import Score
-from mmeval.response import Response
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.metric.apply import score_judged
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.toy import picture, reply
 
 QUESTION = "Which kettle is it, tell me?"

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.lines import to_line
-from mmeval.report.page.stored import StoredRun
+from mmeval.results.stored_run import StoredRun
+from mmeval.system.json_lines import to_line
 from mmeval.tasks.unim.domains import DOMAINS, LEVELS
 from mmeval.tasks.unim.items import TITLES
 from mmeval.tasks.unim.pool import NUMBERS

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from mmeval.batchscore import score_derived, score_judged, score_one
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved
-from mmeval.media import Media
-from mmeval.metric import load_metric
-from mmeval.program import Call, Reply, Role
-from mmeval.records import Score
-from mmeval.response import Response
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.metric.apply import score_derived, score_judged, score_one
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.mmmg_switch_cases import Effect
 from tests.support.quality_switch_cases import of_quality
 from tests.support.tiny_media import PLAIN_OFF, clip, pdf, picture, wav

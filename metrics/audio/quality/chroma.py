@@ -10,9 +10,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from mmeval.extras import need
 from mmeval.metrics.audio.quality.recording import RATE
 from mmeval.metrics.audio.quality.tuning import STEPS
+from mmeval.system.extras import need
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mmeval.content.media import Media
 from mmeval.decode import DEFAULT_LIMITS, audio
-from mmeval.media import Media
 from mmeval.metrics.audio.clips import resampled
 
 if TYPE_CHECKING:

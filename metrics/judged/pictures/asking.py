@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from mmeval.content import Interleaved, media_part
-from mmeval.form import ReplyForm
-from mmeval.judge import UNREAD, Question, Repeats, Verdict, ask_verdicts
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part
+from mmeval.judge.form import ReplyForm
+from mmeval.judge.verdict import UNREAD, Question, Repeats, Verdict, ask_verdicts
 from mmeval.metrics.judged.pictures.replies import (
     ANSWER,
     characters_form,
@@ -19,8 +19,8 @@ from mmeval.metrics.judged.pictures.replies import (
 )
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
-from mmeval.program import Call, Program, Role
-from mmeval.promptfile import JudgePrompt
+from mmeval.program.calls import Call, Program, Role
+from mmeval.program.prompt_file import JudgePrompt
 
 Lost = Literal["unscored", "wrong"]
 """What a question without a usable reply makes of the trial. The release counts it as answered wrongly. A question that
@@ -93,7 +93,7 @@ class Finding:
     @property
     def evidence(self) -> dict[str, Any]:
         """For people: what was asked, the answer with the judge's own words, or why there is none; and of how many
-        votes the reply could not be read, where that counts as wrong, for :mod:`mmeval.unread`."""
+        votes the reply could not be read, where that counts as wrong, for :mod:`mmeval.run.complaints`."""
         lost = {"lost": self.missing} if self.missing else {}
         return {**self.about, **self.verdict.evidence, **lost, **({UNREAD: self.unread} if self.unread else {})}
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from mmeval.content import Interleaved, text_part
-from mmeval.media import Media
-from mmeval.metric import Supposed
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, text_part
+from mmeval.metric.contract import Supposed
 from mmeval.metrics.judged.pictures.looked_at import only_picture
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, words_beside
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 
 T = TypeVar("T")
 

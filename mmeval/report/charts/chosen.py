@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from mmeval.names import counted
-from mmeval.records import Result
+from mmeval.records.score import Result
 from mmeval.report.charts import radar as radars
 from mmeval.report.charts.bars import Bar, bars
 from mmeval.report.charts.svg import Drawing
 from mmeval.report.numbers import NumberRow
+from mmeval.wording import counted
 
 MOST_BARS = 60
 """Bars or groups of bars in a chart; the title of one that leaves some out says so."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmeval.extras import need
 from mmeval.report.charts.svg import Drawing
+from mmeval.system.extras import need
 
 FONT = Path(__file__).parents[2] / "decode" / "fonts" / "DejaVuSans.ttf"
 FAMILY = "DejaVu Sans"

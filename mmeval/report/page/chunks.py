@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.lines import to_line
+from mmeval.system.json_lines import to_line
 
 _ESCAPES = (
     (b"<", b"\\u003c"),

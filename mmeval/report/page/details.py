@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.journal import Journal
 from mmeval.report.page.parts import MAX_TEXT, PartWriter
-from mmeval.report.page.stored import Row, StoredTrial
+from mmeval.results.stored_run import Row, StoredTrial
+from mmeval.store.journal import Journal
 
 MAX_ITEMS = 2_000
 """Items of one list or mapping of evidence, metadata and the like that are shown."""

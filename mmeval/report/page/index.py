@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
-from mmeval.records import Result
-from mmeval.report.asked import counted_by
-from mmeval.report.page.stored import Row, StoredRun, StoredTask, StoredTrial
+from mmeval.records.score import Result
 from mmeval.report.repeated import is_unavailable
+from mmeval.results.asked import counted_by
+from mmeval.results.stored_run import Row, StoredRun, StoredTask, StoredTrial
 
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "inapplicable", "uncounted")
 CHUNK = 100

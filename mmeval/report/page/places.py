@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from mmeval.content.media import Media
+from mmeval.content.media_type import suffix_for
 from mmeval.errors import UsageError
-from mmeval.media import Media
-from mmeval.sniff import suffix_for
 
 SHOWN: Mapping[str, frozenset[str]] = {
     "image": frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif"}),

@@ -14,9 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.content.media import Media
 from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import MmevalError
-from mmeval.media import Media
 from mmeval.report.page.chunks import script
 from mmeval.report.page.places import MEDIA, linked_or_copied
 
@@ -161,7 +161,7 @@ class Previews:
 def too_large(media: Media) -> str:
     """Why a browser is not given a picture: its header declares more pixels than anybody looks at, or has no size at
     all. Empty where nothing speaks against it; without the extra ``image`` only PNG and GIF are looked at."""
-    from mmeval.decode.picture_size import check_size
+    from mmeval.decode.picture_header import check_size
 
     try:
         check_size(media, limits=LIMITS)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.report.charts import Chart
-from mmeval.report.page.stored import StoredRun
+from mmeval.results.stored_run import StoredRun
 
 if TYPE_CHECKING:
     from jinja2 import FileSystemBytecodeCache, Template

@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mmeval.names import counted
-from mmeval.records import Result, is_of_nothing
-from mmeval.report.bill import dollars
+from mmeval.costs.bill import dollars
+from mmeval.dataset.sampling import FEWER
+from mmeval.records.score import Result, is_of_nothing
 from mmeval.report.numbers import NumberRow, groups_of, number_rows
-from mmeval.report.page.stored import Row, StoredRun
 from mmeval.report.repeated import is_unavailable
-from mmeval.sampling import FEWER
+from mmeval.results.stored_run import Row, StoredRun
+from mmeval.wording import counted
 
 MOST_NAMED = 5
 """Tasks and numbers that are named one by one."""

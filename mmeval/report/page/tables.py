@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from mmeval.records import Key, Result
+from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.numbers import NumberRow
 from mmeval.report.page.index import STATUSES

@@ -17,25 +17,25 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UsageError
-from mmeval.names import counted
 from mmeval.report.baseline import Baseline
+from mmeval.report.beside import Beside, beside
 from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.numbers import number_rows
 from mmeval.report.page import details as trial_details
 from mmeval.report.page import summary
-from mmeval.report.page.beside import Beside, beside
 from mmeval.report.page.chunks import Chunks, script
 from mmeval.report.page.code import Colours
 from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
-from mmeval.report.page.papers import papers
+from mmeval.report.page.layouts import papers
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
-from mmeval.report.page.stored import StoredRun, StoredTask, StoredTrial
-from mmeval.report.page.swap import replaced
 from mmeval.report.page.tables import tables
+from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
+from mmeval.system.folders import replaced
+from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.content import Interleaved, media_part, text_part
-from mmeval.encode import wav
+from mmeval.content.encode import wav
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part, text_part
 from mmeval.errors import UsageError
-from mmeval.media import Media
 from mmeval.metrics.audio.audio_quality import audio_quality
-from mmeval.records import Score
+from mmeval.records.score import Score
 from tests.support.trials import score_of, trial
 
 RATE = 48000

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from mmeval.boundmetric import bind
-from mmeval.metricmodel import bound_model
+from mmeval.metric.bound import bind
+from mmeval.metric.model import bound_model
+from mmeval.metric.model_files_error import WeightsError
 from mmeval.metrics.audio.beat_network import RATE, beat_logits, chunk_starts, loaded_network
 from mmeval.metrics.audio.beats import BEAT_THIS, _peaks, beats
 from mmeval.metrics.audio.tempo import tempo
-from mmeval.modelfault import WeightsError
 from tests.support.hearing import sound_trial, tiny
 from tests.support.sounds import Samples, pulses, silence, tone
 from tests.support.tiny_models import tiny_model

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import soundfile
 
-from mmeval.content import Interleaved, media_part
+from mmeval.content.encode import wav
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part
 from mmeval.decode import DecodeLimits
-from mmeval.encode import wav
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 from mmeval.metrics.audio import clips
 from mmeval.metrics.audio.clips import RATE, clip, resampled, sounds_of, the_only_clip
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.sounds import Samples, heard, silence, tone
 from tests.support.tiny_media import picture
 from tests.support.trials import trial

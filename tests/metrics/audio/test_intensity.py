@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio.intensity import intensity, line_of_peaks
 from tests.support.sounds import Samples, heard, pulses, silence, tone
 from tests.support.trials import score_of, trial

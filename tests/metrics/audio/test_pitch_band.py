@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from mmeval.batchscore import score_all
-from mmeval.boundmetric import bind
+from mmeval.content.media import Media
 from mmeval.errors import UsageError
-from mmeval.media import Media
+from mmeval.installation import install_command
+from mmeval.metric.apply import score_all
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio import pitch_band as module
 from mmeval.metrics.audio.pitch_band import pitch_band
 from mmeval.metrics.audio.voices import Heard
-from mmeval.origin import install_command
 from tests.support.sounds import Samples, heard, silence, voice
 from tests.support.trials import score_of, trial
 

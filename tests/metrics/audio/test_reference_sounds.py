@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mmeval.errors import CorruptMediaError, MissingDataError, UnknownNameError, UsageError
-from mmeval.metricmodel import bound_model
+from mmeval.metric.model import bound_model
 from mmeval.metrics.audio import reference_sounds
 from mmeval.metrics.audio.clap import CLAP, embeddings
 from mmeval.metrics.audio.reference_sounds import REFERENCE_SOUNDS, class_embeddings, classes

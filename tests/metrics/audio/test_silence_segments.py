@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio.silence_segments import silence_segments
 from tests.support.sounds import Samples, alternating, heard, silence, tone
 from tests.support.trials import score_of, trial

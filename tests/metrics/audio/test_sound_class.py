@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.batchscore import score_one
-from mmeval.boundmetric import bind
+from mmeval.metric.apply import score_one
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio import sound_class as module
 from mmeval.metrics.audio.clap import CLAP
 from mmeval.metrics.audio.sound_class import sound_class
-from mmeval.records import Score
-from mmeval.sample import Sample, user
-from mmeval.trial import Trial
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.hearing import DAMAGED, class_folder, scored_together, sound_trial, tiny
 from tests.support.sounds import RATE, Samples, alternating, silence, tone
 from tests.support.switch_changes import unnoticed

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.boundmetric import bind
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio import speakers
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.speakers import speaker_gender, speaker_similarity

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.batchscore import score_all
-from mmeval.boundmetric import bind
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.metric.apply import score_all
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio import speech_rate as module
 from mmeval.metrics.audio.speech_rate import speech_rate
 from tests.support.sounds import Samples, heard, silence, tone

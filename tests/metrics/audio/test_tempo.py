@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.boundmetric import bind
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio import tempo as module
 from mmeval.metrics.audio.tempo import tempo
 from tests.support.sounds import Samples, heard, silence, tone

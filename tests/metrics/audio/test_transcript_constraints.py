@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.boundmetric import bind
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.metric.bound import bind
 from mmeval.metrics.audio import transcript_constraints as module
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.transcript_constraints import transcript_constraints

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.boundmetric import bind
-from mmeval.encode import wav
-from mmeval.media import Media
-from mmeval.metricmodel import loaded
+from mmeval.content.encode import wav
+from mmeval.content.media import Media
+from mmeval.metric.bound import bind
+from mmeval.metric.model import loaded
 from mmeval.metrics.audio import transcription
 from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER, transcript, transcripts, transcripts_of
 from tests.support.hearing import DAMAGED, scored_together, sound, sound_trial, tiny

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmeval.content.media import Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, TextBox
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 from mmeval.metrics.document import ocr, reading
 from mmeval.metrics.document.reading import NoOcrError, document_markdown, is_readable, picture_markdown, table_rows
 from tests.support import documents, tiny_media

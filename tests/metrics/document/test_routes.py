@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from mmeval.content.media import Media
 from mmeval.decode import DEFAULT_LIMITS
 from mmeval.errors import CorruptMediaError
-from mmeval.media import Media
 from mmeval.metrics.document import routes
 from mmeval.metrics.document.routes import NOTHING_SAID, markdown_route
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
+from mmeval.metric.bound import bind
+from mmeval.metric.model_files_error import WeightsError
 from mmeval.metrics.image import dreamsim_network
 from mmeval.metrics.image.dreamsim import DREAMSIM, dreamsim
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
 from mmeval.metrics.image.pictures import picture
-from mmeval.modelfault import WeightsError
 from tests.support.hearing import scored_together, tiny
 from tests.support.pictures import DAMAGED, even, noise, painted, picture_trial
 from tests.support.switch_changes import unnoticed

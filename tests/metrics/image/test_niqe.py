@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFilter
 
-from mmeval.media import Media
+from mmeval.content.media import Media
 from mmeval.metrics.image.niqe import distance_of, niqe, niqe_of
 from mmeval.metrics.image.pristine import pristine
 from mmeval.metrics.quality.items import UNSEEN

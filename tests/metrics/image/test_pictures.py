@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.content import Interleaved, Part
-from mmeval.encode import wav
+from mmeval.content.encode import wav
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part
 from mmeval.errors import CorruptMediaError
-from mmeval.media import Media
 from mmeval.metrics.image import pictures
 from mmeval.metrics.image.pictures import given, pictures_of, produced, resized, rgb, the_only, the_only_picture
-from mmeval.records import Score
+from mmeval.records.score import Score
 from tests.support.pictures import DAMAGED, even, medium, noise, picture_trial
 from tests.support.trials import trial
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mmeval.content import Interleaved
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
 from mmeval.metrics.image.ssim import ssim, ssim_of
 from tests.support.pictures import DAMAGED, by_scikit_image, even, medium, noise, picture_trial, shown
 from tests.support.switch_changes import unnoticed

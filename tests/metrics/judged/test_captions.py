@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
-from mmeval.converters import TO_DESCRIBE
-from mmeval.media import Media
+from mmeval.backend.routes import TO_DESCRIBE
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.metrics.judged import captions
 from mmeval.metrics.judged.captioned import Captioned
 from mmeval.metrics.judged.captions import MAX_CAPTION_CHARS, PROMPTS, RELEASED, CaptionForm, captioned, captioned_all
-from mmeval.program import Call, Program, Reply, Role
-from mmeval.prompt import PromptError
-from mmeval.promptfile import PromptTexts, find_prompt
-from mmeval.response import Response
+from mmeval.program.calls import Call, Program, Reply, Role
+from mmeval.program.prompt import PromptError
+from mmeval.program.prompt_file import PromptTexts, find_prompt
+from mmeval.records.response import Response
 from tests.support import tiny_media
 from tests.support.toy import picture, reply
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, text_part
 from mmeval.errors import UsageError
-from mmeval.media import Media
-from mmeval.metric import load_metric
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
 from mmeval.metrics.judged.code_quality import (
     DIMENSIONS,
     NO_CODE,
@@ -25,7 +25,7 @@ from mmeval.metrics.judged.code_quality import (
     safely_fenced,
     unwrapped,
 )
-from mmeval.trial import Trial
+from mmeval.records.trial import Trial
 from tests.support import tiny_media
 from tests.support.unim_judging import DOWN, QUESTION, RED, Judged, judge_unim, unim_sample
 

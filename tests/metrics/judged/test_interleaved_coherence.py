@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, text_part
+from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UsageError
-from mmeval.metric import load_metric
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
 from mmeval.metrics.judged.interleaved_coherence import OUTPUTS
 from mmeval.metrics.judged.unim_grades import unfenced
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.cli import mmeval
 from tests.support.judges import judge, judge_server
 from tests.support.unim_judging import DOWN, QUESTION, RED, Judged, answer_trial, judge_unim

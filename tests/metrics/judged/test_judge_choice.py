@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
-from mmeval.metric import load_metric
-from mmeval.trial import Trial
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.records.trial import Trial
 from tests.support.judging import judged
 from tests.support.toy import reply, sample
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.jsonreply import ReplyError
-from mmeval.judge import Question, Verdict, combined
+from mmeval.judge.json_reply import ReplyError
+from mmeval.judge.verdict import Question, Verdict, combined
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
     MAX_SHOWN_CHARS,
@@ -23,9 +23,9 @@ from mmeval.metrics.judged.quality_grades import (
     shown_start,
 )
 from mmeval.metrics.quality.items import ItemScore
-from mmeval.program import Call, Reply, Role
-from mmeval.records import Score
-from mmeval.response import Response
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.records.response import Response
+from mmeval.records.score import Score
 from tests.support.toy import reply
 
 TENTHS = Scale(dimensions_form("all", Dimensions(("light", "sound"), 0, 10)), "all", lambda number: number / 10)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, media_part, text_part
-from mmeval.media import Media
-from mmeval.response import Response
-from mmeval.trial import Trial
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part, text_part
+from mmeval.records.response import Response
+from mmeval.records.trial import Trial
 from tests.support.judging import judged
 from tests.support.tiny_media import wav
 from tests.support.toy import picture, sample

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.content.parts import Interleaved, Part, text_part
 from mmeval.errors import UsageError
-from mmeval.metric import load_metric
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
 from mmeval.metrics.judged.text_quality import (
     DIMENSIONS,
     OVERALL,
@@ -19,7 +19,7 @@ from mmeval.metrics.judged.text_quality import (
     released_share,
     tagged_text,
 )
-from mmeval.trial import Trial
+from mmeval.records.trial import Trial
 from tests.support.unim_judging import DOWN, QUESTION, RED, Judged, answer_trial, interleaved, judge_unim
 
 TRIAL = answer_trial()

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.content import Interleaved, media_part
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 from mmeval.metrics.quality.items import (
     UNSEEN,
     ItemScore,
@@ -16,7 +16,7 @@ from mmeval.metrics.quality.items import (
     together,
     unreadable_item,
 )
-from mmeval.records import Score
+from mmeval.records.score import Score
 from tests.support.pictures import even, medium
 from tests.support.trials import trial
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.batchscore import score_derived
-from mmeval.boundmetric import bind
 from mmeval.errors import UsageError
-from mmeval.metric import load_metric
-from mmeval.options import BackendSpec
-from mmeval.records import Score
-from mmeval.scoreset import finished_rows
-from mmeval.taskchoice import select
+from mmeval.metric.apply import score_derived
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.records.score import Score
+from mmeval.run.options import BackendSpec
+from mmeval.scoring.score_set import finished_rows
+from mmeval.task.selection import select
 from tests.support.task_folder import write_files, write_rows
 from tests.support.toy import registered, run_toy
 

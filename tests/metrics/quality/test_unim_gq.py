@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.boundmetric import bind
-from mmeval.derived import Derivation
-from mmeval.metric import load_metric
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.metric.derived import Derivation
 from mmeval.metrics.quality.items import ItemScore, together
 from mmeval.metrics.quality.unim_gq import PIECES, unim_gq
-from mmeval.records import Score
+from mmeval.records.score import Score
 
 NONE = Score.inapplicable("the answer has none")
 NO_JUDGE = Score.unavailable("it asks the role 'judge'")

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content.placeholders import SpellingName
 from mmeval.errors import UsageError
-from mmeval.media import Media
-from mmeval.metric import Metric
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import Metric
 from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
 from mmeval.metrics.structure.lenient_structure import lenient_structure
 from mmeval.metrics.structure.strict_structure import strict_structure
-from mmeval.placeholders import SpellingName
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.trials import trial
 
 PNG = Media.from_bytes(b"\x89PNG\r\n\x1a\n")

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, text_part
 from mmeval.errors import UsageError
-from mmeval.media import Media
+from mmeval.metric.bound import bind
 from mmeval.metrics.structure.part_order import official_order, order_of, part_order
-from mmeval.trial import Trial
+from mmeval.records.trial import Trial
 from tests.support.trials import score_of, trial
 
 I0 = "<image_start><image_0><image_end>"

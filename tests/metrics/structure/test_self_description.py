@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved
-from mmeval.metric import load_metric
+from mmeval.content.parts import Interleaved
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
 from mmeval.metrics.structure.self_description import words_beside
 from tests.support.picture_judging import BLUE, RED, trial_of
 from tests.support.trials import score_of
@@ -153,7 +153,7 @@ def test_words_beside_pictures(text: str, pictures: int, many: bool, words: str 
 
 
 def test_hidden_reasoning_is_no_statement() -> None:
-    from mmeval.content import Part, media_part, text_part
+    from mmeval.content.parts import Part, media_part, text_part
 
     thought = Part("reasoning", text="<count>3</count>", raw="<think><count>3</count></think>")
     answer = Interleaved((thought, text_part("<count>4</count>"), media_part(RED)))

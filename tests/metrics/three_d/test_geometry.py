@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mmeval.content.media import Media
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 from mmeval.metrics.three_d import geometry
 from mmeval.metrics.three_d.geometry import (
     Geometry,

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.metrics.three_d import quality_3d as module
 from mmeval.metrics.three_d.quality_3d import quality_3d
-from mmeval.records import Score
+from mmeval.records.score import Score
 from tests.support import tiny_media as tiny
 from tests.support.shapes import cube, joined, obj, off, plane_cloud, ply, shown, sphere_cloud, tetrahedra, torus
 from tests.support.trials import score_of, trial

@@ -11,13 +11,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.batchscore import score_all
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, media_part
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part
+from mmeval.metric.apply import score_all
+from mmeval.metric.bound import bind
 from mmeval.metrics.video.video_quality import AESTHETIC, NETWORK, TECHNICAL, fused, video_quality
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 from tests.support.tiny_media import clip
 from tests.support.trials import trial
 

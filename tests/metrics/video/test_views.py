@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 from mmeval.metrics.video import views
 from mmeval.metrics.video.views import SIDE, fragments, frame_numbers, normalised, resized, views_of
 from tests.support.tiny_media import clip, sound_clip

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.__main__ import main
-from mmeval.scaffold.names import KINDS, Kind, package_name
-from mmeval.scaffold.package import write_package
+from mmeval.authoring.scaffold.names import KINDS, Kind, package_name
+from mmeval.authoring.scaffold.package import write_package
 from tests.support.reader_environment import reader_environment
 
 pytestmark = pytest.mark.slow
@@ -87,7 +87,7 @@ def test_a_package_that_ships_no_task_file_is_told_so(tmp_path: Path, capfd: pyt
     [
         ("her_own.metrics:her_own", "her_own.metrics:his_own", "AttributeError"),
         ("her_own.metrics:her_own", "her_own.metric:her_own", "No module named 'her_own.metric'"),
-        ("mmeval.metrics", "mmeval.metric", "there is no such group"),
+        ("mmeval.metrics", "mmeval.metric.contract", "there is no such group"),
     ],
 )
 def test_an_entry_point_that_leads_nowhere_is_named(

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.origin import install_command
+from mmeval.installation import install_command
 from tests.support.cli import ROOT, Ended, command, environment, mmeval
 from tests.support.fake_hub import FakeHub
 from tests.support.task_folder import write_files

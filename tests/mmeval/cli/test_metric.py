@@ -11,9 +11,9 @@ import pytest
 
 from mmeval import plugins
 from mmeval.__main__ import main
-from mmeval.cli.cases import Case, trial_of
-from mmeval.content import PartKind
-from mmeval.origin import install_command
+from mmeval.authoring.metric_cases import Case, trial_of
+from mmeval.content.parts import PartKind
+from mmeval.installation import install_command
 from tests.support.applying import NO_SOUND, registered
 
 PARITY = json.loads((Path(__file__).parents[2] / "metrics/structure/parity.json").read_text())
@@ -21,8 +21,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 MODULE = """
-from mmeval.metric import metric
-from mmeval.records import Score
+from mmeval.metric.contract import metric
+from mmeval.records.score import Score
 
 @metric(range=(0, 99), version="1", source="a test", outputs=("words", "media"))
 def sizes(trial, *, fail=False):

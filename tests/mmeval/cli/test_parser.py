@@ -1,8 +1,8 @@
 import pytest
 
-from mmeval.cli.flags import FLAGS, REFUSED, REFUSED_SHORT
 from mmeval.cli.parser import Parser, add_flags, add_refused
 from mmeval.errors import UsageError
+from mmeval.settings.flags import FLAGS, REFUSED, REFUSED_SHORT
 
 
 def parser() -> Parser:

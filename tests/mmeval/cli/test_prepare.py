@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mmeval.prepare.sources import sources, wanted
-from mmeval.task import TaskOverrides
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
+from mmeval.task.task import TaskOverrides
 from tests.support.cli import Ended, environment, mmeval, started, wait_for
 from tests.support.fake_hub import FakeHub, Files
 from tests.support.task_folder import write_files

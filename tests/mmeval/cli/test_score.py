@@ -146,9 +146,9 @@ def test_metrics_that_are_named_and_skipped_exclude_each_other(
 
 def test_the_numbers_of_another_scoring_can_be_logged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[float | None] = []
-    monkeypatch.setattr("mmeval.loggers.wandb.need_package", lambda package, extra: None)
+    monkeypatch.setattr("mmeval.report.loggers.wandb.need_package", lambda package, extra: None)
     monkeypatch.setattr(
-        "mmeval.loggers.wandb.WandbLogger.log",
+        "mmeval.report.loggers.wandb.WandbLogger.log",
         lambda self, outcome, published: taken.append(outcome.results[0].value),
     )
 

@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from mmeval import mediacheck
 from mmeval.__main__ import main
+from mmeval.authoring.validate import CHECKS, Tally
 from mmeval.cli import validate
+from mmeval.content.media import Media
+from mmeval.decode import check
+from mmeval.decode.check import MediaLook
 from mmeval.errors import MissingExtraError
-from mmeval.media import Media
-from mmeval.mediacheck import MediaLook
-from mmeval.origin import install_command
-from mmeval.validate import CHECKS, Tally
+from mmeval.installation import install_command
 from tests.support import tiny_media
 from tests.support.judges import judge, judge_server
 from tests.support.task_folder import task, write_files, write_rows
@@ -189,7 +189,7 @@ def test_a_medium_that_nothing_here_decodes_is_a_warning_that_counts(
     def absent(_media: Media) -> None:
         raise MissingExtraError("PIL", "image")
 
-    monkeypatch.setattr(mediacheck, "_DECODERS", {"image": absent})
+    monkeypatch.setattr(check, "_DECODERS", {"image": absent})
     write_files(tmp_path, {"t.yaml": task("t", "dataset_path: rows"), "rows/.keep": ""})
     (tmp_path / "rows/p.png").write_bytes(tiny_media.picture()[:-20])
     write_rows(tmp_path / "rows", {"input": "see <<image1>>", "reference": "r", "media": {"image1": "p.png"}})

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from mmeval import decode
+from mmeval.content.media import Media
 from mmeval.decode import DEFAULT_LIMITS, apart
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
-from mmeval.spawning import FreshContext
+from mmeval.system.processes import FreshContext
 from tests.support import tiny_media as tiny
 
 TEXT = Media.from_bytes(b"words", "a.txt")
@@ -150,7 +150,7 @@ def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_str
     script = tmp_path / "script.py"
     script.write_text(
         "import os, signal, time\nfrom mmeval import decode\nfrom mmeval.decode import apart\n"
-        "from mmeval.media import Media\n"
+        "from mmeval.content.media import Media\n"
         f"pages = decode.pages(Media.from_bytes({tiny.pdf(pages=3)!r}))\nnext(pages)\n"
         "fork = os.fork()\nif not fork:\n    os.close(1)\n    time.sleep(60)\n"
         "[process] = open(f'/proc/self/task/{os.getpid()}/children').read().replace(str(fork), '').split()\n"
@@ -168,7 +168,7 @@ def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_str
 def test_a_script_without_a_guard_is_not_run_again_and_leaves_no_process(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from mmeval import decode\nfrom mmeval.decode import apart\nfrom mmeval.media import Media\n"
+        "from mmeval import decode\nfrom mmeval.decode import apart\nfrom mmeval.content.media import Media\n"
         f"print('begun', decode.document_text(Media.from_bytes({tiny.pdf()!r})), apart._crew._idle[0]._process.pid)\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=60)

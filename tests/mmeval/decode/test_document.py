@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from mmeval import decode
+from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits
 from mmeval.errors import MediaLimitError
-from mmeval.media import Media
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_page
 from tests.support.documents import drawn_table, pdf_of, scan, turned

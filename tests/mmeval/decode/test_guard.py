@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mmeval import decode
+from mmeval.content.media import Media
 from mmeval.errors import CorruptMediaError, MediaLimitError, MissingDataError, MissingExtraError
-from mmeval.media import Media
-from mmeval.origin import install_command
+from mmeval.installation import install_command
 from tests.support import tiny_media as tiny
 from tests.support.decoders import DECODERS
 

@@ -11,15 +11,15 @@ import soundfile
 from PIL import Image
 
 from mmeval import decode
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
 from mmeval.decode import DecodeLimits, memo
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
-from mmeval.metric import metric
-from mmeval.sample import Sample
-from mmeval.scoring import ScoringPlan, score_trials
-from mmeval.trial import Trial
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import metric
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
+from mmeval.scoring.trial_rows import ScoringPlan, score_trials
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_frame, every_page
 

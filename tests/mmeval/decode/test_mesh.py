@@ -6,9 +6,9 @@ import pytest
 import trimesh
 
 from mmeval import decode
+from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 from tests.support import tiny_media as tiny
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from mmeval.content.media import Media
 from mmeval.decode.mesh_header import MeshCounts, declared_counts
-from mmeval.media import Media
 from tests.support import tiny_media as tiny
 
 

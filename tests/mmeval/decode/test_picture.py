@@ -4,10 +4,10 @@ import pytest
 from PIL import Image
 
 from mmeval import decode
+from mmeval.content.media import Media
 from mmeval.decode import DecodeLimits
 from mmeval.decode.picture import stored_image
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.media import Media
 from tests.support import tiny_media as tiny
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities
 from mmeval.doctor import tasks
 from mmeval.doctor.finding import Finding, section
 from mmeval.doctor.page import gathered
 from mmeval.model_backends.empty import EmptyBackend
 from mmeval.prepare.sources import Wanted, wanted
-from mmeval.task import TaskOverrides
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
+from mmeval.task.task import TaskOverrides
 
 STRUCTURE = ("strict_structure", "lenient_structure")
 JUDGED = ("semantic_correctness", "interleaved_coherence")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Interleaved, Part
-from mmeval.dataset import DataSource
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part
+from mmeval.dataset.contract import DataSource
+from mmeval.dataset.hub import HubFile
+from mmeval.dataset.loaders.interleaved import load
+from mmeval.decode.check import MediaLook
 from mmeval.errors import UsageError
-from mmeval.hub import HubFile
-from mmeval.loaders.interleaved import load
-from mmeval.media import Media
-from mmeval.mediacheck import MediaLook
 from mmeval.prepare.checks import MAX_NAMED, bounded, count, damaged, unexpected
-from mmeval.sample import Sample, user
-from mmeval.taskschema import ExpectedKeys
+from mmeval.records.sample import Sample, user
+from mmeval.task.schema import ExpectedKeys
 from tests.support.task_folder import write_rows
 from tests.support.tiny_media import picture
 

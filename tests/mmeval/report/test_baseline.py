@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from mmeval.boundmetric import bind
-from mmeval.cli.publish import publish
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.metric import load_metric
-from mmeval.metric import metric as describe
-from mmeval.options import RunOutcome
-from mmeval.program import Program, Role
-from mmeval.records import Result
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.metric.contract import metric as describe
+from mmeval.program.calls import Program, Role
+from mmeval.records.score import Result
+from mmeval.records.trial import Trial
 from mmeval.report.baseline import Baseline, read_baseline
-from mmeval.report.context import ReportContext
-from mmeval.task import Group, GroupMetric, Task
-from mmeval.trial import Trial
-from mmeval.verdictlog import Served
+from mmeval.report.publish import publish
+from mmeval.run.options import RunOutcome
+from mmeval.scoring.verdict_log import Served
+from mmeval.settings.report_options import ReportContext
+from mmeval.task.task import Group, GroupMetric, Task
 from tests.support.outcomes import half, outcome, result, task
 
 BEFORE, NOW = datetime(2026, 1, 30, 12), datetime(2026, 1, 31, 12)

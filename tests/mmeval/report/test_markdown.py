@@ -1,5 +1,5 @@
-from mmeval.names import printable
 from mmeval.report.markdown import cell, table_lines
+from mmeval.wording import printable
 
 
 def test_columns_are_as_wide_as_their_widest_cell_on_a_terminal() -> None:

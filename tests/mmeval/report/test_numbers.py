@@ -1,7 +1,7 @@
 import pytest
 
-from mmeval.report.formats import TABLES
 from mmeval.report.numbers import number_rows
+from mmeval.report.table_formats import TABLES
 from tests.support.number_documents import document, result, table
 
 

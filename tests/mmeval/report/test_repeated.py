@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mmeval.records import Key, Result
+from mmeval.records.score import Key, Result
 from mmeval.report.numbers import number_rows
 from mmeval.report.repeated import is_unavailable, repeated
 from tests.support.number_documents import document

@@ -6,11 +6,11 @@ from typing import Any, NoReturn
 
 import pytest
 
+from mmeval.dataset.sampling import Subset
 from mmeval.errors import StorageError, UsageError
-from mmeval.report.context import ReportContext, refuse_taken
 from mmeval.report.results_file import results_document, write_results
-from mmeval.sampling import Subset
-from mmeval.task import Group, GroupMetric
+from mmeval.settings.report_options import ReportContext, refuse_taken
+from mmeval.task.task import Group, GroupMetric
 from tests.support.lm_eval_reader import Number, read_numbers
 from tests.support.outcomes import outcome, result, task
 

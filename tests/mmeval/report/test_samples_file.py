@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Interleaved
+from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
-from mmeval.records import Score
+from mmeval.records.request import GenerationParams
+from mmeval.records.response import ErrorInfo, Response, Usage
+from mmeval.records.sample import Sample, user
+from mmeval.records.score import Score
+from mmeval.records.trial import Exchange, Trial
 from mmeval.report.samples_file import SampleRow, sample_line, write_samples
-from mmeval.request import GenerationParams
-from mmeval.response import ErrorInfo, Response, Usage
-from mmeval.sample import Sample, user
-from mmeval.trial import Exchange, Trial
 from tests.support.lm_eval_reader import read_samples
 
 SAMPLE = Sample("s0", (user("draw <image1>"),), (Interleaved.from_text("a <image1> b"),), {"level": "hard"})

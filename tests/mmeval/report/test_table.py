@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.options import BackendSpec, Unfinished
-from mmeval.records import Key, Result
+from mmeval.dataset.sampling import Subset
+from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
-from mmeval.report.context import ReportContext
-from mmeval.report.lacking import missing
+from mmeval.report.notes import missing
 from mmeval.report.table import render
-from mmeval.sampling import Subset
-from mmeval.task import Group, GroupMetric, Selection
+from mmeval.run.options import BackendSpec, Unfinished
+from mmeval.settings.report_options import ReportContext
+from mmeval.task.task import Group, GroupMetric, Selection
 from tests.support.outcomes import result, task
 
 CONTEXT = ReportContext("openai", {"model": "m", "api_key": "sk-secret"}, limit=5)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.names import escaped
 from mmeval.report.terminal import write_line
+from mmeval.wording import escaped
 
 ROOT = Path(__file__).parents[3]
 

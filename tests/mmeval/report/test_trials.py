@@ -2,19 +2,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from mmeval.options import BackendSpec, RunOptions, RunOutcome
-from mmeval.report.progress import Quiet
+from mmeval.records.response import ErrorInfo
+from mmeval.records.sample import Message, Sample
+from mmeval.report.progress_bar import Quiet
 from mmeval.report.trials import sample_rows
-from mmeval.response import ErrorInfo
-from mmeval.run import run
-from mmeval.sample import Message, Sample
-from mmeval.taskchoice import select
+from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.run.runner import run
+from mmeval.task.selection import select
 from tests.support import toy
 from tests.support.tiny_benchmark import write_benchmark
 
 
 def finished(tmp_path: Path, *, repeats: int = 1, predict_only: bool = False) -> RunOutcome:
-    from mmeval.task import TaskOverrides
+    from mmeval.task.task import TaskOverrides
 
     tasks = write_benchmark(tmp_path / "tasks")
     selection = select(["tiny"], include_path=[tasks], overrides=TaskOverrides(repeats=repeats))

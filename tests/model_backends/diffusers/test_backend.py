@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from mmeval.batchanswer import answer_batch
-from mmeval.content import Interleaved
-from mmeval.create import create_backend
+from mmeval.backend.create import create_backend
+from mmeval.broker.batch_answer import answer_batch
+from mmeval.content.parts import Interleaved
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.model_backends.diffusers import DiffusersBackend
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import Message, user
-from mmeval.testing import check_backend
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Message, user
+from mmeval.testing.checks import check_backend
 from tests.support.tiny_models import tiny_model
 from tests.support.toy import picture, request
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.backend import BatchBackend, Startable
-from mmeval.create import create_backend
+from mmeval.backend.contract import BatchBackend, Startable
+from mmeval.backend.create import create_backend
 from mmeval.errors import UnknownNameError, UsageError
 from tests.support.tiny_models import tiny_model
 

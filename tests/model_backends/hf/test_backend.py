@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mmeval import plugins
-from mmeval.create import create_backend
+from mmeval.backend.create import create_backend
+from mmeval.content.media import Media
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
 from tests.support.local_models import answers, asked, drawn, loaded, says, started
 from tests.support.tiny_media import clip, pdf

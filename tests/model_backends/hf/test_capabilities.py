@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.model_backends.hf.capabilities import doubt, modalities, overruled, read_kinds
 from mmeval.model_backends.hf.settings import Settings

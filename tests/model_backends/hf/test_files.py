@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval import hub
+from mmeval.dataset import hub
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.hf import files
 from mmeval.model_backends.hf.files import PIPELINE_INDEX, ModelFiles, find_files, find_model, unneeded

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from mmeval.content import Part
+from mmeval.content.media import Media
+from mmeval.content.parts import Part
 from mmeval.decode import DecodeLimits
-from mmeval.media import Media
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.literals import Literals
 from mmeval.model_backends.hf.messages import Intake, to_chat
-from mmeval.sample import message
+from mmeval.records.sample import message
 from tests.support.local_models import asked, chat_adapter, drawn
 from tests.support.tiny_media import clip, picture, wav
 

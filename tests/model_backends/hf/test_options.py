@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.options import count_option, number_option
-from mmeval.request import GenerationParams
+from mmeval.records.request import GenerationParams
 
 
 def given(value: object) -> GenerationParams:

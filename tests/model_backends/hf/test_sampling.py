@@ -7,7 +7,7 @@ import torch
 
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.sampling import RowSampler, Sampling
-from mmeval.request import GenerationParams
+from mmeval.records.request import GenerationParams
 
 END = 3
 SCORES = torch.tensor([0.1, 1.0, 2.0, -1.0, 0.5])

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from safetensors import SafetensorError
 
-from mmeval.content import PartKind
+from mmeval.content.parts import PartKind
 from mmeval.errors import MmevalError, StorageError
 from mmeval.model_backends.hf import HFBackend, tiny, tinybuild
 from mmeval.model_backends.hf.tiny import tiny_model
-from mmeval.request import GenerationParams, Request
-from mmeval.response import Response
-from mmeval.sample import user
+from mmeval.records.request import GenerationParams, Request
+from mmeval.records.response import Response
+from mmeval.records.sample import user
 from tests.support.embedded import embedded_cache, embedded_tiny
 from tests.support.local_models import answers, drawn, started
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from mmeval import decode
-from mmeval.tool import load_tool
+from mmeval.backend.tool import load_tool
 from tests.support.local_models import loaded, says
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from mmeval.content import Part, media_part, text_part
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Part, media_part, text_part
 from mmeval.model_backends.hf.blocks import BrokenBlock
 from mmeval.model_backends.hf.weaving import woven
 from tests.support.tiny_media import picture

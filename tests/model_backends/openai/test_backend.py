@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend import ModelBackend
-from mmeval.create import create_backend
+from mmeval.backend.contract import ModelBackend
+from mmeval.backend.create import create_backend
+from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
-from mmeval.media import Media
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.backend import OFFLOAD_BYTES
 from tests.support.mock_openai_server import MockServer

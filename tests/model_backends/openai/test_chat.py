@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import PartKind
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import PartKind
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.transport import Received
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import message, user
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import message, user
 from tests.support.openai_calls import PDF, PNG, WAV, data_uri, drained, medium, request
 
 IMAGE = {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}

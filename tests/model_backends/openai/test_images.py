@@ -6,8 +6,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from mmeval.media import Media
-from mmeval.sample import message, user
+from mmeval.content.media import Media
+from mmeval.records.sample import message, user
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import PNG, WAV, data_uri, generate, medium, request
 from tests.support.scripted_server import Captured, Scripted, ScriptedServer

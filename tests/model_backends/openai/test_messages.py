@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
-from mmeval.media import Media
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.messages import encode_messages
-from mmeval.sample import Message, message, user
+from mmeval.records.sample import Message, message, user
 from tests.support.openai_calls import FLAC, GLB, MP3, MP4, PDF, PNG, WAV, data_uri, medium
 
 INPUTS: tuple[PartKind, ...] = ("text", "code", "image", "audio", "document", "video")

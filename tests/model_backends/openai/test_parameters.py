@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.parameters import audio_format, check_options, unsent, voice
-from mmeval.request import GenerationParams
+from mmeval.records.request import GenerationParams
 
 
 def params(**options: Any) -> GenerationParams:

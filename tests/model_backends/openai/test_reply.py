@@ -8,7 +8,7 @@ import pytest
 
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.reply import decoded, fingerprint, json_object, medium, served, usage
-from mmeval.response import Usage
+from mmeval.records.response import Usage
 from tests.support.openai_calls import PNG, data_uri
 
 URI = data_uri(PNG, "image/png")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mmeval.sample import message, user
+from mmeval.records.sample import message, user
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import PNG, WAV, drained, generate, medium, request
 from tests.support.scripted_server import Scripted, ScriptedServer

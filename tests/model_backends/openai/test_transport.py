@@ -11,7 +11,7 @@ import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.transport import LARGE_BODY, environment_proxy
-from mmeval.response import ErrorInfo
+from mmeval.records.response import ErrorInfo
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import PNG, data_uri, generate, generate_all, medium, request
 from tests.support.scripted_server import Scripted, ScriptedServer, saying

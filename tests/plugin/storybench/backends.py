@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.capabilities import Capabilities
-from mmeval.content import Interleaved
-from mmeval.media import Media
-from mmeval.request import Request
-from mmeval.response import Response
+from mmeval.backend.capabilities import Capabilities
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.records.request import Request
+from mmeval.records.response import Response
 
 
 def png(colour: bytes) -> bytes:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from mmeval.metric import metric
-from mmeval.program import Program, Reply, Role, ask_all
-from mmeval.records import Score
-from mmeval.trial import Trial
+from mmeval.metric.contract import metric
+from mmeval.program.calls import Program, Reply, Role, ask_all
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
 
 Verdict = Literal["yes", "no", "unknown"]
 

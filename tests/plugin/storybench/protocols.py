@@ -1,9 +1,9 @@
 """An episode of three turns whose prompts carry the earlier answers and pictures."""
 
-from mmeval.content import Interleaved
-from mmeval.program import Program, ask_one
-from mmeval.protocols import Ask, join
-from mmeval.sample import message
+from mmeval.content.parts import Interleaved
+from mmeval.program.calls import Program, ask_one
+from mmeval.program.protocols import Ask, join
+from mmeval.records.sample import message
 
 
 def three_turns(ask: Ask) -> Program[Interleaved]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.sample import Sample
+from mmeval.records.sample import Sample
 from tests.support.judging import judged
 from tests.support.shipped_tasks import answered_by, selected_samples, shipped
 

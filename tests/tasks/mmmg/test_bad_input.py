@@ -19,18 +19,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.batchscore import score_derived, score_judged
-from mmeval.boundmetric import BoundMetric
-from mmeval.content import Interleaved, Part, media_part, text_part
-from mmeval.encode import png
-from mmeval.media import Media
-from mmeval.program import Call, Reply, Role
-from mmeval.records import Score
-from mmeval.scoring import score_trials
-from mmeval.task import Task, TaskOverrides
-from mmeval.taskchoice import select
-from mmeval.taskrun import scoring_plan
-from mmeval.trial import Trial
+from mmeval.content.encode import png
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.metric.apply import score_derived, score_judged
+from mmeval.metric.bound import BoundMetric
+from mmeval.program.calls import Call, Reply, Role
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.run.task_run import scoring_plan
+from mmeval.scoring.trial_rows import score_trials
+from mmeval.task.selection import select
+from mmeval.task.task import Task, TaskOverrides
 from tests.support import hearing, pictures
 from tests.support.metric_models import weights_folder
 from tests.support.mmmg_tasks import TASKS

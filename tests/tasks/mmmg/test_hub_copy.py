@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.dataset import DataSource
+from mmeval.dataset.contract import DataSource
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.sample import Sample
+from mmeval.records.sample import Sample
 from mmeval.tasks.mmmg.hub_copy import REPOSITORY, find_copy
 from mmeval.tasks.mmmg.loader import load
 

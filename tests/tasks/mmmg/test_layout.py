@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.layout import Table
-from mmeval.records import Score
-from mmeval.report.page.stored import StoredRun
+from mmeval.records.score import Score
+from mmeval.results.layout import Table
+from mmeval.results.stored_run import StoredRun
 from mmeval.tasks.mmmg.categories import CATEGORIES
 from mmeval.tasks.mmmg.layout import layout
 

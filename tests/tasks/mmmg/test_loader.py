@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.dataset import DataSource
+from mmeval.dataset.contract import DataSource
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
-from mmeval.sample import Sample
+from mmeval.records.sample import Sample
 from mmeval.tasks import mmmg
 from mmeval.tasks.mmmg.loader import MmmgDataset, load
 
@@ -165,7 +165,7 @@ def test_a_row_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, line: 
 
 
 def test_a_line_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.loaders.row_files.MAX_ROW_BYTES", 10)
+    monkeypatch.setattr("mmeval.dataset.loaders.row_files.MAX_ROW_BYTES", 10)
     write_lines(tmp_path, json.dumps({"instruction_para": "fine"}))
 
     with pytest.raises(UsageError, match=":1: row 1 is longer than"):

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Part, media_part, text_part
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.formats import exact, lines
-from mmeval.interchange import MANIFEST, Absent, AnsweredRun, Exported, Place, StoredAnswer
-from mmeval.media import Media
-from mmeval.response import ErrorInfo, Response
-from mmeval.sample import Sample, user
+from mmeval.interchange import foreign_lines, sidecar
+from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, Exported, Place, StoredAnswer
+from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.sample import Sample, user
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output
@@ -174,14 +174,14 @@ def test_a_damaged_file_is_refused_with_its_line(text: str, said: str, tmp_path:
 
 
 def test_a_huge_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(foreign_lines, "MAX_LINE_BYTES", 100)
 
     with pytest.raises(UsageError, match="the line is longer than"):
         read_output(authors(tmp_path, line("a" * 100)))
 
 
 def test_a_huge_medium_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "MAX_MEDIUM_BYTES", 10)
+    monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
     answers = read_output(authors(tmp_path, line(FIRST, (0,)), media=("image/i_tiny_0.png",)), generations=1)
 
     with pytest.raises(UsageError, match="larger than"):

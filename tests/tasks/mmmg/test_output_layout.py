@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.content import Interleaved, Part, media_part, text_part
-from mmeval.media import Media
-from mmeval.sample import Sample, user
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.records.sample import Sample, user
 from mmeval.tasks.mmmg.output_layout import Flat, flattened, place_of, read_flat
 from tests.support.tiny_media import picture, wav
 from tests.support.toy import picture as numbered_picture

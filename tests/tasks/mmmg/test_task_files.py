@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingDataError
-from mmeval.program import Call, Role
-from mmeval.protocols import Ask
-from mmeval.request import Request
-from mmeval.sample import Sample
-from mmeval.task import Selection, Task, TaskOverrides
-from mmeval.taskchoice import choose, select
-from mmeval.taskindex import TaskIndex
+from mmeval.program.calls import Call, Role
+from mmeval.program.protocols import Ask
+from mmeval.records.request import Request
+from mmeval.records.sample import Sample
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose, select
+from mmeval.task.task import Selection, Task, TaskOverrides
 from mmeval.tasks.mmmg.categories import CATEGORIES
 from tests.support.mmmg_tasks import SHARED_ROWS, TASKS, Counted
 from tests.support.shipped_tasks import answered_by, scores_of, selected_samples, shipped

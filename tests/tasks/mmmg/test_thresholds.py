@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from mmeval.metric import load_metric
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
-from mmeval.taskschema import MetricKeys
+from mmeval.metric.contract import load_metric
+from mmeval.task.index import TaskIndex
+from mmeval.task.schema import MetricKeys
+from mmeval.task.selection import choose
 from tests.support.mmmg_tasks import TASKS
 
 Numbers: TypeAlias = dict[str, float | list[float]]

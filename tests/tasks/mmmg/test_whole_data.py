@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import MissingDataError
-from mmeval.task import Selection, TaskOverrides
-from mmeval.taskchoice import select
+from mmeval.task.selection import select
+from mmeval.task.task import Selection, TaskOverrides
 from mmeval.tasks.mmmg.rows import NUMBERED, lines, numbers
 from scripts.synthetic_media import BLUE, RED, disc, png, wav
 from tests.support.cli import mmeval

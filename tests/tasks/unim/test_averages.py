@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.aggregate import summarise
-from mmeval.macromean import macro_mean
-from mmeval.records import Score
-from mmeval.repeats import mean
-from mmeval.scores import Estimate, Scores, load_aggregator
+from mmeval.aggregate.aggregators import mean
+from mmeval.aggregate.macromean import macro_mean
+from mmeval.aggregate.scores import Estimate, Scores, load_aggregator
+from mmeval.aggregate.summarise import summarise
+from mmeval.records.score import Score
 from mmeval.tasks.unim.averages import Means, Sums, macro, micro, unim
 
 LOST = Score.lost("the judge is gone")

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from mmeval.media import Media
+from mmeval.content.media import Media
 from mmeval.tasks.unim.bundles import bundles_of
 from tests.support.unim_folder import write_medium
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.taskchoice import choose
-from mmeval.taskindex import TaskIndex
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS, Domain, domain_of
 
 FIELD_COUNTS = {

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.layout import Table
-from mmeval.report.layouts import markdown_tables
+from mmeval.report.layout_text import markdown_tables
+from mmeval.results.layout import Table
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS
 from mmeval.tasks.unim.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.pool import NUMBERS

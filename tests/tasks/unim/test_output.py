@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mmeval.content import Interleaved, Part, PartKind
-from mmeval.media import Media
-from mmeval.placeholders import TagKind, find
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, PartKind
+from mmeval.content.placeholders import TagKind, find
 from mmeval.tasks.unim.output_layout import flattened, whole_text
 from tests.support.answered import held
 from tests.support.tiny_media import PLAIN_OBJ, PLAIN_OFF, picture, wav

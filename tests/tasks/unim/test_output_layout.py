@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from mmeval.content import Interleaved, Part, media_part, text_part
-from mmeval.media import Media
-from mmeval.sample import Sample, user
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.records.sample import Sample, user
 from mmeval.tasks.unim.output_layout import (
     AnswerKey,
     flattened,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, text_part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange import MANIFEST, Absent
-from mmeval.media import Media
-from mmeval.response import ErrorInfo
+from mmeval.interchange.contract import MANIFEST, Absent
+from mmeval.records.response import ErrorInfo
 from mmeval.tasks.unim.output_reading import read_output
 from tests.support.answered import row_sample
 from tests.support.tiny_media import PLAIN_OFF, picture, wav

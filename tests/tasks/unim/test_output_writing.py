@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Interleaved, Part, media_part, text_part
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import UsageError
-from mmeval.formats import exact
-from mmeval.interchange import AnsweredRun, AnsweredTask, Place
-from mmeval.media import Media
-from mmeval.response import ErrorInfo
-from mmeval.sample import Message, Sample
+from mmeval.interchange import sidecar
+from mmeval.interchange.contract import AnsweredRun, AnsweredTask, Place
+from mmeval.records.response import ErrorInfo
+from mmeval.records.sample import Message, Sample
+from mmeval.records.trial import Trial
 from mmeval.tasks.unim import output_writing
 from mmeval.tasks.unim.output_reading import read_output
 from mmeval.tasks.unim.output_writing import write_output
-from mmeval.trial import Trial
 from tests.support.answered import held, row_sample
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
 from tests.support.unim_answers import (
@@ -175,7 +175,7 @@ def test_tasks_of_others_are_left_out_and_never_all_of_them(tmp_path: Path) -> N
 def test_a_huge_medium_of_an_export_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export_unim(tmp_path / "m", unim_task([tagged(FIRST, image1=HARE)]))
     answers = read_output(tmp_path / "m")
-    monkeypatch.setattr(exact, "MAX_MEDIUM_BYTES", 10)
+    monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
 
     assert "larger than" in why_absent(answers)
     assert answers.answer("unim", unim_sample(), 0).place == Place(str(tmp_path / "m"), 0)

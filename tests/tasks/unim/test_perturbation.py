@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.batchscore import score_one
-from mmeval.boundmetric import bind
-from mmeval.content import Interleaved, PartKind
+from mmeval.content.parts import Interleaved, PartKind
+from mmeval.metric.apply import score_one
+from mmeval.metric.bound import bind
 from mmeval.metrics.structure.lenient_structure import lenient_structure
 from mmeval.metrics.structure.strict_structure import strict_structure
-from mmeval.sample import Sample
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
 from mmeval.tasks.unim.perturbation import MODALITIES, STEPS, Damage, curve, is_eligible, items_of, perturb
-from mmeval.trial import Trial
 
 Counts = dict[PartKind, int]
 damages = st.sampled_from(["RT", "RN"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.sample import Sample
+from mmeval.records.sample import Sample
 from tests.support.unim_folder import (
     FIRST_BYTES,
     GOLD,

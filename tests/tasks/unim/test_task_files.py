@@ -6,9 +6,9 @@ import pytest
 from mmeval.__main__ import main
 from mmeval.errors import MissingDataError
 from mmeval.metrics.quality.unim_gq import PIECES
-from mmeval.task import TaskOverrides
-from mmeval.taskchoice import choose, select
-from mmeval.taskindex import TaskIndex
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import choose, select
+from mmeval.task.task import TaskOverrides
 from tests.support.cli import mmeval, openai, results
 from tests.support.mock_openai_server import MockServer
 from tests.support.shipped_tasks import scores_of, selected_samples, shipped

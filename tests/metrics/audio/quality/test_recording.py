@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmeval.encode import wav
+from mmeval.content.encode import wav
 from mmeval.errors import MediaLimitError
 from mmeval.metrics.audio.quality.recording import LONGEST, RATE, audible, length_at_rate, recording
 from tests.support.sounds import Samples, tone

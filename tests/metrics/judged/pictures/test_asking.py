@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.batchscore import score_judged
-from mmeval.boundmetric import bind
-from mmeval.content import media_part
+from mmeval.content.media import Media
+from mmeval.content.parts import media_part
 from mmeval.errors import UsageError
-from mmeval.media import Media
-from mmeval.metric import load_metric
-from mmeval.program import Call, Role
-from mmeval.request import GenerationParams
+from mmeval.metric.apply import score_judged
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import load_metric
+from mmeval.program.calls import Call, Role
+from mmeval.records.request import GenerationParams
 from tests.support.picture_judging import BLUE, LOST, RED, answer, judged, trial_of
 from tests.support.pictures import picture_trial
 from tests.support.toy import reply

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mmeval.decode import image
-from mmeval.response import Response
-from mmeval.trial import Trial
+from mmeval.records.response import Response
+from mmeval.records.trial import Trial
 from tests.support.picture_judging import BLUE, LOST, RED, answer, judged, trial_of
 from tests.support.pictures import DAMAGED, even, medium, painted, picture_trial
 

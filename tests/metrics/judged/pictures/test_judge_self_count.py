@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.trial import Trial
+from mmeval.records.trial import Trial
 from tests.support.picture_judging import BLUE, RED, answer, judged, trial_of
 
 IMAGE = "<image_start><image_0><image_end>"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.trial import Trial
+from mmeval.records.trial import Trial
 from tests.support.picture_judging import RED, answer, judged, trial_of
 
 YES, NO = answer("yes"), answer("no")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.trial import Trial
+from mmeval.records.trial import Trial
 from tests.support.picture_judging import LOST, RED, answer, judged, trial_of
 
 

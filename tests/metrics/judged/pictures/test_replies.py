@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mmeval.form import ReplyForm
-from mmeval.jsonreply import ReplyError
+from mmeval.judge.form import ReplyForm
+from mmeval.judge.json_reply import ReplyError
 from mmeval.metrics.judged.pictures.replies import (
     characters_form,
     first_letter,

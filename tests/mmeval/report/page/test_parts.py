@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.media import Media, stored_path
+from mmeval.content.media import Media, stored_path
 from mmeval.report.page.code import Colours
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.report.page.stored import StoredRun
 from mmeval.report.page.summary import notes, sentences
+from mmeval.results.stored_run import StoredRun
 from tests.support.stored_run import Told, text, write_run
 
 NUMBER = {"task": "told", "metric": "right", "value": 0.5, "n": 10, "scored": 10}

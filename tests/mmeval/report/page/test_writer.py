@@ -329,7 +329,7 @@ def test_scoring_that_ends_while_it_is_read_costs_no_score(tmp_path: Path, monke
         (folder / "rows.jsonl").unlink()
         yield (folder / "rows.jsonl").read_bytes()
 
-    monkeypatch.setattr("mmeval.report.page.stored.lines_so_far", finishing)
+    monkeypatch.setattr("mmeval.results.stored_run.lines_so_far", finishing)
     write_report([run], run / "report")
 
     assert Report(run / "report").index["rows"]["scores"] == {"right": [1.0]}

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from mmeval import testing
-from mmeval.content import PartKind
+from mmeval.content.parts import PartKind
 from mmeval.decode import image
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.chameleon import ChameleonAdapter
-from mmeval.request import Request
-from mmeval.sample import message
+from mmeval.records.request import Request
+from mmeval.records.sample import message
+from mmeval.testing import checks
 from tests.support.local_models import answers, asked, drawn, files_of, loaded, says, settings_for
 from tests.support.tiny_models import tiny_model
 
@@ -54,7 +54,7 @@ def wanting(*wants: PartKind, words: str = "draw", max_tokens: int = 60, **param
 
 
 def test_it_keeps_what_the_conformance_kit_asks_for() -> None:
-    testing.check_backend(chameleon())
+    checks.check_backend(chameleon())
 
 
 def test_turns_stand_between_separators_and_the_last_one_ends_with_one() -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Part
+from mmeval.content.media import Media
+from mmeval.content.parts import Part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import message
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import message
 from tests.support.local_models import answers, asked, chat_adapter, copied, drawn, loaded, rewritten, says, started
 from tests.support.tiny_media import wav
 

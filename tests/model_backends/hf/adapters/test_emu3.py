@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from mmeval import testing
-from mmeval.content import Part, PartKind
+from mmeval.content.media import Media
+from mmeval.content.parts import Part, PartKind
 from mmeval.decode import image
-from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
 from mmeval.model_backends.hf.blocks import Block, BlockTokens
-from mmeval.request import GenerationParams, Request
-from mmeval.response import Response
-from mmeval.sample import message
+from mmeval.records.request import GenerationParams, Request
+from mmeval.records.response import Response
+from mmeval.records.sample import message
+from mmeval.testing import checks
 from tests.support.embedded import embedded_tiny
 from tests.support.local_models import answers, asked, copied, drawn, loaded, says, started
 
@@ -89,13 +89,13 @@ def test_equal_answers_are_equal_files() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("wants", [("text",), ("image",), BOTH], ids="+".join)
 def test_it_keeps_what_the_conformance_kit_asks_for(wants: tuple[PartKind, ...]) -> None:
-    testing.check_backend(emu3(), params=GenerationParams(max_tokens=100), wants=[wants])
+    checks.check_backend(emu3(), params=GenerationParams(max_tokens=100), wants=[wants])
 
 
 def test_the_embedded_model_keeps_it_too() -> None:
     prompts = [message("user", "tell me of ", end) for end in ("hares", "squares", "a day", "this.", "nothing?")]
 
-    testing.check_backend(started(embedded_tiny()), prompts, params=GenerationParams(max_tokens=100), wants=[BOTH])
+    checks.check_backend(started(embedded_tiny()), prompts, params=GenerationParams(max_tokens=100), wants=[BOTH])
 
 
 def test_a_picture_in_the_prompt_has_the_same_codes_beside_a_larger_one_as_alone() -> None:

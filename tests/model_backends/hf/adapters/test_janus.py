@@ -9,12 +9,12 @@ import pytest
 
 from mmeval import decode
 from mmeval.api import evaluate
-from mmeval.media import Media
+from mmeval.content.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import Message, message
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Message, message
 from tests.support.local_models import answers, asked, copied, drawn, loaded, rewritten, says, started
 from tests.support.task_folder import write_rows
 from tests.support.tiny_models import tiny_model

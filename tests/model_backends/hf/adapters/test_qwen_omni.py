@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from mmeval import decode
-from mmeval.content import PartKind
+from mmeval.content.media import Media
+from mmeval.content.parts import PartKind
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters import qwen_omni
 from mmeval.model_backends.hf.adapters.qwen_omni import Qwen3OmniAdapter, Qwen25OmniAdapter, QwenOmniAdapter, _Watch
 from mmeval.model_backends.hf.failures import RowError
-from mmeval.request import Request
-from mmeval.response import Response
+from mmeval.records.request import Request
+from mmeval.records.response import Response
 from tests.support.local_models import (
     answers,
     asked,

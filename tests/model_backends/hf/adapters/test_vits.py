@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from mmeval import decode
+from mmeval.content.media import Media
 from mmeval.errors import MissingExtraError, UsageError
-from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.vits import sampling_rate
-from mmeval.request import Request
-from mmeval.response import Response
-from mmeval.sample import message
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import message
 from tests.support.local_models import answers, asked, copied, drawn, loaded, rewritten, says, started
 from tests.support.tiny_models import tiny_model
 

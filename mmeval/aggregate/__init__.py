@@ -1,0 +1,1 @@
+"""Score columns, aggregators, standard errors and the bootstrap."""

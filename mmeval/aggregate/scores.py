@@ -1,0 +1,264 @@
+"""Score rows of a task in columns, what an aggregator is given and what it returns."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, Literal, NamedTuple
+
+from mmeval import plugins
+from mmeval.records.score import Score, ScoreStatus
+
+TrialStatus = Literal["ok", "failed", "unsupported"]
+"""``failed``: the model gave no answer (an error of the way); ``unsupported``: it cannot take or give what is asked."""
+
+
+class ScoreRow(NamedTuple):
+    """One trial's score by one metric, as aggregators see it. ``value`` is None unless ``status`` is ``scored``;
+    ``faulty`` is a failed trial that could not be asked because of its own data."""
+
+    sample: str
+    repeat: int
+    value: float | None
+    status: Literal["scored", "unscored", "unavailable", "inapplicable", "failed", "unsupported"]
+    cluster: str
+    labels: Mapping[str, Any]
+    faulty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an aggregator gives: a value, None where there are too few scores to say.
+
+    An aggregator that knows a standard error gives it, and a 95 % interval besides where it knows a better one than its
+    standard error makes. Without a standard error the value is bootstrapped, unless ``resample`` is False: then it is
+    not known.
+    """
+
+    value: float | None
+    stderr: float | None = None
+    ci95: tuple[float, float] | None = None
+    resample: bool = True
+
+
+class Scores:
+    """The scores of one metric over some trials, held as columns: a run of a million trials stays small.
+
+    Iterating gives ``ScoreRow``s in the order of the data set.
+    """
+
+    __slots__ = (
+        "_clusters",
+        "_faulty",
+        "_known",
+        "_labels",
+        "_repeats",
+        "_samples",
+        "_statuses",
+        "_values",
+        "higher_is_better",
+        "range",
+    )
+
+    _CODES: tuple[Any, ...] = ("scored", "unscored", "failed", "unavailable", "unsupported", "inapplicable")
+    _SCORED, _UNSCORED, _FAILED = 0, 1, 2
+
+    def __init__(self, *, range: tuple[float, float] = (-math.inf, math.inf), higher_is_better: bool = True) -> None:
+        self.range, self.higher_is_better = range, higher_is_better
+        self._values = array("d")
+        self._statuses = bytearray()
+        self._repeats = array("H")
+        self._samples: list[str] = []
+        self._clusters: list[str] = []
+        self._labels: list[Mapping[str, Any]] = []
+        self._known: dict[int, tuple[float, float]] = {}
+        """The bounds of unscored trials that have some of their own."""
+        self._faulty: set[int] = set()
+
+    def add(
+        self,
+        sample: str,
+        repeat: int,
+        score: Score | TrialStatus | ScoreStatus,
+        *,
+        cluster: str = "",
+        labels: Mapping[str, Any] | None = None,
+        faulty: bool = False,
+    ) -> None:
+        """One trial's score, or its status where that is all there is to say: of a trial that has no answer to score,
+        or of a score without value and bounds; ``faulty`` if its own data kept it from being asked."""
+        if faulty:
+            self._faulty.add(len(self))
+        status = score if isinstance(score, str) else score.status
+        if isinstance(score, Score) and score.bounds is not None and status == "unscored":
+            self._known[len(self)] = score.bounds
+        value = math.nan if isinstance(score, str) or score.value is None else score.value
+        self._add(sample, repeat, value, self._CODES.index(status), cluster=cluster, labels=labels)
+
+    def add_value(
+        self, sample: str, repeat: int, value: float, *, cluster: str = "", labels: Mapping[str, Any] | None = None
+    ) -> None:
+        """One trial's score where it is known to be a value, as nearly all are."""
+        self._add(sample, repeat, value, self._SCORED, cluster=cluster, labels=labels)
+
+    def _add(
+        self, sample: str, repeat: int, value: float, code: int, *, cluster: str, labels: Mapping[str, Any] | None
+    ) -> None:
+        self._values.append(value)
+        self._statuses.append(code)
+        self._repeats.append(repeat)
+        self._samples.append(sample)
+        self._clusters.append(cluster or sample)
+        self._labels.append(labels or _NO_LABELS)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[ScoreRow]:
+        for i, value in enumerate(self._values):
+            status = self._CODES[self._statuses[i]]
+            known = value if status == "scored" else None
+            yield ScoreRow(
+                self._samples[i],
+                self._repeats[i],
+                known,
+                status,
+                self._clusters[i],
+                self._labels[i],
+                i in self._faulty,
+            )
+
+    @property
+    def values(self) -> list[float]:
+        """The values that exist, in order."""
+        return list(compress(self._values, self._is_scored()))
+
+    @property
+    def clusters(self) -> list[str]:
+        """The cluster of each of the values, in the same order."""
+        return list(compress(self._clusters, self._is_scored()))
+
+    def _is_scored(self) -> bytearray:
+        """Of each row 1 where it has a value, else 0."""
+        return self._statuses.translate(_IS_SCORED)
+
+    @property
+    def faulty(self) -> int:
+        """How many could not be asked because of their own data; they are among the failed."""
+        return len(self._faulty)
+
+    def count(self, status: str) -> int:
+        return self._statuses.count(self._CODES.index(status))
+
+    def by_level(self, label: str) -> dict[str | int | float, Scores]:
+        """The rows of each value of a label, the values sorted as text. A row whose label is a list belongs to each of
+        its members (multi-label). Structures are no values and are left out."""
+        return {level: self.at(places) for level, places in self.places(label).items()}
+
+    def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
+        """Where the rows of each value of a label stand, as ``by_level`` parts them: what columns over the same trials
+        have in common."""
+        found: dict[str | int | float, array[int]] = {}
+        for i, labels in enumerate(self._labels):
+            value = labels.get(label)
+            for level in set(_plain(value)) if isinstance(value, (list, tuple)) else _plain((value,)):
+                if level not in found:
+                    found[level] = array("q")
+                found[level].append(i)
+        return dict(sorted(found.items(), key=lambda item: str(item[0])))
+
+    def at(self, places: Sequence[int]) -> Scores:
+        """Some of the rows, by their places, in this order."""
+        part = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        part._values.extend(map(self._values.__getitem__, places))
+        part._statuses.extend(map(self._statuses.__getitem__, places))
+        part._repeats.extend(map(self._repeats.__getitem__, places))
+        part._samples.extend(map(self._samples.__getitem__, places))
+        part._clusters.extend(map(self._clusters.__getitem__, places))
+        part._labels.extend(map(self._labels.__getitem__, places))
+        if self._known:
+            part._known = {new: self._known[old] for new, old in enumerate(places) if old in self._known}
+        if self._faulty:
+            part._faulty = {new for new, old in enumerate(places) if old in self._faulty}
+        return part
+
+    def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
+        """A resample: the rows of some clusters, by their places. A cluster that is drawn twice is two clusters, so
+        each draw gives its samples names of their own."""
+        resample = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        for number, rows in enumerate(clusters):
+            for i in rows:
+                resample._copy(self, i, name=f"{number}:{self._samples[i]}", cluster=str(number))
+        return resample
+
+    def filled(self, end: Literal[0, 1]) -> Scores:
+        """The same rows with every failed or unscored trial at the low (0) or high (1) end of what it could have been:
+        its own bounds where it has some, else the metric's range."""
+        filled = Scores(range=self.range, higher_is_better=self.higher_is_better)
+        filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
+        filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]
+        for lost in _LOST.finditer(self._statuses):
+            i = lost.start()
+            filled._values[i] = self._known.get(i, self.range)[end]
+            filled._statuses[i] = self._SCORED
+        return filled
+
+    def _copy(self, other: Scores, i: int, *, name: str = "", cluster: str = "") -> None:
+        """Take over a row of another column, under other names where they are given."""
+        if i in other._known:
+            self._known[len(self)] = other._known[i]
+        if i in other._faulty:
+            self._faulty.add(len(self))
+        self._values.append(other._values[i])
+        self._statuses.append(other._statuses[i])
+        self._repeats.append(other._repeats[i])
+        self._samples.append(name or other._samples[i])
+        self._clusters.append(cluster or other._clusters[i])
+        self._labels.append(other._labels[i])
+
+
+_NO_LABELS: Mapping[str, Any] = {}
+
+_IS_SCORED = bytes(code == Scores._SCORED for code in range(256))
+
+_LOST = re.compile(b"[%c%c]" % (Scores._UNSCORED, Scores._FAILED))
+
+
+def _plain(values: Iterable[Any]) -> list[str | int | float]:
+    return [value for value in values if isinstance(value, (str, int, float))]
+
+
+Aggregator = Callable[..., Estimate]
+"""The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``."""
+
+
+def load_aggregator(name: str) -> Aggregator:
+    found: Aggregator = plugins.load("mmeval.aggregators", name)
+    return found
+
+
+class ClusterSums(NamedTuple):
+    """The sum of each cluster's values and how many there are: what a mean and its standard error are made of."""
+
+    totals: array[float]
+    counts: array[int]
+
+
+def cluster_sums(scores: Scores) -> ClusterSums:
+    values, clusters = scores.values, scores.clusters
+    if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
+        return ClusterSums(array("d", values), array("q", [1]) * len(values))
+    places: dict[str, int] = {}
+    totals, counts = array("d"), array("q")  # a cluster is often a single sample: its sums should not be objects
+    for value, cluster in zip(values, clusters, strict=True):
+        place = places.setdefault(cluster, len(totals))
+        if place == len(totals):
+            totals.append(0.0)
+            counts.append(0)
+        totals[place] += value
+        counts[place] += 1
+    return ClusterSums(totals, counts)

@@ -1,0 +1,206 @@
+"""Aggregators: from the scores of trials to one number with its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from mmeval.aggregate import statistics
+from mmeval.aggregate.aggregators import mean
+from mmeval.aggregate.scores import Aggregator, Estimate, Scores
+from mmeval.records.score import Result
+
+
+def summarise(
+    task: str,
+    metric: str,
+    scores: Scores,
+    aggregator: Aggregator = mean,
+    options: Mapping[str, Any] | None = None,
+    *,
+    bootstrap_iters: int = 0,
+    suspended: bool = False,
+) -> Result:
+    """One line of a report: the estimate with counts, 95 % interval and bounds.
+
+    An estimate without a standard error is bootstrapped ``bootstrap_iters`` times; 0 leaves it without. Where scoring
+    was ``suspended`` there are only counts and bounds.
+    """
+    bound = _sound(aggregator, options or {})
+    estimate = bound(scores)
+    clusters = len(set(scores.clusters))
+    sure = _Sureness()
+    if estimate.value is not None and clusters > 1 and not suspended:
+        sure = _sureness(
+            scores, estimate.value, estimate, clusters, partial(_resampled, aggregator, options or {}, bootstrap_iters)
+        )
+    return Result(
+        task=task,
+        metric=metric,
+        value=None if suspended else estimate.value,
+        n=len(scores),
+        scored=scores.count("scored"),
+        failed=scores.count("failed"),
+        unscored=scores.count("unscored"),
+        unavailable=scores.count("unavailable"),
+        unsupported=scores.count("unsupported"),
+        stderr=sure.stderr,
+        ci95=sure.ci95,
+        bounds=_bounds(scores, estimate.value, _sound(*_bare(aggregator, options or {}))),
+        higher_is_better=scores.higher_is_better,
+        suspended=suspended,
+        clusters=clusters,
+        bootstrap_iters=sure.bootstrap_iters,
+        faulty=scores.faulty,
+        inapplicable=scores.count("inapplicable"),
+    )
+
+
+def _bare(aggregator: Aggregator, options: Mapping[str, Any]) -> tuple[Aggregator, Mapping[str, Any]]:
+    """An aggregator of which the value is wanted alone: the mean need not work out its standard error."""
+    return (aggregator, {**options, "interval": "bootstrap"}) if aggregator is mean else (aggregator, options)
+
+
+def _sound(aggregator: Aggregator, options: Mapping[str, Any]) -> Callable[[Scores], Estimate]:
+    """The aggregator with its options, where NaN and infinity are unknown: a correlation of equal values, say."""
+
+    def estimate(scores: Scores) -> Estimate:
+        found: Estimate = aggregator(scores, **options)
+        if found.value is None or not math.isfinite(found.value):
+            return Estimate(None)
+        if found.ci95 is not None and not all(map(math.isfinite, found.ci95)):
+            found = replace(found, ci95=None)
+        if found.stderr is not None and not math.isfinite(found.stderr):
+            found = replace(found, stderr=None)
+        return found
+
+    return estimate
+
+
+class _Sureness(NamedTuple):
+    stderr: float | None = None
+    ci95: tuple[float, float] | None = None
+    bootstrap_iters: int = 0
+
+
+def _sureness(
+    scores: Scores, value: float, estimate: Estimate, clusters: int, resampled: Callable[[Scores], _Sureness]
+) -> _Sureness:
+    """What is known of a value from its aggregator, from a formula, or from resampling, in this order."""
+    if estimate.ci95 is not None:
+        return _Sureness(estimate.stderr, estimate.ci95)
+    found = _Sureness(estimate.stderr)
+    if found.stderr is None and estimate.resample:
+        # Draws of one and the same value have nothing to tell.
+        found = _Sureness(0.0) if {*scores.values} == {value} else resampled(scores)
+    if found.stderr is None:
+        return found
+    if _alike(found.stderr, value, scores.range):
+        return found._replace(stderr=0.0, ci95=statistics.same_value_interval(value, clusters, scores.range))
+    if found.ci95 is None:
+        found = found._replace(ci95=statistics.interval(value, found.stderr, clusters, scores.range))
+    return found
+
+
+def _alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
+    """Whether the clusters are alike, up to rounding, and the value lies in a finite range: what was never seen then
+    bounds the interval, since neither formula nor resampling has anything to go by."""
+    low, high = range
+    within = math.isfinite(low) and math.isfinite(high) and low <= value <= high
+    return within and math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value)))
+
+
+def _resampled(aggregator: Aggregator, options: Mapping[str, Any], iterations: int, scores: Scores) -> _Sureness:
+    if not iterations:
+        return _Sureness()
+    from mmeval.aggregate.resampling import resample  # numpy and scipy.stats, which few numbers need
+
+    found = resample(scores, aggregator, options, iterations)
+    return _Sureness() if found is None else _Sureness(*found)
+
+
+def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tuple[float, float] | None:
+    """The value if every failed or unscored trial had the lowest, or the highest, value that it could have had."""
+    if not scores.count("failed") + scores.count("unscored"):
+        finite = all(map(math.isfinite, scores.range))
+        return (value, value) if finite and value is not None else None
+    ends = [scores.filled(0), scores.filled(1)]
+    if not all(all(map(math.isfinite, end.values)) for end in ends):
+        return None
+    found = [aggregator(end).value for end in ends]
+    if found[0] is None or found[1] is None:
+        return None
+    return (min(found[0], found[1]), max(found[0], found[1]))
+
+
+def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool) -> Result:
+    """A group's number: the mean of its tasks' values, each with equal weight or weighted by its trials.
+
+    A task in which nothing could be asked or computed (unsupported, faulty, unavailable) is left out, and so is one of
+    which no answer holds anything for the metric (inapplicable). One whose trials were all lost (failed, unscored)
+    leaves the group without a value: its bounds say what the value could be. Weights count the trials that could have
+    been scored, so that neither lost nor faulty ones move them. Bounds also weigh the faulty ones, as they say what the
+    value could be were these right.
+
+    Standard error and interval take the members as independent: they are, unless tasks share samples. Both are those of
+    the same weighted mean; None when a member has none.
+    """
+    counted = [m for m in members if _askable(m)]
+    shares = _shares([_askable(m) for m in counted], weight_by_size=weight_by_size)
+    value = _weighted([m.value for m in counted], shares)
+    sure = _Sureness() if value is None else _group_sureness(counted, shares)
+    bounded = [m for m in members if _askable(m) + m.faulty]
+    bound_shares = _shares([_askable(m) + m.faulty for m in bounded], weight_by_size=weight_by_size)
+    low = _weighted([m.bounds and m.bounds[0] for m in bounded], bound_shares)
+    high = _weighted([m.bounds and m.bounds[1] for m in bounded], bound_shares)
+    return Result(
+        task=task,
+        metric=metric,
+        value=value,
+        n=sum(m.n for m in members),
+        scored=sum(m.scored for m in members),
+        failed=sum(m.failed for m in members),
+        unscored=sum(m.unscored for m in members),
+        unavailable=sum(m.unavailable for m in members),
+        unsupported=sum(m.unsupported for m in members),
+        stderr=sure.stderr,
+        ci95=sure.ci95,
+        bounds=None if low is None or high is None else (low, high),
+        higher_is_better=all(m.higher_is_better for m in members),
+        suspended=any(m.suspended for m in members),
+        clusters=sum(m.clusters for m in members),
+        weights={m.task: share for m, share in zip(counted, shares, strict=True)},
+        faulty=sum(m.faulty for m in members),
+        inapplicable=sum(m.inapplicable for m in members),
+    )
+
+
+def _group_sureness(members: Sequence[Result], shares: Sequence[float]) -> _Sureness:
+    errors = [m.stderr for m in members if m.stderr is not None]
+    values = [m.value for m in members if m.value is not None]
+    intervals = [m.ci95 for m in members if m.ci95 is not None]
+    return _Sureness(
+        statistics.weighted_mean_stderr(errors, shares) if len(errors) == len(members) else None,
+        statistics.weighted_mean_interval(values, intervals, shares) if len(intervals) == len(members) else None,
+    )
+
+
+def _askable(result: Result) -> int:
+    """The trials that could have been scored."""
+    return result.n - result.unsupported - result.unavailable - result.inapplicable - result.faulty
+
+
+def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:
+    sizes = [float(count) if weight_by_size else 1.0 for count in trials]
+    return [size / math.fsum(sizes) for size in sizes]
+
+
+def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float | None:
+    """The weighted mean; None when there is no value at all, or one is missing."""
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return None
+    return math.fsum(share * value for share, value in zip(shares, known, strict=True))

@@ -1,0 +1,1 @@
+"""Checks for authors: validate, bounds, metrics, packages and scaffolds."""

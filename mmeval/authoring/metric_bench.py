@@ -1,0 +1,79 @@
+"""A bench for judged metrics: roles that can be asked outside of a run. Nothing is kept but what is printed."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from mmeval.broker.broker import Broker, Scope
+from mmeval.errors import MmevalError, UsageError
+from mmeval.metric.apply import score_judged
+from mmeval.metric.bound import BoundMetric
+from mmeval.metric.contract import Metric
+from mmeval.metric.result import MetricScores
+from mmeval.program.calls import CallFailed, Role
+from mmeval.program.role_variants import BY_KIND, check_variants, played, role_for, who_is_asked
+from mmeval.records.trial import Trial
+from mmeval.run.backends import Backends, Beside
+from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.store.journal import Journal
+from mmeval.store.media_store import MediaStore
+
+
+class Bench:
+    """Asks the roles of one command. Equal questions are asked once."""
+
+    def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
+        self._broker, self._runner = broker, runner
+
+    def score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
+        """The scores of a trial; unscored where a call failed or the metric did. Raises what concerns every trial, such
+        as a key that is refused."""
+        return self._runner.run(self._score(bound, trial))
+
+    def _role(self, name: str) -> Role:
+        return role_for(name, {}, self._broker.roles)
+
+    async def _score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
+        scope = Scope("metric", trial.sample, share=False, by_content=True)
+        try:
+            return await self._broker.run(score_judged(bound, trial, self._role), scope)
+        except CallFailed as failed:
+            return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
+        except MmevalError:
+            raise
+        except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is told
+            return bound.unscored(f"{type(defect).__name__}: {defect}")
+
+
+@contextmanager
+def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Bench]:
+    """The roles of a metric, ready to be asked. Raises UsageError for one that no flag gives and for one that it does
+    not ask."""
+    by_kind = [role for role in metric.roles if role in BY_KIND]
+    for role in metric.roles:
+        if not (played(role, specs) if role in by_kind else role in specs):
+            flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
+            raise UsageError(f"the metric {metric.name!r} asks the role {role!r}; add {flag}BACKEND,k=v")
+    check_variants(specs, by_kind)
+    for role in specs:
+        if role not in who_is_asked(metric.roles, by_kind, specs):
+            raise UsageError(f"the metric {metric.name!r} does not ask the role {role!r}; leave it out")
+    usual = RunOptions(BackendSpec(""), Path())
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mmeval-")))
+        journal = Journal(folder / "journal", MediaStore(folder / "media"))
+        stack.callback(journal.close)
+        broker = Broker(journal, reasoning_tags=usual.reasoning_tags)
+        broker.roles = Backends(specs).runtimes(
+            lambda: 0,
+            limit=usual.max_connections,
+            retries=usual.retry_on_error,
+            beside=Beside(folder, journal),
+        )
+        runner = stack.enter_context(asyncio.Runner())
+        stack.callback(lambda: runner.run(broker.close()))
+        yield Bench(broker, runner)

@@ -1,0 +1,205 @@
+"""Cases: what ``mmeval metric`` scores, written as flags or as lines of a file, as a trial and bound switches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from mmeval.errors import ContentError, MissingDataError, MmevalError, UnknownNameError, UsageError
+from mmeval.metric.profiles import PROFILES
+
+if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+    from mmeval.content.media import Media
+    from mmeval.content.parts import Interleaved, Part, PartKind
+    from mmeval.content.written import ContentReader
+    from mmeval.metric.bound import BoundMetric
+    from mmeval.metric.contract import Metric
+    from mmeval.records.trial import Trial
+
+T = TypeVar("T")
+
+
+def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
+    """The lines of a file of cases, each with its place. Raises UsageError."""
+    from mmeval.dataset.loaders.row_files import read_jsonl
+
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file of cases")
+    for row in read_jsonl(file):
+        yield f"{row.file}:{row.number}", row.values
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to score, still as it was written. ``labels`` are handed back with the result."""
+
+    files: tuple[str, ...] = ()
+    answer: Any = None
+    targets: tuple[Any, ...] = ()
+    input: Any = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    profile: str = "standard"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ReadyCase(NamedTuple):
+    """A case that can be scored; or, without a trial, the ``reason`` why one file of it is not there. ``place`` is its
+    line in a file of cases."""
+
+    case: Case
+    bound: BoundMetric
+    trial: Trial | None
+    place: str = ""
+    reason: str = ""
+
+
+_CASE_KEYS = ("files", "answer", "target", "input", "params", "profile", "metadata", "id", "name")
+
+
+def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
+    """One line of a cases file. Raises UsageError that says what is wrong with it."""
+    if not isinstance(values, dict):
+        raise UsageError("a case is an object with any of " + ", ".join(_CASE_KEYS))
+    for key in values:
+        if key not in _CASE_KEYS:
+            raise UnknownNameError("key of a case", key, _CASE_KEYS)
+    params = dict(_typed(values, "params", dict) or {})
+    # The input may stand among the parameters too, unless it is a switch of the metric.
+    beside = params.pop("input", None) if "input" not in metric.switches else None
+    return Case(
+        files=tuple(map(str, _typed(values, "files", list) or ())),
+        answer=values.get("answer"),
+        targets=_targets(values.get("target")),
+        input=values.get("input") if beside is None else beside,
+        params=params,
+        profile=_typed(values, "profile", str) or profile,
+        metadata=_typed(values, "metadata", dict) or {},
+        labels={key: values[key] for key in ("id", "name") if key in values},
+    )
+
+
+def _typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
+    value = values.get(key)
+    if value is None or isinstance(value, kind):
+        return value
+    raise UsageError(f"{key} is {value!r:.80}, not {_TYPE_NAMES[kind.__name__]}")
+
+
+_TYPE_NAMES = {"list": "a list", "dict": "an object", "str": "a text"}
+
+
+def _targets(written: Any) -> tuple[Any, ...]:
+    """The references: one, or several when a list holds texts or lists instead of parts."""
+    if written is None or written == []:
+        return ()
+    if isinstance(written, list) and not all(isinstance(item, dict) and "type" in item for item in written):
+        return tuple(written)
+    return (written,)
+
+
+def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, trust: bool = False) -> ReadyCase:
+    """A case whose paths start from ``folder``, with its switches and its media. ``trust`` is the user's consent to run
+    code that the case names.
+
+    Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingExtraError
+    for a package that is not installed, MissingDataError for a model that is not here.
+    """
+    from mmeval.metric.bound import bind
+
+    known = dict.fromkeys((*PROFILES, *metric.profiles))
+    if case.profile not in known:
+        raise UnknownNameError("profile", case.profile, known)
+    bound = bind(metric, metric.consented(metric.placed(case.params, folder), trust=trust), case.profile)
+    for missing in bound.missing():
+        raise missing
+    if reason := bound.without_models(task=""):
+        raise MissingDataError(f"{metric.name}: {reason}")
+    try:
+        return ReadyCase(case, bound, trial_of(case, folder, metric.looks_at), place)
+    except MissingDataError as error:
+        return ReadyCase(case, bound, None, place, str(error))
+
+
+def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
+    """What to write instead, of each flag whose text is the name of a file and may be meant for what is in it."""
+    for flag, texts in given.items():
+        for text in texts:
+            if isinstance(text, str) and (media := _named_file(text)):
+                parts = json.dumps([{"type": media.kind, "path": text}], ensure_ascii=False)
+                yield f"note: {flag} {text} was taken as a text; for the file of that name write {flag} '{parts}'"
+
+
+def _named_file(text: str) -> Media | None:
+    from mmeval.content.media import Media
+
+    try:
+        return Media.from_path(Path(text)) if Path(text).is_file() else None
+    except (OSError, ValueError, MmevalError):  # too long, or a text of any kind
+        return None
+
+
+def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Trial:
+    """The trial that a case describes; without answer and files it has no output. Files that may be of the kind at
+    which the metric looks are of that kind: a page is a picture, code is text, and a damaged file may be anything."""
+    from mmeval.content.written import ContentReader
+    from mmeval.records.sample import Message, Sample
+    from mmeval.records.trial import Trial
+
+    reader = ContentReader(lambda path, _: _media(folder, path))
+    asked = () if case.input is None else (Message("user", reader.read(_written(case.input), "input")),)
+    targets = tuple(reader.read(_written(item), "target") for item in case.targets)
+    return Trial(Sample("case", asked, targets, case.metadata), output=_output(case, folder, reader, looks_at))
+
+
+def _output(case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None) -> Interleaved | None:
+    from mmeval.content.parts import Interleaved
+
+    answer = _written(case.answer)
+    parts = [_part(_media(folder, name), looks_at) for name in case.files]
+    if answer is None:
+        return Interleaved(tuple(parts)) if parts else None
+    if isinstance(answer, str):
+        return Interleaved.from_reply(answer, parts) if parts else Interleaved.from_text(answer)
+    return Interleaved((*reader.read(answer, "answer").parts, *parts))
+
+
+def _part(media: Media, looks_at: PartKind | None) -> Part:
+    from mmeval.content.media import may_be
+    from mmeval.content.parts import media_part, text_part
+    from mmeval.decode import document_text
+
+    if looks_at is None or not (media.kind == "document" or may_be(looks_at, media.mime)):
+        return media_part(media)
+    if looks_at != "text":
+        return media_part(media, looks_at)
+    try:
+        return text_part(document_text(media))
+    except ContentError as error:
+        raise UsageError(f"{error}; the metric looks at text") from None
+
+
+def _media(folder: Path, name: str) -> Media:
+    """A file that the caller names: it is theirs, so it may lie anywhere."""
+    from mmeval.content.media import Media
+
+    try:
+        return Media.from_path(folder / name)
+    except (OSError, ValueError):  # too long, or with a null character
+        raise UsageError(f"{name[:80]!r} is no path") from None
+
+
+def _written(value: Any) -> Any:
+    """A text as it is, unless it spells a JSON list of parts."""
+    if not isinstance(value, str) or not value.lstrip().startswith("[") or '"type"' not in value:
+        return value
+    try:
+        parts = json.loads(value)
+    except ValueError:
+        if value.lstrip().startswith('[{"type"'):
+            raise UsageError(f"this list of parts is no JSON: {value[:80]}") from None
+        return value
+    return parts if all(isinstance(part, dict) and "type" in part for part in parts) else value

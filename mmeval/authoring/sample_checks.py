@@ -1,0 +1,280 @@
+"""The checks of ``mmeval validate`` that read the samples of a task."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.authoring.finding import Finding, Severity, finding_at
+from mmeval.content.parts import Interleaved, text_part
+from mmeval.dataset.bad_sample import rows_of
+from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
+from mmeval.decode.check import MediaLook, medium_problem
+from mmeval.errors import NotFetchedError, UsageError, did_you_mean, told, written_instead
+from mmeval.metric.apply import score_one
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
+from mmeval.system.yaml_document import KeyPath
+from mmeval.task.data import TaskData
+from mmeval.task.file import TaskFile
+from mmeval.task.task import SampleKinds, Task, TaskMetric
+
+log = logging.getLogger(__name__)
+
+PROMPTED_ROWS = 3
+MAX_REPEATED = 5
+"""Findings of one check about one task that are told in full; the others are counted."""
+MAX_DAMAGED = 10
+"""As :data:`MAX_REPEATED`, for media that cannot be decoded and rows that cannot be asked."""
+
+BUNDLED_TAGS = "bundled_tags"
+"""The label that lists tags whose file belongs to that of another tag, such as the texture of a mesh: they have no
+medium of their own on purpose."""
+
+
+@dataclass
+class SampleChecks:
+    """The checks of one task that read samples, in one pass over the data; ``rows`` bounds how many are read.
+
+    When the findings were taken, ``selected`` counts the samples that the task keeps, ``media`` are the files of their
+    media, and ``loose_media`` counts those without a file of their own, such as those in a column of parquet.
+    """
+
+    file: TaskFile
+    task: Task
+    rows: int | None
+    look: MediaLook = field(default_factory=MediaLook)
+    told: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    ids: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    media: set[Path] = field(default_factory=set)
+    loose_media: int = 0
+    selected: int = 0
+    unlabelled: dict[str, list[str]] = field(default_factory=dict)
+    """By label that slices or clusters are made of, the places of the samples without it and what they have instead."""
+    whole: bool = True
+    rows_file: str = ""
+    """The file of the rows, before the number of one; empty where there are several, or none."""
+    absent: bool = False
+    """Whether the data are not on this machine, so that no sample was looked at."""
+
+    def findings(self) -> Iterator[Finding]:
+        try:
+            dataset = self.task.dataset()
+            length = len(dataset)
+        except NotFetchedError as error:
+            self.absent = True
+            yield self._at(("dataset_path",), "dataset", f"no row was checked: {error}", "warning")
+            return
+        except Exception as error:  # a loader may fail in any way
+            yield self._at(("dataset_path",), "dataset", told(error).removeprefix(f"{self._data_place}: "))
+            return
+        written = isinstance(dataset, InterleavedDataset)
+        if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
+            self.rows_file = f"{dataset.files[0]}: "
+        for finding in self._all(rows_of(dataset), written=written):
+            kind = (finding.check, finding.severity)
+            self.told[kind] += 1
+            if self.told[kind] <= _most_told(finding.check):
+                yield finding
+            else:
+                log.debug("%s", finding)
+        for (name, severity), count in self.told.items():
+            if (more := count - _most_told(name)) > 0:
+                yield self._at(
+                    (), name, f"{more:,} more findings of this kind (--verbosity DEBUG names them)", severity
+                )
+        self.whole = self.whole and (self.rows is None or self.rows >= length)
+        if self.whole:
+            yield from self._over_all()
+        yield from self._unlabelled()
+
+    def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
+        """The findings of each sample; ``written`` says that rows are of the documented schema."""
+        for number in range(1, (self.rows or 10**12) + 1):
+            try:
+                sample = next(samples)
+            except StopIteration:
+                return
+            except Exception as error:  # a loader may fail in any way, and its iterator is spent then
+                self.whole = False
+                yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(error)}")
+                return
+            if sample.fault:
+                self.whole = False
+                yield from self._bad(sample)
+                continue
+            if written:
+                yield from self._keys(sample, number)
+            yield from self._tags(sample, number)
+            yield from self._of_sample(sample, number)
+
+    def _bad(self, sample: Sample) -> Iterator[Finding]:
+        """A sample that cannot be asked. It is one of the task's, and there is nothing else in it to check."""
+        yield self._at((), "rows", sample.fault)
+        self.labels.update(sample.metadata)
+        self.selected += self.task.selected(sample)
+
+    def _of_sample(self, sample: Sample, number: int) -> Iterator[Finding]:
+        yield from self._id(sample)
+        yield from self._modalities(sample, number)
+        yield from self._media(sample, number)
+        self.labels.update(sample.metadata)
+        if not self.task.selected(sample):
+            return
+        self.selected += 1
+        self._note_labels(sample, number)
+        yield from self._answers(sample)
+        if not sample.references:
+            yield from self._references(sample)
+        for metric in self.task.metrics:
+            if fault := metric.bound.sample_fault(sample):
+                where = self._where(sample, number)
+                message = f"{where}: no answer to it can be scored by {metric.bound.name!r}: {fault}"
+                yield self._at(("metric_list",), "rubrics", message)
+        if self.selected <= PROMPTED_ROWS:
+            yield from self._prompt(sample)
+
+    def _over_all(self) -> Iterator[Finding]:
+        keys = self.file.keys
+        if not self.selected:
+            unknown = [label for label in keys.filter if label not in self.labels] if self.ids else []
+            lacks = "".join(f"; no sample has the label {x!r}{did_you_mean(x, self.labels)}" for x in unknown)
+            yield self._at(("filter",), "dataset", f"no sample is left{lacks}" if self.ids else "there are no samples")
+            return
+        named = [("filter", label) for label in keys.filter] + [("breakdown", label) for label in keys.breakdown]
+        named += [("prompt_fields", label) for label in keys.prompt_fields]
+        named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
+        for key, label in named:
+            if label not in self.labels:
+                message = f"no sample has the label {label!r}{did_you_mean(label, self.labels)}"
+                yield self._at((key,), "labels", message)
+
+    def _note_labels(self, sample: Sample, number: int) -> None:
+        keys = self.file.keys
+        for label in (*keys.breakdown, *filter(None, (keys.cluster_key,))):
+            if sample.metadata.get(label) is None:
+                instead = written_instead(label, sample.metadata) if label not in sample.metadata else ""
+                places = self.unlabelled.setdefault(label, [])
+                places.append(f"{self._where(sample, number)}{instead}" if len(places) < MAX_REPEATED else "")
+
+    def _unlabelled(self) -> Iterator[Finding]:
+        """Labels that some samples have and others lack: those are in no slice, which nothing else would tell."""
+        keys = self.file.keys
+        named = [("breakdown", label) for label in keys.breakdown]
+        named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
+        for key, label in named:
+            places = self.unlabelled.get(label, [])
+            if not places or label not in self.labels:
+                continue  # where no sample has it, that is told
+            shown = places[:MAX_REPEATED]
+            more = f"; and {len(places) - len(shown):,} more" if len(places) > len(shown) else ""
+            lack = "lacks" if len(places) == 1 else "lack"
+            message = f"{len(places):,} of {self.selected:,} samples {lack} the label {label!r}"
+            yield self._at((key,), "labels", f"{message}: {'; '.join(shown)}{more}", "warning")
+
+    def _where(self, sample: Sample, number: int) -> str:
+        return f"{self.rows_file}row {number}, sample {sample.id!r}"
+
+    def _id(self, sample: Sample) -> Iterator[Finding]:
+        if not sample.id:
+            yield self._at((), "ids", "a sample has an empty id")
+        elif sample.id in self.ids:
+            yield self._at((), "ids", f"the id {sample.id!r} stands more than once")
+        self.ids.add(sample.id)
+
+    def _keys(self, sample: Sample, number: int) -> Iterator[Finding]:
+        for label, advice in doubtful_labels(sample):
+            message = f'{self.rows_file}row {number}: the key "{label}" is taken as a label; {advice}'
+            yield self._at((), "keys", message, "warning")
+
+    def _tags(self, sample: Sample, number: int) -> Iterator[Finding]:
+        bundled = sample.metadata.get(BUNDLED_TAGS, ())
+        for part in (part for message in sample.input for part in message.content.parts if part.dangling):
+            if part.label in bundled or part.raw.endswith(":"):  # its caption follows
+                continue
+            message = f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input has no medium"
+            yield self._at((), "tags", message, "warning")
+
+    def _modalities(self, sample: Sample, number: int) -> Iterator[Finding]:
+        if self.task.input_modalities:
+            kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
+            for kind in sorted(kinds - {*self.task.input_modalities}):
+                message = f"sample {sample.id!r} holds {kind}, which input_modalities leaves out"
+                yield self._at(("input_modalities",), "modalities", message)
+        if isinstance(self.task.wanted, SampleKinds):
+            try:
+                self.task.wanted(sample)
+            except UsageError as error:
+                said = str(error).removeprefix(f"task {self.file.name!r}, sample {sample.id!r}: ")
+                yield self._at(("output_modalities",), "modalities", f"{self._where(sample, number)}: {said}")
+
+    def _answers(self, sample: Sample) -> Iterator[Finding]:
+        try:
+            wanted = {*self.task.wanted(sample)}
+        except UsageError:
+            return  # told by the check of the modalities
+        if "text" in wanted:
+            wanted.add("code")  # travels as text
+        held = {part.kind for reference in sample.references for part in reference.parts} - {"reasoning"}
+        for kind in sorted(held - wanted):
+            message = f"a reference of sample {sample.id!r} holds {kind}, which output_modalities leaves out"
+            yield self._at(("output_modalities",), "answers", message, "warning")
+
+    def _media(self, sample: Sample, number: int) -> Iterator[Finding]:
+        contents = [message.content for message in sample.input] + list(sample.references)
+        for part in (part for content in contents for part in content.parts):
+            if part.media is None or (part.media.path is not None and part.media.path in self.media):
+                continue
+            if part.media.path is None:
+                self.loose_media += 1
+            else:
+                self.media.add(part.media.path)
+            problem = medium_problem(part, part.media)
+            if problem:
+                yield self._at((), "media", f"sample {sample.id!r}, {part.label or part.kind}: {problem}")
+            elif part.kind != "code" and (fault := self.look.fault(part.media)):
+                message = f"row {number}, sample {sample.id!r}, {part.label or part.kind}: {fault}"
+                yield self._at((), "decoding", message)
+
+    def _references(self, sample: Sample) -> Iterator[Finding]:
+        trial = Trial(sample, output=Interleaved((text_part("probe"),)))
+        for metric in self.task.metrics:
+            reason = _unscored(metric, trial)
+            if reason:
+                message = (
+                    f"sample {sample.id!r} has no reference, and {metric.bound.name!r} cannot do without: {reason}"
+                )
+                yield self._at(("metric_list",), "references", message)
+
+    def _prompt(self, sample: Sample) -> Iterator[Finding]:
+        try:
+            self.task.prompt(sample)
+        except Exception as error:  # a prompt function may fail in any way
+            yield self._at(("prompt",), "prompt", told(error))
+
+    @property
+    def _data_place(self) -> str:
+        """Where ``dataset_path`` stands; a finding says so itself."""
+        return self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""
+
+    def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
+        path = path if path and path in self.file.document.places else ()
+        return finding_at(self.file, path, name, message, severity)
+
+
+def _most_told(name: str) -> int:
+    return MAX_DAMAGED if name in ("decoding", "rows") else MAX_REPEATED
+
+
+def _unscored(metric: TaskMetric, trial: Trial) -> str:
+    """Why a metric cannot score a trial; empty when it can. Judged, derived and unavailable metrics are not
+    tried."""
+    if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
+        return ""
+    scores: Iterable[Any] = score_one(metric.bound, trial).values()
+    return next((score.reason for score in scores if score.status == "unscored"), "")

@@ -1,0 +1,102 @@
+"""What a new package may be called: the name that is installed, and that of its module."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import re
+import sys
+import unicodedata
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Literal, NamedTuple, get_args
+
+from mmeval import plugins
+from mmeval.errors import UsageError
+
+Kind = Literal["benchmark", "metric", "backend"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
+_GROUPS: dict[Kind, plugins.Group] = {
+    "benchmark": "mmeval.tasks",
+    "metric": "mmeval.metrics",
+    "backend": "mmeval.model_backends",
+}
+_FOLDERS = {"test", "tests", "docs", "src", "build", "dist", "runs", "tasks", "setup", "conftest"}
+"""What a package has beside its module, or often gets."""
+_LONGEST = 100
+"""Letters of a name; files are called by it, and file systems end at 255 bytes."""
+
+
+class PackageName(NamedTuple):
+    """``name`` is what is installed (``her-bench``), ``module`` what is imported (``her_bench``)."""
+
+    name: str
+    module: str
+
+    @property
+    def class_name(self) -> str:
+        """The module's name as that of a class: ``HerBench``."""
+        return "".join(word.capitalize() for word in self.module.split("_"))
+
+
+def package_name(kind: Kind, written: str) -> PackageName:
+    """The names of a new package. Raises UsageError for what cannot be a name, or is one already, with another one
+    that could be taken."""
+    found = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
+    if not _DISTRIBUTION.fullmatch(written) or not _is_free_word(found.module):
+        raise UsageError(
+            f"{written!r} cannot be the name of a package: it has letters, digits, - and _, begins with a letter, "
+            f"and is no word of Python{_suggested(written)}"
+        )
+    if len(written) > _LONGEST:
+        raise UsageError(f"the name of a package has at most {_LONGEST} letters, this one {len(written):,}")
+    if owner := _taken(found):
+        other = f"{written}{'_' if '_' in written else '-'}{kind}"
+        raise UsageError(f"{written!r} is {owner}; choose another name, such as {other}")
+    _refuse_plugin(kind, found)
+    return found
+
+
+def _is_free_word(module: str) -> bool:
+    return module.isidentifier() and not keyword.iskeyword(module) and not module.startswith("_")
+
+
+def _suggested(written: str) -> str:
+    plain = unicodedata.normalize("NFKD", written.casefold()).encode("ascii", "ignore").decode()  # é is e
+    near = re.sub(r"[^a-z0-9]+", "_", plain).strip("_").lstrip("0123456789_")[:_LONGEST]
+    if keyword.iskeyword(near):
+        near = f"{near}_bench"
+    return f'; did you mean "{near}"?' if near and near != written else ""
+
+
+def _taken(found: PackageName) -> str:
+    """What has the name already; empty when nobody has."""
+    if found.module in _FOLDERS:
+        return "the name of something that packages have beside their module"
+    if found.module in sys.stdlib_module_names:
+        return "a module of Python's own"
+    try:
+        version = distribution(found.name).version
+    except PackageNotFoundError:
+        pass
+    else:
+        return f"installed already ({found.name} {version})"
+    try:
+        known = importlib.util.find_spec(found.module) is not None
+    except (ImportError, ValueError):  # a module that is half there
+        known = True
+    return "the name of a module that can be imported here already" if known else ""
+
+
+def _refuse_plugin(kind: Kind, found: PackageName) -> None:
+    group = _GROUPS[kind]
+    if found.module in plugins.names(group):
+        who = plugins.distribution_of(next(e for e in plugins.entries(group) if e.name == found.module))
+        raise UsageError(f"{found.module!r} is a plugin of {who} already ({group}); choose another name")
+    if kind != "benchmark":
+        return
+    from mmeval.task.index import TaskIndex
+
+    if found.module in TaskIndex().names():
+        raise UsageError(f"{found.module!r} is a task, group or tag already; choose another name")

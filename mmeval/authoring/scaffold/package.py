@@ -1,0 +1,123 @@
+"""Writes a new package: its templates are filled in, and it appears in one piece or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval._version import __version__
+from mmeval.authoring.scaffold.names import Kind, PackageName
+from mmeval.authoring.scaffold.samples import BUNDLED, ROWS, Row, row_file, rows_of
+from mmeval.errors import StorageError, UsageError
+
+MAX_SUBTASKS = 200
+_SUFFIX = ".jinja"
+
+
+class Written(NamedTuple):
+    """A package that was written: its folder, and its files relative to that."""
+
+    folder: Path
+    files: tuple[str, ...]
+
+
+def write_package(kind: Kind, name: PackageName, parent: Path, *, subtasks: int = 1) -> Written:
+    """Write ``parent/name``. Raises UsageError for a folder that is there already, StorageError where it cannot be
+    written."""
+    folder = parent / name.name
+    if folder.exists() or folder.is_symlink():
+        raise UsageError(
+            f"{folder} exists already, and nothing in it was touched; choose another name or --output_path"
+        )
+    content = dict(_content(kind, name, subtask_names(name.module, subtasks)))
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{name.name}-", dir=parent))
+        try:
+            _write(unfinished, content)
+            unfinished.chmod(0o755)
+            unfinished.rename(folder)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be written ({error.strerror}); choose another --output_path") from None
+    return Written(folder, tuple(sorted(content)))
+
+
+def subtask_names(module: str, count: int) -> list[str]:
+    """``herbench_01`` to ``herbench_12``."""
+    digits = len(str(count))
+    return [f"{module}_{number:0{digits}}" for number in range(1, count + 1)]
+
+
+def _write(folder: Path, content: Mapping[str, bytes]) -> None:
+    for path, data in content.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+
+
+def _content(kind: Kind, name: PackageName, subtasks: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    values = {
+        "name": name.name,
+        "module": name.module,
+        "class": name.class_name,
+        "version": _least_version(__version__),
+        "subtasks": subtasks,
+        "rows": ROWS,
+    }
+    for path, text in _templates(files("mmeval.authoring.scaffold").joinpath(kind), ""):
+        place = path.removesuffix(_SUFFIX).replace("NAME", name.module)
+        if "SUBTASK" not in place:
+            yield place, _filled(text, values)
+            continue
+        for subtask in subtasks:
+            yield place.replace("SUBTASK", subtask), _filled(text, {**values, "subtask": subtask})
+    if kind == "benchmark":
+        for number, subtask in enumerate(subtasks):
+            rows = rows_of(number)
+            yield from _data(f"{name.module}/tasks/data/{subtask}", rows)
+            yield from _data(f"{name.module}/tasks/bundled/{subtask}", rows[:BUNDLED])
+
+
+def _data(folder: str, rows: list[Row]) -> Iterator[tuple[str, bytes]]:
+    yield f"{folder}/test.jsonl", row_file(rows)
+    for row in rows:
+        for path, data in row.media.items():
+            yield f"{folder}/{path}", data
+
+
+def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
+    for item in sorted(folder.iterdir(), key=lambda found: found.name):
+        if item.is_dir():
+            yield from _templates(item, f"{path}{item.name}/")
+        elif item.name.endswith(_SUFFIX):
+            yield f"{path}{item.name}", item.read_text(encoding="utf-8")
+
+
+def _filled(text: str, values: Mapping[str, Any]) -> bytes:
+    import jinja2
+
+    environment = jinja2.Environment(  # the templates are ours, and what they make is no page
+        block_start_string="[%",
+        block_end_string="%]",
+        variable_start_string="[=",
+        variable_end_string="=]",
+        comment_start_string="[#-",
+        comment_end_string="-#]",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.from_string(text).render(values).encode()
+
+
+def _least_version(version: str) -> str:
+    """The first two numbers of a version: what a package that is made by it needs."""
+    return ".".join(version.split(".")[:2])

@@ -1,0 +1,238 @@
+"""What ``mmeval validate`` does: every check of ``CHECKS``, over the task files that names select."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.resources
+import logging
+import re
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from mmeval import plugins
+from mmeval.authoring.finding import Finding, finding_at
+from mmeval.authoring.sample_checks import PROMPTED_ROWS, SampleChecks
+from mmeval.decode.check import SECONDS, MediaLook
+from mmeval.errors import MissingError, MmevalError, TaskFileError
+from mmeval.plugins import package_folder
+from mmeval.system.yaml_document import SeveralFaultsError
+from mmeval.task.build import build
+from mmeval.task.data import TaskData
+from mmeval.task.file import RequirementError, TaskFile
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import Chosen
+from mmeval.task.task import Task, TaskOverrides
+from mmeval.wording import split_names
+
+_logger = logging.getLogger(__name__)
+
+
+class Check(NamedTuple):
+    name: str
+    description: str
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("requires", "requires_mmeval is met by this mmeval"),
+    Check(
+        "schema", "the files and their includes are valid YAML, all keys known and well typed, metadata.version there"
+    ),
+    Check("plugins", "loader, prompt, protocol, metrics and aggregators exist, import, and take their options"),
+    Check("metrics", "every metric can be computed here: its packages are installed (a warning where not)"),
+    Check("package", "a task file of an installed package can be read as a resource of that package"),
+    Check("revision", "a data set of the hub is pinned to a commit (a warning where not)"),
+    Check(
+        "dataset",
+        "the data are there (a warning for those of the hub: none are fetched), the loader takes them, and the filter "
+        "keeps at least one sample",
+    ),
+    Check("rows", "every row can be read, and put to a model"),
+    Check("keys", "no label has nearly the name of a key of rows (a warning; for the loader interleaved)"),
+    Check("tags", "every tag in an input has its medium (a warning where not)"),
+    Check("ids", "no two samples have the same id, and none is empty"),
+    Check("modalities", "samples hold only kinds of input_modalities, and say what they want where that is per_sample"),
+    Check("answers", "references hold only kinds of output_modalities (a warning where not)"),
+    Check("media", "every medium is there, and its content is of the kind that it is announced as"),
+    Check(
+        "decoding",
+        f"pictures, sounds, videos, PDF files and meshes can be decoded, for {SECONDS:.0f} seconds in all (a warning "
+        "where what decodes them is not installed)",
+    ),
+    Check("references", "every metric that asks no role can score an answer to each sample that has no reference"),
+    Check("rubrics", "every sample has what a metric that tells beforehand needs of it: its rubric, for rubric_judge"),
+    Check(
+        "labels",
+        "filter, breakdown, cluster_key and prompt_fields name labels that some sample has, breakdown and cluster_key "
+        "those that every sample has (a warning where some lack them)",
+    ),
+    Check("prompt", f"the prompt can be made of the first {PROMPTED_ROWS} samples"),
+    Check(
+        "bounds",
+        "every metric gives the references a better number than the references of other samples, and than empty "
+        "answers (a warning where not, an error where those of other samples have the better one, or the references "
+        "have none)",
+    ),
+)
+"""What is done, in this order. A check whose ground is missing (no data, say) is left out for that task."""
+
+
+class Sound(NamedTuple):
+    """A task in which nothing is wrong; ``samples`` are those that it keeps of the rows that were read."""
+
+    file: TaskFile
+    task: Task
+    samples: int
+
+
+@dataclass
+class Tally:
+    """What was looked at: how many tasks, the samples that they keep, their media, and the tasks in which nothing is
+    wrong."""
+
+    tasks: int = 0
+    samples: int = 0
+    loose_media: int = 0
+    """Media without a file of their own."""
+    files: set[Path] = field(default_factory=set)
+    sound: list[Sound] = field(default_factory=list)
+    look: MediaLook = field(default_factory=MediaLook)
+
+    @property
+    def media(self) -> int:
+        return len(self.files) + self.loose_media
+
+
+def check(
+    names: Sequence[str],
+    include_path: Sequence[Path] = (),
+    overrides: TaskOverrides | None = None,
+    *,
+    roles: frozenset[str] = frozenset(),
+    rows: int | None = None,
+    tally: Tally | None = None,
+) -> Iterator[Finding]:
+    """Everything that is wrong with the tasks that names select, files first, then the data of each task; all checks
+    but the last, which is that of :mod:`mmeval.authoring.bounds`.
+
+    ``rows`` bounds how many rows of each task are read; None reads all. ``roles`` are those that a run would have.
+    ``tally`` is filled on the way. Raises UnknownNameError for a name that selects nothing.
+    """
+    tally = Tally() if tally is None else tally
+    index = TaskIndex(include_path)
+    chosen = Chosen(index)
+    told: set[Finding] = set()  # a file that cannot be read is met by its own name and in each group that holds it
+    for name in split_names(names):
+        try:
+            if _means_folder(name, index):
+                chosen.add_path(Path(name))
+            else:
+                chosen.add(name)
+        except TaskFileError as error:
+            found = [*_file_findings(error, "requires" if isinstance(error, RequirementError) else "schema")]
+            yield from (fault for fault in found if fault not in told)
+            told.update(found)
+    for name, file in chosen.tasks.items():
+        tally.tasks += 1
+        sound = yield from _check_task(file, overrides or TaskOverrides(), roles, rows, tally)
+        if sound is not None:
+            tally.sound.append(sound._replace(task=replace(sound.task, name=name)))
+    try:
+        chosen.check_group_metrics()
+    except TaskFileError as error:
+        yield from _file_findings(error, "plugins")
+    except MmevalError:
+        return  # a metric that cannot be loaded is told where its task was checked
+
+
+def _means_folder(name: str, index: TaskIndex) -> bool:
+    """Whether a word that is both a folder of task files here and a name of others stands for the folder: what lies
+    here is what its author has just changed. It is said which of them was taken."""
+    folder = Path(name)
+    if "/" in name or not folder.is_dir():
+        return False
+    entry = index.find(name)
+    named = index.tagged(name) if entry is None else [entry]
+    others = [one for one in named if not one.file.resolve().is_relative_to(folder.resolve())]
+    if not others or not index.below(folder):
+        return False
+    _logger.info(
+        "%s: the folder is checked, and not what is installed under this name (%s); for that write %s",
+        name, others[0].file, others[0].full_name if others[0].benchmark else others[0].file,
+    )  # fmt: skip
+    return True
+
+
+def _file_findings(error: TaskFileError, name: str) -> Iterator[Finding]:
+    for fault in error.faults if isinstance(error, SeveralFaultsError) else (error,):
+        yield Finding(fault.file, fault.line, "error", fault.message, name)
+
+
+def _check_task(
+    file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None, tally: Tally
+) -> Generator[Finding, None, Sound | None]:
+    """What is wrong with one task; returns the task if nothing is."""
+    try:
+        task = build(file, overrides, roles=roles)
+    except TaskFileError as error:
+        yield from _file_findings(error, "plugins")
+        return None
+    except MissingError as error:
+        yield finding_at(file, (), "dataset" if overrides.data else "plugins", str(error))
+        return None
+    except MmevalError as error:
+        yield finding_at(file, (), "plugins", str(error))
+        return None
+    if isinstance(task.dataset, TaskData):
+        task = replace(task, dataset=replace(task.dataset, fetch=False))
+    data = SampleChecks(file, task, rows, tally.look)
+    sound = True
+    for finding in chain(
+        _check_metrics(file, task), _check_package(file), _check_revision(file, task), data.findings()
+    ):
+        sound = sound and finding.severity != "error"
+        yield finding
+    tally.samples += data.selected
+    tally.files |= data.media
+    tally.loose_media += data.loose_media
+    return Sound(file, task, data.selected) if sound and not data.absent else None
+
+
+def _check_metrics(file: TaskFile, task: Task) -> Iterator[Finding]:
+    for metric in task.metrics:
+        if metric.unavailable:
+            message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
+            yield finding_at(file, ("metric_list",), "metrics", message, "warning")
+
+
+def _check_package(file: TaskFile) -> Iterator[Finding]:
+    for entry in plugins.entries("mmeval.tasks"):
+        folder = package_folder(entry.value)
+        if folder is None or not file.document.file.is_relative_to(folder):
+            continue
+        inside = file.document.file.relative_to(folder).parts
+        try:
+            found = importlib.resources.files(importlib.import_module(entry.value)).joinpath(*inside).is_file()
+        except Exception as error:  # importing a package may fail in any way
+            yield finding_at(file, (), "package", f"the package {entry.value} cannot be imported: {error}")
+            return
+        if not found:
+            yield finding_at(
+                file, (), "package", f"the package {entry.value} does not hold it; list it in package_data"
+            )
+        return
+
+
+def _check_revision(file: TaskFile, task: Task) -> Iterator[Finding]:
+    data = task.dataset
+    if not isinstance(data, TaskData) or data.bundled is not None or data.data_dir is not None:
+        return
+    try:
+        on_hub = data.local() is None
+    except MmevalError:
+        return  # told by the check of the data set
+    if on_hub and not re.fullmatch(r"[0-9a-f]{40}", data.revision):
+        message = f"the data set {data.path} is not pinned; write the 40 characters of a commit under revision"
+        yield finding_at(file, ("revision",) if data.revision else ("dataset_path",), "revision", message, "warning")

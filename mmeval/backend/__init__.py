@@ -1,0 +1,1 @@
+"""The contract of backends: capabilities, requests and conversion of media for a model."""

@@ -1,0 +1,129 @@
+"""The backend contract: what answers requests, what it can take and give, and who it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from mmeval.backend.capabilities import Capabilities
+from mmeval.program.calls import Program, Role
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """What every backend has. ``identity`` decides what may be reused (model, revision, code, dtype, settings that
+    change answers); ``provenance`` is only recorded (library versions, machine)."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+    @property
+    def identity(self) -> Mapping[str, Any]: ...
+    @property
+    def provenance(self) -> Mapping[str, Any]: ...
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class ModelBackend(Backend, Protocol):
+    """Answers one request. A failure is a ``Response`` with an error, never an empty answer; raising is a defect that
+    is recorded as an ``internal`` error."""
+
+    async def generate(self, request: Request) -> Response: ...
+
+
+@runtime_checkable
+class BatchBackend(Backend, Protocol):
+    """A local model: answers several requests at once, in a worker thread. The core collects what is waiting.
+
+    Yields ``(position in requests, response)`` in any order, each position once. The requests of a batch are equal in
+    ``wants`` and ``params``. Whatever it raises concerns the whole batch: its open rows are asked again, in halves when
+    memory ran out, else one by one.
+
+    There are never more than ``max_batch_size`` requests in a batch. Where fewer are usual, unless a user says
+    otherwise, it may have a ``usual_batch_size`` as well.
+    """
+
+    @property
+    def max_batch_size(self) -> int: ...
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]: ...
+
+
+@runtime_checkable
+class Startable(Protocol):
+    """A backend that loads something before it can answer, such as weights.
+
+    ``start`` blocks. It is called once before the first request that is really sent, in the thread or the process that
+    will answer, and not at all in a run that has every answer already, nor by a dry run. What it raises ends the run
+    with that message and exit code, and no sample is blamed for it: MissingError for what has to be supplied,
+    UsageError for arguments that cannot be used here.
+    """
+
+    def start(self) -> None: ...
+
+
+@runtime_checkable
+class Parallel(Protocol):
+    """A batch backend that may be copied: each entry of ``workers`` holds the arguments in which one copy differs from
+    this one, such as ``{"device": "cuda:1"}``. Where there are entries, the core starts a process for each, which makes
+    the backend by its name, its arguments and those of its entry, and this instance is never started nor asked. A copy
+    has the same identity, and no workers of its own.
+    """
+
+    @property
+    def workers(self) -> Sequence[Mapping[str, Any]]: ...
+
+
+@runtime_checkable
+class ProgramBackend(Backend, Protocol):
+    """An agent: a program over other roles answers the request."""
+
+    def program(self, request: Request, role: Callable[[str], Role]) -> Program[Response]: ...
+
+
+@runtime_checkable
+class SampleBackend(Backend, Protocol):
+    """Answers from the sample instead of the request: upper and lower bounds, answers made elsewhere.
+
+    Never shared between samples, and never something to call a model.
+    """
+
+    def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAhead:
+    """A task as a run is about to ask it: the samples that were chosen and can be asked, and how often each is put to
+    the model."""
+
+    name: str
+    protocol: str
+    repeats: int
+    samples: Callable[[], Iterator[Sample]]
+
+
+@runtime_checkable
+class WholeAnswers(SampleBackend, Protocol):
+    """A sample backend that has the whole answer of each trial already, such as those that were made elsewhere.
+
+    A sample is put to it once, whatever protocol its task follows, and its media become the run's own. ``foresee`` is
+    called before anything is asked: what is missing is said then, on the log.
+    """
+
+    def foresee(self, tasks: Sequence[TaskAhead]) -> None: ...
+
+
+AnyBackend = ModelBackend | BatchBackend | ProgramBackend | SampleBackend
+
+
+def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
+    """The copies that a backend declares; none for one that answers in this process."""
+    return tuple(backend.workers) if isinstance(backend, Parallel) and isinstance(backend, BatchBackend) else ()
+
+
+def billed_name(identity: Mapping[str, Any]) -> str:
+    """Under which name a backend's calls are priced: its model, else the backend's own name."""
+    return str(identity.get("model") or identity.get("backend") or "unnamed")

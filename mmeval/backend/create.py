@@ -1,0 +1,119 @@
+"""Makes a backend from its name and arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mmeval import plugins
+from mmeval.backend.contract import AnyBackend
+from mmeval.errors import MmevalError, UnknownNameError, UsageError
+from mmeval.system.arguments import fault_of, hint_of
+
+
+def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
+    """A backend by its plugin name and arguments.
+
+    Raises UnknownNameError for the name or an argument, UsageError for arguments that are missing, or of another type
+    than the backend declares.
+    """
+    _refuse_foreign(name)
+    factory = plugins.load("mmeval.model_backends", name)
+    signature = inspect.signature(factory)
+    hints = factory.__init__ if inspect.isclass(factory) else factory
+    known, takes_any = _arguments(factory)
+    for arg in args:
+        if arg not in known and not takes_any:
+            near, hint = ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, _taken(known))
+            raise UnknownNameError(f"argument of the backend {name!r}", arg, near, hint)
+    texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
+    given = {arg: _text(name, arg, value) if arg in texts else value for arg, value in args.items()}
+    for arg, value in given.items():
+        if fault := fault_of(value, hint_of(hints, arg)):
+            raise UsageError(f"the backend {name!r}: {arg} {fault}")
+    try:
+        signature.bind(**given)
+    except TypeError as error:
+        raise UsageError(
+            f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE, to a judge or another role as "
+            f"{name},NAME=VALUE"
+        ) from None
+    backend: AnyBackend = factory(**given)
+    return backend
+
+
+def takes_argument(name: str, arg: str) -> bool:
+    """Whether a backend takes an argument. One that cannot be loaded may: whoever makes it says why it cannot."""
+    try:
+        known, takes_any = _arguments(plugins.load("mmeval.model_backends", name))
+    except MmevalError:
+        return True
+    return takes_any or arg in known
+
+
+class _Arguments(NamedTuple):
+    known: list[str]
+    takes_any: bool
+
+
+def _arguments(factory: Callable[..., object]) -> _Arguments:
+    """The names of a backend's arguments, and whether it takes others too."""
+    parameters = inspect.signature(factory).parameters.values()
+    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+    return _Arguments(known, len(known) < len(parameters))
+
+
+_FOREIGN = frozenset(
+    (
+        "async_openai",
+        "local_chat_completions",
+        "local_completions",
+        "openai_chat",
+        "openai_chat_completions",
+        "openai_compatible",
+        "openai_completions",
+        "sglang",
+        "vllm",
+    )
+)
+"""What other harnesses call a server that speaks the OpenAI interface."""
+
+_FOREIGN_LOCAL = frozenset(("hf_auto", "hf_multimodal", "hf_causal", "huggingface", "transformers"))
+"""What other harnesses call a model of the Hugging Face hub that is run on this machine."""
+
+_FLAGS_INSTEAD = {
+    "batch_size": "It is a flag of its own: --batch_size N",
+    "max_batch_size": "The largest batch is a flag of its own: --batch_size N",
+}
+"""Arguments that other harnesses give to a backend, and what is written here."""
+
+
+def _refuse_foreign(name: str) -> None:
+    elsewhere = name.replace("-", "_")
+    if elsewhere not in _FOREIGN | _FOREIGN_LOCAL or name in plugins.names("mmeval.model_backends"):
+        return
+    hint = "A server that speaks the OpenAI interface: --model openai --model_args base_url=URL,model=NAME"
+    if elsewhere in _FOREIGN_LOCAL:
+        hint = "A model that is run on this machine: --model hf --model_args pretrained=NAME"
+    raise UnknownNameError("model backend", name, (), hint)
+
+
+def _taken(arguments: Sequence[str]) -> str:
+    return f"It takes: {', '.join(arguments)}." if arguments else "It takes no arguments."
+
+
+_TEXT = (str, "str", str | None, "str | None")
+
+
+def _text(backend: str, arg: str, value: Any) -> Any:
+    """What a parameter that is annotated as text is given: ``revision=1234567`` is the text of that number.
+
+    Raises UsageError for a fraction or a power of ten, which may have been written in another way than its value is.
+    """
+    if isinstance(value, float):
+        raise UsageError(
+            f"the backend {backend!r}: {arg} is a text and was read as the number {value}; write it in quotes, as in "
+            f"{arg}='1e5'"
+        )
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,0 +1,262 @@
+"""Renders: a mesh or a point cloud as one picture with three views of it, for whoever sees pictures only.
+
+The views are orthogonal and side by side, each in a square: along z (x to the right, y up), along y (x to the right,
+z up), and along x (y to the right, z up), none of them mirrored. What is nearer to the eye has a lighter colour, from
+dark blue to yellow, and faces are darker the more they are turned away. Own colours, materials and light are left out.
+The same geometry is the same picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from mmeval.content.encode import rgb_png
+from mmeval.content.media import Media
+from mmeval.decode import MeshArrays
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+SIDE = 448
+"""Pixels of a view, each way."""
+MARGIN = 16
+"""Pixels that stay free around the object in its longest direction."""
+MAX_FACES = 200_000
+"""A mesh of more faces is drawn as its vertices: they lie closer than pixels."""
+MAX_TESTS = 20_000_000
+"""Pixels that the boxes of all triangles of a view may cover together; a mesh above it is drawn as its vertices."""
+MAX_POINTS = 1_000_000
+"""Of more points so many are drawn, evenly taken in their order."""
+FEW_POINTS = 20_000
+"""Up to so many points of a cloud are drawn three pixels wide, so that they are seen."""
+_CHUNK = 1 << 20
+"""Pixels that are tested at once."""
+_EDGE = -1e-9
+"""The weight of a corner at a pixel from which on the pixel lies in the triangle: a little below 0, so that no gap is
+left between two that share an edge."""
+_GROUND = 255
+_RULE = 200
+_COLOURS = ((13, 8, 90), (84, 2, 163), (168, 34, 150), (227, 89, 98), (249, 154, 52), (250, 240, 60))
+"""From far to near, evenly."""
+_FLAT = 0.45
+"""How bright a face is that is seen from its edge."""
+
+
+class View(NamedTuple):
+    """Which axis goes to the right and which up, which one points to the eye, and whether it does so backwards."""
+
+    right: int
+    up: int
+    eye: int
+    towards: float
+
+
+VIEWS = (View(0, 1, 2, 1.0), View(0, 2, 1, -1.0), View(1, 2, 0, 1.0))
+"""Along z, y and x. Right, up and the eye are a right-handed system, so nothing is mirrored."""
+
+
+class Render(NamedTuple):
+    """A picture, and what it shows, in a few words."""
+
+    picture: Media
+    about: str
+
+
+def render(geometry: MeshArrays) -> Render:
+    """The three views of a mesh; of its vertices where it has no faces, or too many to be drawn."""
+    import numpy
+
+    vertices = _placed(geometry.vertices)
+    faces = geometry.faces if 0 < len(geometry.faces) <= MAX_FACES else geometry.faces[:0]
+    solid = len(faces) > 0 and all(_tests(vertices, faces, view) <= MAX_TESTS for view in VIEWS)
+    shown = vertices if solid or len(vertices) <= MAX_POINTS else vertices[:: -(-len(vertices) // MAX_POINTS)]
+    views = [_view(shown, faces if solid else faces[:0], view, cloud=not solid) for view in VIEWS]
+    rule = numpy.full((SIDE, 1, 3), _RULE, numpy.uint8)
+    whole = numpy.concatenate([views[0], rule, views[1], rule, views[2]], axis=1)
+    return Render(rgb_png(whole.tobytes(), whole.shape[1]), _about(geometry, solid, len(shown)))
+
+
+def _about(geometry: MeshArrays, solid: bool, shown: int) -> str:
+    count = len(geometry.faces)
+    if solid:
+        return f"three views of a mesh of {count:,} faces"
+    drawn = (
+        f"{shown:,} points" if shown == len(geometry.vertices) else f"{shown:,} of {len(geometry.vertices):,} points"
+    )
+    return f"three views of {drawn}" + (f", the vertices of a mesh of {count:,} faces," if count else "")
+
+
+def _placed(vertices: Floats) -> Floats:
+    """In pixels from the middle, so that the longest side of the box fills the view; at the middle where it has none.
+
+    Scaled down first where squares and differences of huge numbers would not be finite.
+    """
+    import numpy
+
+    huge = float(numpy.abs(vertices).max())
+    scaled = vertices / huge if huge > 0 else vertices
+    low, high = scaled.min(axis=0), scaled.max(axis=0)
+    extent = float((high - low).max())
+    placed: Floats = (scaled - (low + high) / 2) * ((SIDE - 2 * MARGIN) / extent if extent > 0 else 0.0)
+    return placed
+
+
+def _view(vertices: Floats, faces: Ints, view: View, *, cloud: bool) -> NDArray[np.uint8]:
+    """One view as rows of pixels."""
+    import numpy
+
+    canvas = _Canvas()
+    flat, depth = _projected(vertices, view)
+    for fragments in _fragments(flat, depth, _turned(vertices, faces, view), faces):
+        canvas.add(fragments)
+    if not cloud:  # what is thinner than a pixel
+        canvas.add(canvas.uncovered(_points(flat, depth, _FLAT)))
+        return canvas.pixels()
+    reach = range(-1, 2) if len(vertices) <= FEW_POINTS else range(1)
+    for right in reach:
+        for up in reach:
+            canvas.add(_points(flat + numpy.array((right, up)), depth, 1.0))
+    return canvas.pixels()
+
+
+def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
+    """Places on the view in pixels from its upper left corner, and how near each vertex is to the eye."""
+    import numpy
+
+    flat = numpy.stack([SIDE / 2 + vertices[:, view.right], SIDE / 2 - vertices[:, view.up]], axis=1)
+    return flat, view.towards * vertices[:, view.eye]
+
+
+def _turned(vertices: Floats, faces: Ints, view: View) -> Floats:
+    """How bright each face is: 1 where it is seen from the front, whichever side that is, less where it is turned."""
+    import numpy
+
+    corners = vertices[faces]
+    normals = numpy.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = numpy.linalg.norm(normals, axis=1)
+    facing = numpy.abs(normals[:, view.eye]) / numpy.where(length > 0, length, 1.0)
+    bright: Floats = _FLAT + (1 - _FLAT) * facing
+    return bright
+
+
+class _Fragments(NamedTuple):
+    """Pixels that something covers, with how near and how bright it is there."""
+
+    pixels: Ints
+    depth: Floats
+    bright: Floats
+
+
+def _points(flat: Floats, depth: Floats, bright: float) -> _Fragments:
+    """Points of one pixel each."""
+    import numpy
+
+    pixels = numpy.floor(flat).astype(numpy.int64)
+    seen = ((pixels >= 0) & (pixels < SIDE)).all(axis=1)
+    place = (pixels[:, 1] * SIDE + pixels[:, 0])[seen]
+    return _Fragments(place, depth[seen], numpy.full(len(place), bright))
+
+
+def _boxes(flat: Floats, faces: Ints) -> tuple[Ints, Ints]:
+    """The first pixel of each triangle's box, and how many pixels the box has each way, as powers of two."""
+    import numpy
+
+    corners = flat[faces]
+    first = numpy.floor(corners.min(axis=1)).astype(numpy.int64)
+    count = numpy.floor(corners.max(axis=1)).astype(numpy.int64) - first + 1
+    return first, 1 << numpy.ceil(numpy.log2(count)).astype(numpy.int64)
+
+
+def _tests(vertices: Floats, faces: Ints, view: View) -> int:
+    """How many pixels would have to be tested to draw the faces."""
+    _, sizes = _boxes(_projected(vertices, view)[0], faces)
+    return int(sizes.prod(axis=1).sum())
+
+
+def _fragments(flat: Floats, depth: Floats, bright: Floats, faces: Ints) -> Iterator[_Fragments]:
+    """What the faces cover. Those with boxes of one size are tested together, some at a time."""
+    import numpy
+
+    if not len(faces):
+        return
+    first, sizes = _boxes(flat, faces)
+    for wide, high in numpy.unique(sizes, axis=0):
+        alike = numpy.flatnonzero((sizes == (wide, high)).all(axis=1))
+        steps = numpy.stack(numpy.meshgrid(numpy.arange(wide), numpy.arange(high)), axis=-1).reshape(-1, 2)
+        each = max(1, _CHUNK // len(steps))
+        for start in range(0, len(alike), each):
+            some = alike[start : start + each]
+            yield _covered(flat[faces[some]], depth[faces[some]], bright[some], first[some], steps)
+
+
+def _covered(corners: Floats, depth: Floats, bright: Floats, first: Ints, steps: Ints) -> _Fragments:
+    """The pixels whose middles lie in their triangles, edges included; none of a triangle without area."""
+    import numpy
+
+    area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    whole = numpy.where(area == 0, numpy.inf, area)
+    middle = first + 0.5
+    plane = numpy.column_stack((numpy.ones(len(steps)), steps)).T  # 1, right, down: a weight is linear in them
+    weights = []
+    for a, b in ((1, 2), (2, 0), (0, 1)):
+        edge = corners[:, b] - corners[:, a]
+        slopes = numpy.column_stack((_cross(edge, middle - corners[:, a]), -edge[:, 1], edge[:, 0]))
+        weights.append((slopes / whole[:, None]) @ plane)
+    inside = (area != 0)[:, None] & (numpy.minimum(numpy.minimum(*weights[:2]), weights[2]) >= _EDGE)
+    face, step = numpy.nonzero(inside)
+    near = sum(weight[face, step] * depth[face, corner] for corner, weight in enumerate(weights))
+    pixels = first[face] + steps[step]
+    shown = ((pixels >= 0) & (pixels < SIDE)).all(axis=1)
+    return _Fragments((pixels[:, 1] * SIDE + pixels[:, 0])[shown], near[shown], bright[face][shown])
+
+
+def _cross(one: Floats, other: Floats) -> Floats:
+    found: Floats = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
+    return found
+
+
+class _Canvas:
+    """What is nearest to the eye at each pixel so far."""
+
+    def __init__(self) -> None:
+        import numpy
+
+        self._depth = numpy.full(SIDE * SIDE, -numpy.inf)
+        self._bright = numpy.ones(SIDE * SIDE)
+
+    def uncovered(self, fragments: _Fragments) -> _Fragments:
+        """Those where nothing has been drawn yet."""
+        import numpy
+
+        free = numpy.isneginf(self._depth[fragments.pixels])
+        return _Fragments(fragments.pixels[free], fragments.depth[free], fragments.bright[free])
+
+    def add(self, fragments: _Fragments) -> None:
+        """Add what is nearer than what is there; of equals the brightest is seen."""
+        import numpy
+
+        place, depth, bright = fragments
+        numpy.maximum.at(self._depth, place, depth)
+        nearest = depth >= self._depth[place]
+        order = numpy.argsort(bright[nearest], kind="stable")
+        self._bright[place[nearest][order]] = bright[nearest][order]
+
+    def pixels(self) -> NDArray[np.uint8]:
+        """Rows of colours, the ground white."""
+        import numpy
+
+        seen = numpy.isfinite(self._depth)
+        reach = (SIDE - 2 * MARGIN) / 2
+        share = numpy.clip((self._depth[seen] + reach) / (2 * reach), 0.0, 1.0) * (len(_COLOURS) - 1)
+        ramp = numpy.array(_COLOURS, numpy.float64)
+        below = numpy.minimum(share.astype(numpy.int64), len(_COLOURS) - 2)
+        part = (share - below)[:, None]
+        colour = (ramp[below] * (1 - part) + ramp[below + 1] * part) * self._bright[seen][:, None]
+        found = numpy.full((SIDE * SIDE, 3), _GROUND, numpy.uint8)
+        found[seen] = numpy.rint(colour).astype(numpy.uint8)
+        return found.reshape(SIDE, SIDE, 3)

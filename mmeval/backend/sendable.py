@@ -1,0 +1,217 @@
+"""What a call sends: its request with media in a form that whoever plays the role takes.
+
+A call names the routes that it allows (``Call.convert``, of :mod:`mmeval.backend.routes`), or brings them along. A
+medium of a kind that the role does not take goes the first of them that leads to one which it does; a medium that is
+taken, but is longer than the call needs it, becomes an excerpt; all others are sent as they are. The request keeps its
+digest, which is of the media themselves. What else decides about the answer, the routes that may be gone and their
+versions, is part of the call's name in the journal: a renderer that draws in another way asks anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from mmeval import decode
+from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.routes import ROUTES
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, PartKind, text_part
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
+from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError, MissingError, MissingExtraError
+from mmeval.program.calls import Call
+from mmeval.program.route import Route
+from mmeval.records.digest import digest
+from mmeval.records.request import Request
+from mmeval.records.response import ErrorInfo, ErrorKind
+from mmeval.records.sample import Message
+
+DRAWN_BYTES = 500_000
+"""A picture that a route makes, for estimates."""
+
+
+class Sendable(NamedTuple):
+    """The request to send, with what was done to it, as warnings; or why nothing can be sent."""
+
+    request: Request
+    done: tuple[str, ...] = ()
+    error: ErrorInfo | None = None
+
+
+def sendable(call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFAULT_LIMITS) -> Sendable:
+    """Make what a call sends. It decodes media, which may take seconds: call it in a thread.
+
+    A medium that is damaged is an error of the kind ``bad_media``; one above the limits, and one that nobody can
+    convert, is ``unsupported``; a file that has gone, and a package that is not installed, ``internal``: these may be
+    there another time.
+    """
+    conversion = _Conversion(_routes(call.convert, capabilities), capabilities, limits)
+    try:
+        request = conversion.request(call.request)
+    except _MediaError as fault:
+        return Sendable(call.request, error=fault.info)
+    done = tuple(conversion.done)
+    gaps = capabilities.missing(request)
+    if not gaps:
+        return Sendable(request, done)
+    after = f" (after {', '.join(done)})" if done else ""
+    return Sendable(request, done, ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}{after}"))
+
+
+def missing(call: Call, capabilities: Capabilities) -> list[str]:
+    """Why whoever has these capabilities cannot answer a call, as far as the kinds of its media tell."""
+    return capabilities.missing(foreseen(call, capabilities) if call.convert else call.request)
+
+
+def can_take(kind: PartKind, routes: Sequence[str | Route], capabilities: Capabilities) -> bool:
+    """Whether media of a kind can be sent at all, as they are or by one of the routes."""
+    return kind in capabilities.inputs or kind in _routes(tuple(routes), capabilities)
+
+
+def route_mark(call: Call, capabilities: Capabilities) -> str:
+    """Names the routes that the call's media may go on their way to whoever has these capabilities, with their
+    versions; empty where they are sent as they are."""
+    if not call.convert:
+        return ""
+    routes = _routes(call.convert, capabilities)
+    kinds = call.request.kinds() & routes.keys()
+    gone = (kind for kind in sorted(kinds) if kind not in capabilities.inputs or routes[kind].route.due)
+    names = [f"{routes[kind].name}.{routes[kind].route.version}" for kind in gone]
+    return digest(names)[:8] if names else ""
+
+
+def foreseen(call: Call, capabilities: Capabilities) -> Request:
+    """The request with stand-ins for the media that would be converted: what a dry run counts. Nothing is read."""
+    routes = _routes(call.convert, capabilities)
+    away = {kind: named.route for kind, named in routes.items() if kind not in capabilities.inputs}
+    if not away.keys() & call.request.kinds():
+        return call.request
+    messages = (replace(one, content=_stood_in(one.content, away)) for one in call.request.messages)
+    return replace(call.request, messages=tuple(messages))
+
+
+@dataclass(frozen=True)
+class _Named:
+    name: str
+    route: Route
+
+
+@lru_cache(maxsize=64)
+def _of_inputs(routes: tuple[str | Route, ...], inputs: frozenset[PartKind]) -> Mapping[PartKind, _Named]:
+    found: dict[PartKind, _Named] = {}
+    for item in routes:
+        named = _Named(item, ROUTES[item]) if isinstance(item, str) else _Named(item.name, item)
+        if named.route.gives in inputs:
+            found.setdefault(named.route.takes, named)
+    return found
+
+
+def _routes(names: tuple[str | Route, ...], capabilities: Capabilities) -> Mapping[PartKind, _Named]:
+    """The first route for each kind that leads to a kind which is taken."""
+    return _of_inputs(names, frozenset(capabilities.inputs))
+
+
+class _MediaError(Exception):
+    """A medium that cannot be sent."""
+
+    def __init__(self, kind: ErrorKind, message: str) -> None:
+        self.info = ErrorInfo(kind, message)
+
+
+class _Conversion:
+    """Puts the media of one request into another form where they have to be, and notes in ``done`` what it did."""
+
+    def __init__(self, routes: Mapping[PartKind, _Named], capabilities: Capabilities, limits: DecodeLimits) -> None:
+        self.done: list[str] = []
+        self._routes, self._capabilities, self._limits = routes, capabilities, limits
+
+    def request(self, request: Request) -> Request:
+        """The request to send, with the digest of the one that is meant. Raises _MediaError."""
+        messages = tuple(self._message(message) for message in request.messages)
+        if not self.done:
+            return request
+        made = Request(messages, request.params, request.wants, request.seed)
+        made.__dict__["digest"] = request.digest
+        return made
+
+    def _message(self, message: Message) -> Message:
+        parts = [made for part in message.content.parts for made in self._parts(part)]
+        return replace(message, content=Interleaved(tuple(parts)))
+
+    def _parts(self, part: Part) -> list[Part]:
+        if part.media is None:
+            return [part]
+        try:
+            return self._made(part, part.media)
+        except CorruptMediaError as error:
+            raise _damaged(part.media, error) from None
+        except MediaLimitError as error:
+            raise _MediaError("unsupported", str(error)) from None
+        except MissingError as error:
+            raise _MediaError("internal", str(error)) from None
+
+    def _made(self, part: Part, media: Media) -> list[Part]:
+        """What is sent for a medium. Raises the errors of ``mmeval.decode``."""
+        named = self._routes.get(part.kind)
+        if part.kind in self._capabilities.inputs and not (named and _due(named.route, media, self._limits)):
+            _check(media, self._limits)
+            return [part]
+        if named is None:
+            return [part]  # whoever looks at the kinds of the request says that it is not taken
+        if not named.route.reads(media):
+            said = f"{media.label}: it is {media.mime}, which is not taken as it is and cannot be read here"
+            raise _MediaError("unsupported", said)
+        made, about = named.route.convert(media, self._limits)
+        self.done.append(f"{named.name}: {about} instead of the {part.kind}")
+        return made
+
+
+def _damaged(media: Media, error: CorruptMediaError) -> _MediaError:
+    """A medium that cannot be decoded; where its file is another one by now, that is not whose it was at fault."""
+    try:
+        media.read()
+    except (ContentError, MissingError) as changed:
+        return _MediaError("internal", str(changed))
+    return _MediaError("bad_media", str(error))
+
+
+def _due(route: Route, media: Media, limits: DecodeLimits) -> bool:
+    try:
+        return route.due is not None and route.due(media, limits)
+    except MissingExtraError:  # nobody can look at it here, and whoever it is sent to takes it
+        return False
+
+
+def _check(media: Media, limits: DecodeLimits) -> None:
+    """Raises CorruptMediaError for a medium that is sent as it is and cannot be decoded, as far as is looked."""
+    if not media.size:
+        raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
+    try:
+        if media.mime == "application/pdf":
+            decode.page_count(media, limits=limits)
+        elif media.kind == "image":
+            decode.image(media, limits=limits)
+        elif media.kind == "audio":
+            decode.sound_start(media, 1.0, limits=limits)
+        elif media.kind == "video":
+            decode.video_info(media, limits=limits)
+        elif media.kind == "3d":
+            decode.mesh_arrays(media, limits=limits)
+    except (MissingExtraError, MediaLimitError):
+        return
+
+
+def _stood_in(content: Interleaved, routes: Mapping[PartKind, Route]) -> Interleaved:
+    parts: list[Part] = []
+    for part in content.parts:
+        route = None if part.media is None else routes.get(part.kind)
+        parts += [part] if route is None or part.media is None else _stand_ins(route, part.media)
+    return Interleaved(tuple(parts))
+
+
+def _stand_ins(route: Route, media: Media) -> list[Part]:
+    if route.gives == "text":
+        return [text_part("x" * min(media.size, route.items))]
+    drawn = Media(data=b"", sha256=media.sha256, mime="image/png", size=DRAWN_BYTES)
+    return [Part(route.gives, media=drawn)] * route.items

@@ -1,0 +1,44 @@
+"""Tools: what an agent may call for one kind of part, and who plays it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval import plugins
+from mmeval.content.media import Media
+from mmeval.content.parts import Part, PartKind
+from mmeval.errors import PluginError
+from mmeval.program.calls import Call, Role
+from mmeval.records.request import GenerationParams
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool under its ``name``, which is also the role that plays it: ``--role text_to_image=diffusers,...``.
+
+    It makes one part of the kind ``makes`` out of parts of the kinds ``takes``. ``about`` is one sentence for a
+    planner's prompt; ``backend`` names a backend that can play it.
+    """
+
+    name: str
+    makes: PartKind
+    about: str
+    backend: str
+    takes: tuple[PartKind, ...] = ("text",)
+
+    def call(self, *parts: Part | Media | str, **options: Any) -> Call:
+        """A call of the tool, for a program to yield. Options are those of the kind that it makes, without the prefix:
+        ``tool.call("a hare", size="512x512")`` asks with ``image.size``."""
+        params = GenerationParams.from_mapping({f"{self.makes}.{name}": value for name, value in options.items()})
+        return Role(self.name, params).ask(*parts, wants=(self.makes,))
+
+
+def load_tool(name: str) -> Tool:
+    """A tool by its plugin name. Raises UnknownNameError with near names, PluginError for what is no tool."""
+    tool = plugins.load("mmeval.tools", name)
+    if not isinstance(tool, Tool):
+        raise PluginError(
+            f"the plugin {name!r} (mmeval.tools) is {type(tool).__name__}, not a mmeval.backend.tool.Tool"
+        )
+    return tool

@@ -1,0 +1,1 @@
+"""Executes calls: replay, limits, retries, outages, batches and workers."""

@@ -1,0 +1,128 @@
+"""Answering a batch: every row once, whatever the backend does with its neighbours."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from mmeval.backend.contract import BatchBackend, Startable
+from mmeval.broker.batcher import Asked, Deliver
+from mmeval.errors import is_out_of_memory
+from mmeval.raisedat import raised_at
+from mmeval.records.request import Request
+from mmeval.records.response import ErrorKind, Response
+from mmeval.system.threads import OwnThread
+
+_log = logging.getLogger(__name__)
+
+
+class ThisProcess:
+    """Answers batches in one thread of this process, one at a time."""
+
+    places = 1
+
+    def __init__(self, backend: BatchBackend) -> None:
+        self._backend = backend
+        self._thread = OwnThread("mmeval-batch")
+
+    async def start(self) -> None:
+        if isinstance(self._backend, Startable):
+            await self._thread.do(self._backend.start)
+
+    async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+        loop = asyncio.get_running_loop()
+        requests = [asked.request for asked in batch]
+
+        def tell(position: int, response: Response) -> None:
+            loop.call_soon_threadsafe(deliver, position, response)
+
+        return await self._thread.do(lambda: answer_batch(self._backend, requests, tell))
+
+    async def close(self) -> None:
+        self._thread.end()
+
+
+@dataclass
+class _Memory:
+    """What a batch has shown of the memory: the batches that it did not suffice for, and whether one row alone was too
+    large, which says nothing of how many others fit."""
+
+    failed: list[int] = field(default_factory=list)
+    alone: bool = False
+
+    @property
+    def most(self) -> int:
+        return 0 if self.alone or not self.failed else max(1, min(self.failed) // 2)
+
+
+def answer_batch(backend: BatchBackend, requests: Sequence[Request], deliver: Deliver) -> int:
+    """Answer every request once. After an error in a batch its open rows are asked again: in halves when memory ran
+    out, else one by one, so that one bad row never takes its neighbours with it.
+
+    Returns the largest batch that memory suffices for, as far as this one has shown, and 0 where none ran out of it.
+    Raises what ``deliver`` raises.
+    """
+    memory = _Memory()
+    _answer(backend, requests, deliver, memory)
+    return memory.most
+
+
+def _answer(backend: BatchBackend, requests: Sequence[Request], deliver: Deliver, memory: _Memory) -> None:
+    open_rows = set(range(len(requests)))
+    started = time.monotonic()
+    faults: list[_Fault] = []
+    for position, response in _yielded(backend, requests, faults):
+        if position in open_rows:
+            open_rows.remove(position)
+            deliver(position, replace(response, latency=response.latency or time.monotonic() - started))
+    if not open_rows:
+        return
+    fault = faults[0] if faults else _Fault("internal", "RuntimeError: the backend gave no answer for this row")
+    out_of_memory = fault.kind == "out_of_memory"
+    if len(requests) == 1:
+        memory.alone |= out_of_memory
+        deliver(0, Response.failed(fault.kind, fault.text))
+        return
+    if out_of_memory:
+        memory.failed.append(len(requests))
+    positions = sorted(open_rows)
+    step = max(1, len(requests) // 2) if out_of_memory else 1
+    for start in range(0, len(positions), step):
+        part = positions[start : start + step]
+        _answer(backend, [requests[p] for p in part], _at(part, deliver), memory)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """What a batch was ended by: words, and not the exception, which would hold the memory that its frames have."""
+
+    kind: ErrorKind
+    text: str
+
+
+def _yielded(
+    backend: BatchBackend, requests: Sequence[Request], faults: list[_Fault]
+) -> Iterator[tuple[int, Response]]:
+    """What the backend yields; what it raises goes to ``faults``, and so does what is no answer."""
+    try:
+        for position, response in backend.generate_batch(requests):
+            if not isinstance(position, int) or not isinstance(response, Response):
+                raise TypeError(f"the backend gave {(position, response)!r:.200}, which is no position with a Response")
+            yield position, response
+    except BaseException as error:  # a model may fail in any way; the row records how
+        said = f"{type(error).__name__}: {error}"
+        if is_out_of_memory(error):
+            faults.append(_Fault("out_of_memory", said))
+            return
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("a batch was ended by an error:\n%s", "".join(traceback.format_exception(error)).rstrip())
+        faults.append(_Fault("internal", said + raised_at(error, __file__)))
+
+
+def _at(positions: Sequence[int], deliver: Deliver) -> Deliver:
+    """Deliver the rows of a smaller batch under their positions in the whole."""
+    return lambda row, response: deliver(positions[row], response)

@@ -1,0 +1,298 @@
+"""Micro-batching: calls that wait for a local model are answered together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias
+
+from mmeval.broker.likeness import least_padded, length, likeness
+from mmeval.errors import MmevalError
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.store.ticket import Ticket
+
+log = logging.getLogger(__name__)
+
+SHORT_WAIT = 0.02
+"""Seconds that a call waits for company when some trials are busy elsewhere."""
+WINDOW = 4
+"""So many batches' worth of calls are wanted: one that is answered, and some to choose rows of like length from."""
+GROW_AFTER = 16
+"""So many batches in a row must have fitted before a larger one is tried again."""
+
+
+class Asked(NamedTuple):
+    """A row of a batch."""
+
+    request: Request
+    ticket: Ticket
+
+
+Deliver: TypeAlias = Callable[[int, Response], None]
+"""Takes the response of a row of a batch, by its position."""
+
+
+class Answerer(Protocol):
+    """Whoever answers batches, up to ``places`` of them at once."""
+
+    @property
+    def places(self) -> int: ...
+
+    async def start(self) -> None:
+        """Load what is needed. Raises what keeps the backend from answering."""
+
+    async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+        """Have a batch answered; ``deliver`` is called in the loop's thread, once for each row. Returns the largest
+        batch that memory suffices for where that has shown, else 0.
+
+        Raises AnswererDiedError where whoever answered is gone, with open rows; MmevalError where no row can be
+        answered any more.
+        """
+
+    async def close(self) -> None: ...
+
+
+class AnswererDiedError(Exception):
+    """Whoever was answering a batch is gone; the message says how that came."""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    asked: Asked
+    future: asyncio.Future[Response]
+    since: float
+    length: int
+    died: str = ""
+    """How the one came to its end that was answering this row. Such a row is asked again, alone."""
+    overtaken: bool = False
+    """A full batch of others went first, though this call has waited longer. That happens to it once."""
+    open: bool = True
+    sent: bool = False
+
+
+_Group: TypeAlias = "list[_Waiting]"
+
+
+class Batcher:
+    """Collects calls and answers them in batches, whose rows are equal in what they want and in their parameters.
+
+    A batch goes when it is full, when every live trial is waiting (nobody else can come), or after a short wait. It is
+    cut out of the group that holds the call that has waited longest, so that this call is in it and the lengths of its
+    neighbours are like its own: padding is what a mixed batch wastes. ``live`` counts trials, not nested programs: an
+    agent's inner calls belong to the trial that waits.
+
+    ``size`` is the largest batch; where memory does not suffice for it, ``size`` falls, and it is tried ``growths``
+    times later on whether more rows fit again.
+    """
+
+    def __init__(self, answerer: Answerer, live: Callable[[], int], size: int, *, growths: int = 0) -> None:
+        self.size = size
+        self._answerer, self._live = answerer, live
+        self._most, self._growths, self._fitted = size, growths, 0
+        self._groups: dict[bytes, _Group] = {}
+        self._again: list[_Waiting] = []
+        self._trials: Counter[str] = Counter()
+        """How many calls each trial has that are not answered."""
+        self._in_flight = self._open_rows = 0
+        self._free_since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that are in a batch under way and not answered yet."""
+        return self._open_rows
+
+    @property
+    def width(self) -> int:
+        """How many calls keep it busy."""
+        return (self._answerer.places + WINDOW - 1) * self.size
+
+    async def start(self) -> None:
+        """Get ready to answer. Raises what keeps the backend from it."""
+        await self._answerer.start()
+
+    async def ask(self, request: Request, ticket: Ticket) -> Response:
+        """The answer, once the call's batch has had its turn. Raises what concerns every call of the backend."""
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(Asked(request, ticket), loop.create_future(), loop.time(), length(request))
+        self._groups.setdefault(likeness(request), []).append(waiting)
+        self._trials[ticket.trial] += 1
+        try:
+            self._consider()
+            return await waiting.future
+        finally:
+            self._close_call(waiting)
+
+    def stop(self, error: MmevalError) -> None:
+        """From now on no batch is made: who waits for one is told so. Those that are under way are answered."""
+        waiting = [*self._again, *(call for group in self._groups.values() for call in group)]
+        self._groups, self._again = {}, []
+        for call in waiting:
+            self._fail(call, error)
+
+    async def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._answerer.close()
+
+    # --- which calls go, and when ------------------------------------------------------------------------------------
+
+    def _consider(self) -> None:
+        """Send what should go now; for what should go later, come back when it is time."""
+        while self._in_flight < self._answerer.places:
+            batch = self._again_alone() or self._due()
+            if not batch:
+                return
+            self._send(batch)
+
+    def _again_alone(self) -> list[_Waiting]:
+        while self._again:
+            if not (call := self._again.pop(0)).future.done():
+                return [call]
+        return []
+
+    def _due(self) -> list[_Waiting]:
+        """The next batch, if it should go already."""
+        groups = self._given_up_left_out()
+        if not groups:
+            return []
+        oldest = min(groups, key=lambda group: group[0].since)
+        full = [group for group in groups if len(group) >= self.size]
+        loop = asyncio.get_running_loop()
+        wait = max(oldest[0].since, self._free_since) + SHORT_WAIT - loop.time()
+        if len(self._trials) >= self._live() or wait <= 0 or oldest[0].overtaken:
+            return self._cut(oldest, self._fair_share(oldest))
+        if oldest in full:
+            return self._cut(oldest, self.size)
+        if full:
+            oldest[0].overtaken = True
+            return self._cut(full[0], self.size)
+        if self._timer is None:
+            self._timer = loop.call_later(wait, self._time_is_up)
+        return []
+
+    def _given_up_left_out(self) -> list[_Group]:
+        """The groups, without the calls that nobody waits for any more."""
+        left = {key: [call for call in group if not call.future.done()] for key, group in self._groups.items()}
+        self._groups = {key: group for key, group in left.items() if group}
+        return list(self._groups.values())
+
+    def _fair_share(self, group: _Group) -> int:
+        """How many rows to send where no more are expected: every place that is free gets its part."""
+        free = self._answerer.places - self._in_flight
+        return min(self.size, -(-len(group) // free))
+
+    def _cut(self, group: _Group, count: int) -> list[_Waiting]:
+        """Take a batch out of a group: the first, with those whose lengths are nearest."""
+        ordered = sorted(group, key=lambda call: call.length)
+        begin = least_padded([call.length for call in ordered], ordered.index(group[0]), count)
+        batch = ordered[begin : begin + count]
+        taken = {id(call) for call in batch}
+        group[:] = [call for call in group if id(call) not in taken]
+        return batch
+
+    def _time_is_up(self) -> None:
+        self._timer = None
+        self._consider()
+
+    # --- a batch under way -------------------------------------------------------------------------------------------
+
+    def _send(self, batch: list[_Waiting]) -> None:
+        self._in_flight += 1
+        for call in batch:
+            call.sent = True
+        self._open_rows += len(batch)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        task = asyncio.get_running_loop().create_task(self._answer(batch))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, batch: list[_Waiting]) -> None:
+        def deliver(position: int, response: Response) -> None:
+            self._settle(batch[position], response)
+
+        try:
+            most = await self._answerer.answer([call.asked for call in batch], deliver)
+            self._learn(len(batch), most)
+            self._lost(batch, "the backend gave no answer")
+        except AnswererDiedError as death:
+            self._ask_again(batch, str(death))
+        except MmevalError as error:
+            for call in batch:
+                self._fail(call, error)
+        except Exception as error:  # whatever answers may fail in any way; the calls record how
+            self._lost(batch, f"{type(error).__name__}: {error}")
+        finally:
+            self._in_flight -= 1
+            self._free_since = asyncio.get_running_loop().time()
+            self._consider()
+
+    def _lost(self, batch: Sequence[_Waiting], why: str) -> None:
+        for call in batch:
+            self._settle(call, Response.failed("internal", why))
+
+    def _ask_again(self, batch: Sequence[_Waiting], death: str) -> None:
+        """Once more, one by one: whatever killed the one that answered takes only its own row with it then."""
+        for call in batch:
+            if not call.open:
+                continue
+            if call.died:
+                self._lost([call], f"{death}; it was answering this request, as it was when it died before")
+            else:
+                call.died, call.sent = death, False
+                self._open_rows -= 1
+                self._again.append(call)
+
+    def _settle(self, call: _Waiting, response: Response) -> None:
+        """The call is answered. Whoever waits for it hears of it a moment later: when this was the last row of a batch,
+        the next batch goes before anybody looks at the answers of this one."""
+        if call.open:
+            self._close_call(call)
+            asyncio.get_running_loop().call_soon(_resolve, call.future, response)
+
+    def _fail(self, call: _Waiting, error: MmevalError) -> None:
+        if call.open:
+            self._close_call(call)
+            if not call.future.done():
+                call.future.set_exception(error)
+
+    def _close_call(self, call: _Waiting) -> None:
+        """The call is not open any more; its trial may come with another."""
+        if not call.open:
+            return
+        call.open = False
+        self._open_rows -= call.sent
+        trial = call.asked.ticket.trial
+        self._trials[trial] -= 1
+        if not self._trials[trial]:
+            del self._trials[trial]
+
+    def _learn(self, rows: int, most: int) -> None:
+        """Remember for how many rows memory has not sufficed."""
+        if 0 < most < self.size:
+            self.size, self._fitted = most, 0
+            log.warning(
+                "a batch of %d ran out of memory: batches have at most %d row%s from now on (--batch_size %d begins "
+                "with that)",
+                rows,
+                most,
+                "" if most == 1 else "s",
+                most,
+            )
+        elif self.size < self._most and rows == self.size:
+            self._fitted += 1
+            if self._growths and self._fitted >= GROW_AFTER:
+                self._growths -= 1
+                self.size, self._fitted = min(self._most, 2 * self.size), 0
+
+
+def _resolve(future: asyncio.Future[Response], response: Response) -> None:
+    if not future.done():
+        future.set_result(response)

@@ -1,0 +1,483 @@
+"""The broker: the one executor of calls.
+
+It runs programs, finds each call's answer in the journal or asks a backend for it, and keeps what comes back before the
+program goes on. Single flight, replay and asking again for an acceptable reply live here and nowhere else; limits and
+retries with the roles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+from mmeval.backend.sendable import Sendable, route_mark, sendable
+from mmeval.broker.runtime import RoleRuntime, Tries
+from mmeval.content.parts import Interleaved, Part, split_reasoning
+from mmeval.errors import ReplayMismatchError, StorageError, sentence
+from mmeval.program.calls import Call, Program, Reply, Role
+from mmeval.records.digest import call_seed
+from mmeval.records.request import GenerationParams, Request
+from mmeval.records.response import ErrorInfo, ErrorKind, Response
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Exchange
+from mmeval.store.journal import Entry, Journal
+from mmeval.store.response_cache import ResponseCache
+from mmeval.store.ticket import NO_TICKET, Ticket
+from mmeval.system.json_lines import to_line
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+JUDGE_TRIES = 3
+"""How often a call is sent until ``Call.accept`` takes the reply; each time with another seed, each reply paid for."""
+CONVERTING = 2
+"""So many threads convert media for the calls that allow it; decoding takes memory."""
+MAX_EXCERPT_CHARS = 300
+"""So much of a reply that was not acceptable stands in the record of its failure."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content, ``by_content``
+    every step, whatever trial it belongs to; ``within`` is the key of the call that an agent answers by these, so that
+    they are shared and replayed together with it, and ``draw`` counts how often the agent was asked the same before:
+    its calls then draw anew too."""
+
+    task: str
+    sample: Sample
+    repeat: int = 0
+    part: str = ""
+    share: bool = True
+    within: str = ""
+    draw: int = 0
+    by_content: bool = False
+    exchanges: list[Exchange] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)
+    """The JSON of each exchange's response, as journalled."""
+    keys: list[str] = field(default_factory=list)
+    params: list[GenerationParams] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """When each exchange's answer came, in seconds since the epoch."""
+    replayed: int = 0
+    """Calls that an earlier process was given the answer to."""
+    newest: float = 0.0
+    """When the newest answer to an earlier step came. What is journalled for a later step and is older was asked after
+    another answer, which is lost."""
+    _seen: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        if self.within:
+            return self.within
+        return f"{self.trial}/{self.part}" if self.part else self.trial
+
+    @property
+    def trial(self) -> str:
+        return f"{self.task}/{self.sample.id}/{self.repeat}"
+
+    @property
+    def seed_repeat(self) -> int:
+        """The repeat that seeds depend on: what is shared by content must not tell whose repeat asked first."""
+        return 0 if self.by_content else self.repeat
+
+    def occurrence(self, request_digest: str) -> int:
+        """How many earlier calls of this program asked exactly the same."""
+        count = self._seen.get(request_digest, 0)
+        self._seen[request_digest] = count + 1
+        return count
+
+
+class _Asked(NamedTuple):
+    """A call on its way: whose it is, its place in the program, its name in the journal, and how many equal calls of
+    the program came before it."""
+
+    call: Call
+    scope: Scope
+    path: str
+    key: str
+    occurrence: int
+
+    @property
+    def by(self) -> str:
+        """Its place, as the journal notes it."""
+        return f"{self.scope.name}#{self.path}"
+
+
+class Broker:
+    """Runs programs over the roles of one run.
+
+    ``roles`` maps names to runtimes; a program that asks a role that is not there gets a reply with an ``unsupported``
+    error.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        seed: int = 0,
+        cache: ResponseCache | None = None,
+        reasoning_tags: tuple[str, str] | None = None,
+    ) -> None:
+        self.journal = journal
+        self.roles: dict[str, RoleRuntime] = {}
+        self.live_trials = 0
+        """Trials that are asked or judged now: whoever collects calls may wait for theirs."""
+        self._seed, self._cache, self._tags = seed, cache, reasoning_tags
+        self._flights: dict[str, asyncio.Future[Entry]] = {}
+        self._converting: ThreadPoolExecutor | None = None
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that were sent and are not answered yet."""
+        runtimes = {id(runtime): runtime for runtime in self.roles.values()}
+        return sum(runtime.in_flight for runtime in runtimes.values())
+
+    async def run(self, program: Program[T], scope: Scope) -> T:
+        """Drive a program to its result, recording its exchanges in ``scope``. Raises what the program raises."""
+        return await self._drive(program, scope, "", share=scope.share)
+
+    async def _drive(self, program: Program[T], scope: Scope, prefix: str, *, share: bool) -> T:
+        step = 0
+        sent: Reply | list[Reply] | None = None
+        while True:
+            try:
+                asked = program.send(sent)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            shared = share and step == 0
+            if isinstance(asked, Call):
+                sent = await self._call(asked, scope, f"{prefix}{step}", shared)
+            else:
+                sent = await self._calls(asked, scope, f"{prefix}{step}", shared)
+            step += 1
+
+    async def _calls(self, calls: Sequence[Call], scope: Scope, path: str, shared: bool) -> list[Reply]:
+        """Independent calls at the same time; when one raises, the answers to the others are waited for and kept."""
+        paths = [f"{path}.{i}" for i in range(len(calls))]
+        occurrences = [self._occurrence(call, scope) for call in calls]
+        answers = await asyncio.gather(
+            *(self._answer(c, scope, p, shared, o) for c, p, o in zip(calls, paths, occurrences, strict=True)),
+            return_exceptions=True,
+        )
+        found: list[tuple[str, Entry]] = []
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+            found.append(answer)
+        return [self._note(call, scope, p, answer) for call, p, answer in zip(calls, paths, found, strict=True)]
+
+    async def _call(self, call: Call, scope: Scope, path: str, shared: bool) -> Reply:
+        occurrence = self._occurrence(call, scope)
+        return self._note(call, scope, path, await self._answer(call, scope, path, shared, occurrence))
+
+    @staticmethod
+    def _occurrence(call: Call, scope: Scope) -> int:
+        return scope.occurrence(f"{call.role}/{call.request.digest}")
+
+    @staticmethod
+    def _note(call: Call, scope: Scope, path: str, answer: tuple[str, Entry]) -> Reply:
+        key, entry = answer
+        scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
+        scope.lines.append(entry.line)
+        scope.keys.append(key)
+        scope.params.append(call.request.params)
+        scope.times.append(entry.at)
+        scope.replayed += entry.earlier
+        scope.newest = max(scope.newest, entry.at)
+        return Reply(entry.response, path)
+
+    async def _answer(self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int) -> tuple[str, Entry]:
+        key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
+        asked = _Asked(call, scope, path, key, occurrence)
+        entry = self._kept(asked)
+        if entry is None and scope.by_content:
+            entry = self._by_place(call, scope, path)
+        if entry is not None and entry.request_digest == call.request.digest:
+            if not _fault(call, entry.response):
+                return key, entry
+        elif entry is not None and entry.at >= scope.newest:
+            raise ReplayMismatchError(
+                f"step {path} of {scope.name} now asks something else than what is journalled under it: the task, "
+                "its prompt or its protocol changed. --fresh starts over, --run_id NAME keeps both"
+            )
+        while (flight := self._flights.get(key)) is not None:
+            try:
+                return key, await asyncio.shield(flight)
+            except asyncio.CancelledError:
+                if not flight.cancelled():
+                    raise
+                # Not this trial was given up, but the one that asked for both: now this one asks.
+        return key, await self._fly(asked)
+
+    def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
+        """A call's name in the journal: by content where it may be shared, by its place in the program elsewhere."""
+        runtime = self.roles.get(call.role)
+        routes = "" if runtime is None else route_mark(call, runtime.capabilities)
+        form = f"+{routes}" if routes else ""  # in which media may have been shown
+        if shared and runtime is not None and runtime.samples is None:
+            again = f"/{occurrence}" if occurrence else ""
+            return f"{call.role}{form}/{call.request.digest}/{scope.repeat}{again}"
+        if runtime is None:
+            return f"{scope.name}#{path}"
+        # Whoever plays the role now never inherits what another one has said.
+        if scope.by_content and runtime.samples is None:
+            return f"{call.role}@{runtime.mark}{form}/{call.request.digest}/{occurrence}"
+        place = f"{scope.name}#{path}@{runtime.mark}{form}"
+        if runtime.samples is None:
+            return place
+        # An answer from the sample costs nothing: after a change of the sample or the prompt it is made anew.
+        return f"{place}/{scope.sample.digest[:12]}{call.request.digest[:12]}"
+
+    def _kept(self, asked: _Asked) -> Entry | None:
+        """The journalled answer to a call. One that a worker has written, and that its process had no time to look at,
+        is looked at now."""
+        entry = self.journal.get(asked.key)
+        if entry is None or not entry.raw or entry.request_digest != asked.call.request.digest:
+            return entry
+        if asked.key in self._flights:
+            return None  # it has just come, and whoever asked for it looks at it
+        runtime = self.roles.get(asked.call.role)
+        unknown = () if runtime is None else _unknown_options(runtime, asked.call)
+        response, fault = self._looked_at(asked.call, entry.response, unknown)
+        if response is entry.response:
+            return entry
+        kept = self.journal.append(asked.key, entry.request_digest, response, by=asked.by, refused=bool(fault))
+        return None if fault else replace(kept, earlier=entry.earlier)
+
+    def _looked_at(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
+        """A response as it is kept, and what is wrong with it; the very same one where nothing has to be changed.
+        ``unknown`` are options that it was asked without."""
+        if response.output is None:
+            return response, ""
+        if self._tags is not None:
+            output = _split_reasoning(response.output, *self._tags)
+            response = response if output is response.output else replace(response, output=output)
+        if unknown:
+            response = _with_left_out(response, call.role, unknown)
+        fault = _fault(call, response)
+        return (_refused(response, fault), fault) if fault else (response, "")
+
+    def _by_place(self, call: Call, scope: Scope, path: str) -> Entry | None:
+        """A verdict that an mmeval before verdicts were shared by content has journalled."""
+        runtime = self.roles.get(call.role)
+        entry = None if runtime is None else self.journal.get(f"{scope.name}#{path}@{runtime.mark}")
+        return entry if entry is not None and entry.request_digest == call.request.digest else None
+
+    async def _fly(self, asked: _Asked) -> Entry:
+        """Ask, once, however many trials wait for the same answer."""
+        flight: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
+        self._flights[asked.key] = flight
+        try:
+            answer = await self._ask(asked)
+        except BaseException as error:
+            flight.set_exception(error) if isinstance(error, Exception) else flight.cancel()
+            if flight.done() and not flight.cancelled():
+                flight.exception()  # seen: nobody else may be waiting
+            raise
+        else:
+            flight.set_result(answer)
+            return answer
+        finally:
+            del self._flights[asked.key]
+
+    async def _ask(self, asked: _Asked) -> Entry:
+        call = asked.call
+        runtime = self.roles.get(call.role)
+        if runtime is None:
+            said = f"no backend plays the role {call.role!r}; name one with --role {call.role}=BACKEND"
+            return _unkept(call.request, said)
+        sent = await self._sendable(runtime, call)
+        if sent.error is not None:
+            return _unkept(call.request, sent.error.message, sent.error.kind)
+        tries = 1 if runtime.samples is not None else JUDGE_TRIES  # a sample gives the same answer for ever
+        first = self.journal.refusals(asked.key)  # what was refused before is not drawn again
+        for attempt in range(first, first + tries - 1):
+            entry, acceptable = await self._ask_once(runtime, asked, sent, attempt)
+            if acceptable:
+                return entry
+        return (await self._ask_once(runtime, asked, sent, first + tries - 1))[0]
+
+    async def _sendable(self, runtime: RoleRuntime, call: Call) -> Sendable:
+        """What a call sends; where media may have to be converted, that is done in a thread."""
+        if runtime.samples is None and call.convert:
+            if self._converting is None:
+                self._converting = ThreadPoolExecutor(CONVERTING, "mmeval-convert")
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._converting, sendable, call, runtime.capabilities)
+        gaps = runtime.capabilities.missing(call.request)
+        error = ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}") if gaps else None
+        return Sendable(call.request, error=error)
+
+    async def _ask_once(self, runtime: RoleRuntime, asked: _Asked, sent: Sendable, attempt: int) -> tuple[Entry, bool]:
+        """The reply as it is journalled, and whether it is acceptable. One that is not is journalled as a failure, with
+        what it cost. A call that failed was tried again by its role, so it counts as acceptable here."""
+        call, scope = asked.call, asked.scope
+        digest = call.request.digest
+        seed = call_seed(self._seed, digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
+        unknown = _unknown_options(runtime, call)
+        request = sent.request.with_seed(seed).without_options(unknown)
+        cache = self._cache if runtime.samples is None and runtime.programs is None else None
+        cache_key = "" if cache is None else _cache_key(runtime, request, call)
+        kept = None if cache is None else cache.get(cache_key)
+        if kept is not None and _fault(call, kept):
+            kept = None
+        response, failures = (kept, 0) if kept else await self._from_backend(runtime, request, asked, sent, attempt)
+        response, fault = self._looked_at(call, _with_warnings(response, sent.done), unknown)
+        entry = self.journal.append(
+            asked.key,
+            digest,
+            response,
+            by=asked.by,
+            attempt=failures,
+            to=runtime.payee(call.role) if kept is None else None,
+            in_place=runtime.in_place,
+            refused=bool(fault),
+        )
+        if cache is not None and kept is None:
+            _put(cache, cache_key, entry.response)
+        return entry, not fault
+
+    async def _from_backend(
+        self, runtime: RoleRuntime, request: Request, asked: _Asked, sent: Sendable, attempt: int
+    ) -> tuple[Response, int]:
+        scope = asked.scope
+        if runtime.samples is not None:
+            return runtime.samples.answer(scope.task, scope.sample, scope.repeat, request), 0
+        if runtime.programs is not None:
+            inner = Scope(
+                scope.task,
+                scope.sample,
+                scope.seed_repeat,
+                share=False,
+                within=f"{asked.key}~{attempt}" if attempt else asked.key,
+                draw=asked.occurrence + (attempt << 16),
+                newest=scope.newest,
+            )
+            return await self._drive(runtime.programs.program(request, Role), inner, "", share=False), 0
+        failed = Tries()
+        ticket = NO_TICKET  # a server's answers are kept here, and the words of a ticket cost time
+        if runtime.batcher is not None:
+            payee = runtime.payee(asked.call.role)
+            ticket = Ticket(scope.trial, asked.key, asked.by, payee, draw=attempt, remarks=sent.done)
+        try:
+            return await runtime.ask(request, ticket, failed)
+        except BaseException:
+            self._keep_tries(runtime, asked, failed)
+            raise
+
+    def _keep_tries(self, runtime: RoleRuntime, asked: _Asked, failed: Tries) -> None:
+        """Journal the tries of a call that is given up: they were sent, so later sessions count them too."""
+        if failed.last is None:
+            return
+        with contextlib.suppress(StorageError):  # what ends the call is worth more than the record of its tries
+            self.journal.append(
+                asked.key,
+                asked.call.request.digest,
+                failed.last,
+                by=asked.by,
+                attempt=failed.failed - 1,
+                to=runtime.payee(asked.call.role),
+            )
+
+    def stop(self) -> None:
+        """From now on no call is made; those in flight are answered. The others raise StoppedError."""
+        for runtime in self.roles.values():
+            runtime.stop()
+
+    async def close(self) -> None:
+        seen: set[int] = set()
+        for runtime in self.roles.values():
+            if id(runtime) not in seen:
+                seen.add(id(runtime))
+                await runtime.close()
+        if self._converting is not None:
+            self._converting.shutdown(wait=False, cancel_futures=True)
+        if self._cache is not None:
+            self._cache.close()
+
+
+def _put(cache: ResponseCache, key: str, response: Response) -> None:
+    """Keep an answer for other runs. This run has it already: a cache that cannot take it is worth a warning only."""
+    try:
+        cache.put(key, response)
+    except StorageError as error:
+        log.warning("%s The answer is kept in the run folder", sentence(error))
+
+
+def _unknown_options(runtime: RoleRuntime, call: Call) -> Sequence[str]:
+    """The options of a call that its role is asked without."""
+    params = call.request.params
+    return runtime.capabilities.unknown_options(params) if params.options else ()
+
+
+def _with_left_out(response: Response, role: str, unknown: Sequence[str]) -> Response:
+    """The response with a warning of each option that was left out; the very same one where it has them already."""
+    return _with_warnings(response, [f"the {role} knows no option {name}; it was left out" for name in unknown])
+
+
+def _with_warnings(response: Response, said: Sequence[str]) -> Response:
+    """The response with these warnings; the very same one where it has them already."""
+    news = [one for one in said if one not in response.warnings]
+    return replace(response, warnings=(*response.warnings, *news)) if news else response
+
+
+def _fault(call: Call, response: Response) -> str:
+    """What is wrong with a reply that came; failures are told by their error."""
+    if call.accept is None or response.output is None:
+        return ""
+    try:
+        return call.accept(response)
+    except Exception as defect:  # a plugin's check may fail in any way; the reply was paid for and is kept
+        return f"it cannot be checked ({type(defect).__name__}: {defect})"
+
+
+def _refused(response: Response, fault: str) -> Response:
+    """The failure that a reply becomes which is not acceptable: what it cost and who gave it stay."""
+    said = " ".join(response.text.split())
+    said = said if len(said) <= MAX_EXCERPT_CHARS else said[:MAX_EXCERPT_CHARS] + "..."
+    error = ErrorInfo("bad_reply", f"{fault}; the reply was {said!r}")
+    return replace(response, output=None, error=error, finish_reason="error")
+
+
+def _cache_key(runtime: RoleRuntime, request: Request, call: Call) -> str:
+    """By what an answer is known in other runs: who was asked what, and in which form media were shown."""
+    routes = route_mark(call, runtime.capabilities)
+    identity = {**runtime.identity, "routes": routes} if routes else runtime.identity
+    return ResponseCache.key(identity, request.digest, request.seed)
+
+
+def _unkept(request: Request, why: str, kind: ErrorKind = "unsupported") -> Entry:
+    """A reply that is not journalled: nothing was asked, so there is nothing to keep."""
+    response = Response.failed(kind, why)
+    return Entry(request.digest, response, to_line(response.to_json()), at=time.time())
+
+
+def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interleaved:
+    """Hidden reasoning that a model wrote into its text, as parts of its own; a quick look when there is none.
+
+    Placeholders that the model only thought of stay in its reasoning: the media of the answer belong to the others.
+    """
+    if not any(part.kind != "reasoning" and (opening in part.raw or closing in part.raw) for part in output.parts):
+        return output
+    if _natively_interleaved(output):
+        pieces = [split_reasoning(p.raw, opening, closing) if p.kind == "text" else [p] for p in output.parts]
+        return Interleaved(tuple(part for piece in pieces for part in piece))
+    parts: list[Part] = []
+    for piece in split_reasoning(output.raw, opening, closing):
+        parts.extend((piece,) if piece.kind == "reasoning" else Interleaved.from_text(piece.raw).parts)
+    made = {id(medium): medium for medium in output.media()}  # one that two placeholders name is one medium
+    return Interleaved(tuple(parts)).filled(list(made.values()))
+
+
+def _natively_interleaved(output: Interleaved) -> bool:
+    """Whether media stand between words without a placeholder: their place is all that says where they belong."""
+    written = [position for position, part in enumerate(output.parts) if part.raw]
+    return any(part.media is not None and not part.raw for part in output.parts[: written[-1] if written else 0])

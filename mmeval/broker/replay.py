@@ -1,0 +1,69 @@
+"""How far a trial has come before this process: the first line of a run says what is kept and what is still to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from mmeval.backend.sendable import missing
+from mmeval.broker.broker import Broker, Scope
+from mmeval.program.calls import Call, CallFailed, Program, Reply
+from mmeval.records.response import Response
+
+Standing = Literal["kept", "open", "unaskable"]
+"""``kept``: every call is answered; ``open``: something is left to ask; ``unaskable``: the model cannot be asked,
+or the sample cannot."""
+
+
+def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
+    """Run a program on the answers that the journal has; nothing is asked."""
+    replies = _known_replies(program, scope, broker)
+    try:
+        for known in replies:
+            if not known:
+                return "open"
+    except CallFailed as failed:
+        return "unaskable" if failed.error.kind == "unsupported" else "open"
+    except (Exception, SystemExit):
+        return "open"  # it fails again when it is its turn, and is recorded there
+    finally:
+        program.close()
+    return "kept"
+
+
+def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Iterator[bool]:
+    """Step by step, whether everything that the program asks there is known. Raises what the program raises."""
+    step = 0
+    sent: Any = None
+    while True:
+        try:
+            asked = program.send(sent)
+        except StopIteration:
+            return
+        calls = [(str(step), asked)] if isinstance(asked, Call) else [(f"{step}.{i}", c) for i, c in enumerate(asked)]
+        replies = [known_reply(call, scope, path, broker, shared=step == 0) for path, call in calls]
+        found = [known.reply for known in replies if known is not None]
+        yield len(found) == len(replies)
+        sent = found[0] if isinstance(asked, Call) else found
+        step += 1
+
+
+class Known(NamedTuple):
+    """A reply that nobody has to be asked for, and its name in the journal; empty where it says that the call cannot be
+    asked."""
+
+    reply: Reply
+    key: str = ""
+
+
+def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> Known | None:
+    """What a call is answered with without asking anybody: its journalled answer, or that it cannot be asked."""
+    if len(broker.journal):  # else there is nothing to find, and media need not be read to know what is looked for
+        occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
+        key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)
+        entry = broker.journal.get(key)
+        if entry is not None and entry.request_digest == call.request.digest:
+            return Known(Reply(entry.response, path), key)
+    runtime = broker.roles.get(call.role)
+    gaps = missing(call, runtime.capabilities) if runtime is not None else ["has no backend"]
+    return Known(Reply(Response.failed("unsupported", "; ".join(gaps)), path)) if gaps else None

@@ -1,0 +1,288 @@
+"""Roles: how a backend is asked, with its limit, its retries and its breaker."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmeval.backend.batch_size import AUTO, BatchSize
+from mmeval.backend.contract import (
+    AnyBackend,
+    BatchBackend,
+    ModelBackend,
+    ProgramBackend,
+    SampleBackend,
+    Startable,
+    WholeAnswers,
+    billed_name,
+)
+from mmeval.broker.batch_answer import ThisProcess
+from mmeval.broker.batcher import Answerer, Batcher
+from mmeval.broker.limiter import Limiter, wait
+from mmeval.broker.outage import Outage
+from mmeval.broker.start import OnLoading, Start
+from mmeval.errors import EXIT_UNEXPECTED, MmevalError
+from mmeval.losses import BackendDownError, KeyRefusedError, RoleLostError, StartFailedError, StoppedError
+from mmeval.records.digest import digest
+from mmeval.records.request import Request
+from mmeval.records.response import RETRYABLE, ErrorKind, Response
+from mmeval.store.spending import Payee
+from mmeval.store.ticket import Ticket
+from mmeval.system.threads import OwnThread
+
+log = logging.getLogger(__name__)
+
+RATE_LIMIT_TRIES = 100
+"""How often a call may be refused for its rate; it waits longer each time, so this is most of an hour, not seconds."""
+NO_LIMIT = 1 << 30
+FAILURES_IN_A_ROW = 50
+"""So many calls that all fail after their retries mean that the backend is gone."""
+BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
+REFUSED_BASE = 0.05
+"""Seconds that a call waits after its first refusal where the server asks for less, doubled with each one."""
+
+
+@dataclass(slots=True)
+class Tries:
+    """The tries of one call that have failed so far: how many, and what the last of them brought."""
+
+    failed: int = 0
+    last: Response | None = None
+
+    def note(self, response: Response) -> None:
+        self.failed += 1
+        self.last = response
+
+
+def mark_of(identity: Mapping[str, Any]) -> str:
+    """Names in the journal who has answered."""
+    return digest(identity)[:8]
+
+
+class RoleRuntime:
+    """A role's backend with its limits and retries. ``answerer`` answers the batches of a local model, unless given a
+    thread of this process.
+
+    What a backend is and can do is looked up once: protocols and properties are too slow to ask at every call.
+    """
+
+    def __init__(
+        self,
+        backend: AnyBackend,
+        *,
+        limit: int,
+        retries: int,
+        live: Callable[[], int],
+        batch_size: BatchSize = AUTO,
+        answerer: Answerer | None = None,
+    ) -> None:
+        self.backend = backend
+        self.capabilities = backend.capabilities
+        self.identity = dict(backend.identity)
+        self.mark = mark_of(self.identity)
+        self.billed = billed_name(self.identity)
+        self.samples = backend if isinstance(backend, SampleBackend) else None
+        self.in_place = self.samples is not None and not isinstance(backend, WholeAnswers)
+        """Whether the media of its answers are files of the data set, which stay where they are."""
+        self.programs = backend if isinstance(backend, ProgramBackend) else None
+        self.model = backend if isinstance(backend, ModelBackend) else None
+        # A local model's batches are its limit: calls wait in the batcher, where they can be put together.
+        self.limiter = Limiter(NO_LIMIT if isinstance(backend, BatchBackend) else limit)
+        self.retries = retries
+        self.resting = 0
+        """Calls that wait before they are sent again; they hold no connection meanwhile."""
+        self.on_rest: Callable[[], None] = lambda: None
+        self.batcher: Batcher | None = None
+        if isinstance(backend, BatchBackend):
+            rows, one = batch_size.rows_for(backend), answerer or ThisProcess(backend)
+            self.batcher = Batcher(one, live, rows, growths=batch_size.growths)
+        self.send: Callable[[Request, Ticket], Awaitable[Response]] = (
+            self._send if self.batcher is None else self.batcher.ask
+        )
+        """Makes one call. A budget puts itself around it."""
+        self._payees: dict[str, Payee] = {}
+        self.on_outage: Callable[[str], None] = lambda _whom: None
+        """Told whom every call waits for when an outage begins, and nobody (an empty text) when it is over."""
+        self._outage = Outage(lambda on: self.on_outage(self._outage.whom if on else ""))
+        self._stopped = asyncio.Event()
+        self._failed_in_a_row = 0
+        self._gone: RoleLostError | None = None
+        self._start = Start(self.billed, self._load) if answerer or isinstance(backend, Startable) else None
+
+    def plays(self, roles: Sequence[str]) -> None:
+        """Name the roles that it plays, for messages."""
+        self._outage.whom = f"the {' and '.join(roles)}"
+
+    @property
+    def width(self) -> int:
+        """How many calls keep it busy: a connection each, or some batches of a local model."""
+        return self.limiter.limit if self.batcher is None else self.batcher.width
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that were sent and are not answered yet; of a local model those that are in a batch."""
+        return self.limiter.in_flight if self.batcher is None else self.batcher.in_flight
+
+    @property
+    def stopped(self) -> bool:
+        return self._stopped.is_set()
+
+    def payee(self, role: str) -> Payee | None:
+        """Who is paid for a call of a role; None where answering it takes no call of this backend."""
+        if self.samples is not None or self.programs is not None:
+            return None
+        payee = self._payees.get(role)
+        if payee is None:
+            payee = self._payees[role] = Payee(role, self.billed, self.batcher is not None)
+        return payee
+
+    def tell_loading(self, told: OnLoading) -> None:
+        """Tell somebody when its model is loaded."""
+        if self._start is not None:
+            self._start.told = told
+
+    async def ask(self, request: Request, ticket: Ticket, failed: Tries | None = None) -> tuple[Response, int]:
+        """The answer and how many tries failed before it. Retries errors of the way, within the limits. ``failed``
+        counts the tries that failed as they come, so that they are known where this raises.
+
+        Raises KeyRefusedError, StartFailedError and BackendDownError, from then on at every call: nobody waits for what
+        is gone. Raises StoppedError for a call that was not made when the run was stopped.
+        """
+        tries = refusals = 0
+        while True:
+            response = await self._within_reach(request, ticket)
+            error = response.error
+            if error is None:
+                self._failed_in_a_row = 0
+                self.limiter.succeeded()
+                return response, tries + refusals
+            ticket = replace(ticket, attempt=ticket.attempt + 1)
+            if failed is not None:
+                failed.note(response)
+            if error.kind == "auth":
+                self._gone = KeyRefusedError(self._outage.told(error.message), "fix the key")
+                raise self._gone
+            if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
+                least = min(BACKOFF_CAP, REFUSED_BASE * 2**refusals)
+                refusals += 1
+                await self._rest(max(least, self.limiter.refused(error.retry_after)) * random.uniform(1.0, 1.25))
+                continue
+            if error.kind not in RETRYABLE or tries >= self.retries:
+                return self._give_up(response), tries + refusals
+            await self._rest(min(BACKOFF_CAP, BACKOFF_BASE * 2**tries) * random.uniform(0.5, 1.0))
+            tries += 1
+
+    def stop(self) -> None:
+        """From now on no call is sent; those in flight are answered, and those that wait raise StoppedError."""
+        self._stopped.set()
+        self.limiter.stop()
+        if self.batcher is not None:
+            self.batcher.stop(StoppedError("stopped before the call was made"))
+
+    async def close(self) -> None:
+        if self.batcher is not None:
+            await self.batcher.close()
+        await self.backend.close()
+
+    async def _load(self) -> None:
+        """Get the backend ready to answer: where it will answer, or in a thread of its own."""
+        if self.batcher is not None:
+            await self.batcher.start()
+        elif isinstance(self.backend, Startable):
+            await OwnThread("mmeval-start").do(self.backend.start)
+
+    async def _loaded(self, start: Start) -> None:
+        """Until the backend is ready. Raises StartFailedError when it cannot be, StoppedError."""
+        try:
+            await start.done(self._stopped)
+        except StoppedError:
+            raise
+        except Exception as error:  # a library may fail in any way; the run ends with what it said
+            said = str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
+            code = error.exit_code if isinstance(error, MmevalError) else EXIT_UNEXPECTED
+            log.debug("%s cannot be started", self._outage.whom, exc_info=error)
+            self._gone = StartFailedError(self._outage.whom, said, code)
+            raise self._gone from error
+        self._start = None
+
+    async def _within_reach(self, request: Request, ticket: Ticket) -> Response:
+        """What the backend says. While it cannot be reached, calls wait, and one at a time looks whether it can: none
+        of them has been sent, so none has failed."""
+        while True:
+            if self._outage.on:
+                response = await self._look(request, ticket)
+            else:
+                response = await self._once(request, ticket)
+                self._outage.note(response.error)
+            if response is not None and (response.error is None or response.error.kind != "unreachable"):
+                return response
+
+    async def _look(self, request: Request, ticket: Ticket) -> Response | None:
+        """Send a call when it is its turn to look for the backend; None where another has found it meanwhile."""
+        async with self._outage.turn:
+            if self._gone is not None:
+                raise self._gone
+            if not self._outage.on:
+                return None
+            await self._wait(self._outage.pause())
+            response = await self._once(request, ticket)
+            self._outage.looked(response.error)
+            if response.error is not None and self._outage.endless:
+                self._gone = BackendDownError(self._outage.verdict(response.error.message), "bring the backend up")
+                raise self._gone
+            return response
+
+    async def _rest(self, seconds: float) -> None:
+        self.resting += 1
+        try:
+            self.on_rest()
+            await self._wait(seconds)
+        finally:
+            self.resting -= 1
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait, but not when the run is stopped meanwhile."""
+        await wait(seconds, unless=self._stopped)
+
+    async def _once(self, request: Request, ticket: Ticket) -> Response:
+        limiter = self.limiter
+        await limiter.acquire()
+        started = time.monotonic()
+        try:
+            if self.stopped:
+                raise StoppedError("stopped before the call was made")
+            if self._gone is not None:
+                raise self._gone
+            if self._start is not None:
+                await self._loaded(self._start)
+            response = await self.send(request, ticket)
+            return response if response.latency else replace(response, latency=time.monotonic() - started)
+        except MmevalError:
+            raise
+        except (Exception, SystemExit) as error:  # a backend may fail in any way; the call records how
+            return Response.failed("internal", f"{type(error).__name__}: {error}", latency=time.monotonic() - started)
+        finally:
+            limiter.release()
+
+    def _send(self, request: Request, _ticket: Ticket) -> Awaitable[Response]:
+        assert self.model is not None
+        return self.model.generate(request)
+
+    def _give_up(self, response: Response) -> Response:
+        assert response.error is not None
+        gone: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
+        self._failed_in_a_row = self._failed_in_a_row + 1 if response.error.kind in gone else 0
+        if self._failed_in_a_row >= FAILURES_IN_A_ROW:
+            self._gone = BackendDownError(
+                self._outage.told(
+                    f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: {response.error.message}"
+                ),
+                "bring the backend up",
+            )
+            raise self._gone
+        return response

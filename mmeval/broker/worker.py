@@ -1,0 +1,195 @@
+"""A worker process as its parent sees it: how it is started, asked, and found dead."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import Pipe, resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from mmeval.broker.batcher import AnswererDiedError, Asked
+from mmeval.broker.worker_process import (
+    BatchDone,
+    FromWorker,
+    NotStarted,
+    Ready,
+    Row,
+    Said,
+    Unwritable,
+    WorkerJob,
+    work,
+)
+from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError
+from mmeval.system.processes import FreshContext
+from mmeval.system.threads import OwnThread
+
+log = logging.getLogger(__name__)
+
+END_SECONDS = 5.0
+"""How long a worker may take to give back what it holds when the run is over."""
+
+
+class WorkerStartError(MmevalError):
+    """A worker could not make or load its backend; ``exit_code`` is that of what it met."""
+
+    def __init__(self, message: str, exit_code: int = EXIT_UNEXPECTED) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class Worker:
+    """A worker process, as its parent sees it: one conversation at a time, in a thread of its own."""
+
+    def __init__(self, job: WorkerJob) -> None:
+        self.job = job
+        self.segment = Path()
+        self.open_rows: Mapping[int, Asked] = {}
+        """What it was given and has not told of yet."""
+        self._loading = self._killed = False
+        self._thread = OwnThread(f"mmeval-{job.name}")
+        self._process: BaseProcess | None = None
+        self._line: Connection | None = None
+
+    async def start(self) -> None:
+        """Raises WorkerStartError."""
+        self._loading, self.open_rows = True, {}
+        await self._thread.do(self._start)
+
+    async def answer(self, batch: Sequence[Asked], told: Callable[[Row], None]) -> int:
+        """Have a batch answered; ``told`` is called in the loop's thread. Raises AnswererDiedError, and StorageError
+        where the worker cannot write."""
+        loop = asyncio.get_running_loop()
+        return await self._thread.do(lambda: self._answer(batch, lambda row: loop.call_soon_threadsafe(told, row)))
+
+    async def end(self) -> None:
+        """Let it end, or end it where it is at something that nobody waits for any more."""
+        if self._loading or self.open_rows:
+            self.kill()
+        ending = asyncio.ensure_future(self._thread.do(self._end))
+        await asyncio.wait({ending}, timeout=2 * END_SECONDS)
+        if not ending.done():  # it has told of every row, and is still at something
+            self.kill()
+            await ending
+        self._thread.end()
+
+    def kill(self) -> None:
+        """End it, at once and for good."""
+        self._killed = True
+        if self._process is not None:
+            self._process.kill()
+
+    # --- in the worker's thread --------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        ours, theirs = Pipe()
+        process = FreshContext().Process(target=work, args=(self.job, theirs), name=self.job.name)
+        with _no_interrupt():
+            process.start()
+        theirs.close()
+        self._process, self._line = process, ours
+        if self._killed:
+            process.kill()
+        try:
+            message = self._heard()
+        except AnswererDiedError as death:
+            raise WorkerStartError(f"{death}. It died while its model was loaded") from None
+        if isinstance(message, NotStarted):
+            raise WorkerStartError(message.message, message.exit_code)
+        assert isinstance(message, Ready)
+        self._loading = False
+        self.segment = message.segment
+
+    def _answer(self, batch: Sequence[Asked], told: Callable[[Row], object]) -> int:
+        assert self._line is not None
+        try:
+            self._line.send(batch)
+        except OSError:
+            raise self._death() from None
+        while True:
+            message = self._heard()
+            if isinstance(message, Row):
+                told(message)
+            elif isinstance(message, Unwritable):
+                raise StorageError(message.message)
+            elif isinstance(message, BatchDone):
+                return message.most
+
+    def _heard(self) -> FromWorker:
+        """What it says next, but for warnings, which are passed on. Raises AnswererDiedError."""
+        assert self._line is not None
+        while True:
+            try:
+                message: FromWorker = self._line.recv()
+            except (EOFError, OSError):
+                raise self._death() from None
+            except Exception as error:  # what comes after it would be taken for answers to other questions
+                assert self._process is not None
+                self._process.kill()
+                self._process.join(END_SECONDS)
+                raise AnswererDiedError(
+                    f"{self.job.name} was ended: what it told cannot be read ({type(error).__name__}: {error}); "
+                    f"its log is {self.job.log}"
+                ) from None
+            if not isinstance(message, Said):
+                return message
+            _log_once(message)
+
+    def _death(self) -> AnswererDiedError:
+        """How it ended, in words."""
+        assert self._process is not None
+        self._process.join(END_SECONDS)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join(END_SECONDS)
+        return AnswererDiedError(f"{self.job.name} {_ended(self._process.exitcode)}; its log is {self.job.log}")
+
+    def _end(self) -> None:
+        if self._process is None or self._line is None:
+            return
+        with contextlib.suppress(OSError):  # gone already
+            self._line.send(None)
+        self._process.join(END_SECONDS)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+        self._line.close()
+
+
+@contextlib.contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """A process that is started in the block is not ended by Ctrl-C before it can say that it ignores it."""
+    resource_tracker.ensure_running()  # it is started with the first process, and would let signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_logged: set[str] = set()
+
+
+def _log_once(said: Said) -> None:
+    """Copies of one backend warn of the same."""
+    if said.text not in _logged:
+        _logged.add(said.text)
+        log.log(said.level, "%s", said.text)
+
+
+def _ended(code: int | None) -> str:
+    """The end of a process in words."""
+    if code is None:
+        return "was lost"
+    if code >= 0:
+        return f"ended by itself with exit status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = " (often because memory ran out)" if name == "SIGKILL" else ""
+    return f"was killed by {name}{hint}"

@@ -1,0 +1,257 @@
+"""A worker process: makes a backend, and answers the batches that its parent sends, one after the other.
+
+Every answer is written into a journal segment of the worker's own before its parent hears of it, so that it survives
+the end of either. A worker whose parent is gone finishes the batch at hand, for a few seconds at most, and ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import logging
+import os
+import queue
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from mmeval.backend.contract import BatchBackend, Startable, workers_of
+from mmeval.backend.create import create_backend
+from mmeval.broker.batch_answer import answer_batch
+from mmeval.broker.batcher import Asked
+from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError, UsageError
+from mmeval.records.digest import digest
+from mmeval.records.response import Response
+from mmeval.store.media_store import MediaStore
+from mmeval.store.segment import Segment, Written
+from mmeval.store.ticket import raw_head
+from mmeval.store.writer_lock import ORPHAN_SECONDS, hold
+
+SYNC_SECONDS = 10.0
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+"""How libraries are told of how many processors they may use; torch reads the first when it is imported."""
+
+
+@dataclass(frozen=True)
+class WorkerJob:
+    """What a worker is: the backend that it makes, the ``identity`` (a digest) that this must have, where it writes,
+    and the number of CPU ``threads`` that is its share."""
+
+    name: str
+    backend: str
+    args: Mapping[str, Any]
+    identity: str
+    run: Path
+    journal: Path
+    media: Path
+    log: Path
+    threads: int
+
+
+class Ready(NamedTuple):
+    """The backend is loaded; answers go to ``segment``."""
+
+    segment: Path
+
+
+class NotStarted(NamedTuple):
+    """The backend cannot be made or loaded."""
+
+    message: str
+    exit_code: int
+
+
+class Row(NamedTuple):
+    """What came of a row of the batch; ``written`` where it was kept."""
+
+    position: int
+    response: Response
+    written: Written | None
+
+
+class BatchDone(NamedTuple):
+    """Every row has been told of; ``most`` rows fit into memory, where that has shown."""
+
+    most: int
+
+
+class Unwritable(NamedTuple):
+    """An answer cannot be kept; the rest of the batch is left."""
+
+    message: str
+
+
+class Said(NamedTuple):
+    """A warning of the backend's, which would stand in the worker's log alone."""
+
+    level: int
+    text: str
+
+
+FromWorker: TypeAlias = Ready | NotStarted | Row | BatchDone | Unwritable | Said
+
+
+def work(job: WorkerJob, connection: Connection) -> None:
+    """The life of a worker process."""
+    _settle(job)
+    lock = hold(job.run)
+    parent = _Parent(connection)
+    segment = Segment(job.journal, MediaStore(job.media))
+    try:
+        backend = _started(job, parent)
+        if backend is not None:
+            parent.tell(Ready(segment.path))
+            _Desk(backend, segment, parent).serve()
+            asyncio.run(backend.close())
+    finally:
+        segment.close()
+        os.close(lock)
+
+
+def _settle(job: WorkerJob) -> None:
+    """What is to be settled before anything else: signals, output, the share of the processors."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it was blocked until now
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    job.log.parent.mkdir(parents=True, exist_ok=True)
+    log = os.open(job.log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    os.close(log)
+    faulthandler.enable()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s [%(name)s] %(message)s")
+    logging.getLogger(__name__).info("%s began as process %d", job.name, os.getpid())
+    for variable in THREAD_VARIABLES:
+        os.environ.setdefault(variable, str(job.threads))
+
+
+def _started(job: WorkerJob, parent: _Parent) -> BatchBackend | None:
+    """The backend, ready to answer; None where that failed, which the parent is told."""
+    logging.getLogger("mmeval").addHandler(_Telling(parent))
+    try:
+        backend = create_backend(job.backend, job.args)
+        _check(job, backend)
+        if isinstance(backend, Startable):
+            backend.start()
+    except MmevalError as error:
+        parent.tell(NotStarted(str(error), error.exit_code))
+    except BaseException as error:  # a library may fail in any way; the parent says how
+        traceback.print_exc()
+        parent.tell(NotStarted(f"{type(error).__name__}: {error} (more is in {job.log})", EXIT_UNEXPECTED))
+    else:
+        assert isinstance(backend, BatchBackend)
+        return backend
+    return None
+
+
+def _check(job: WorkerJob, backend: object) -> None:
+    """Raises UsageError for a backend that is another one here than in the parent."""
+    if not isinstance(backend, BatchBackend) or workers_of(backend):
+        raise UsageError(f"the backend {job.backend!r}, made with {dict(job.args)!r}, is no single copy of itself")
+    if digest(dict(backend.identity)) != job.identity:
+        raise UsageError(
+            f"the backend {job.backend!r} has another identity in a worker process: its model changed meanwhile, or "
+            "its identity depends on what only says where it runs"
+        )
+
+
+class _Desk:
+    """Where a worker answers: a batch comes, its rows go, each of them written first."""
+
+    def __init__(self, backend: BatchBackend, segment: Segment, parent: _Parent) -> None:
+        self._backend, self._segment, self._parent = backend, segment, parent
+        self._synced = time.monotonic()
+
+    def serve(self) -> None:
+        for batch in self._parent.batches():
+            try:
+                most = answer_batch(self._backend, [asked.request for asked in batch], partial(self._deliver, batch))
+            except StorageError as error:
+                self._parent.tell(Unwritable(str(error)))
+            else:
+                self._parent.tell(BatchDone(most))
+            if time.monotonic() > self._synced + SYNC_SECONDS:
+                self._segment.sync()
+                self._synced = time.monotonic()
+
+    def _deliver(self, batch: Sequence[Asked], position: int, response: Response) -> None:
+        request, ticket = batch[position]
+        written = None
+        if response.output is not None:  # a failure answers no later call
+            try:
+                if ticket.remarks:
+                    response = replace(response, warnings=(*response.warnings, *ticket.remarks))
+                written = self._segment.keep(raw_head(ticket, request), response)
+            except StorageError:
+                raise
+            except Exception as defect:  # what a backend gives may be nothing that can be written
+                traceback.print_exc()
+                response = Response.failed("internal", f"{type(defect).__name__}: {defect}")
+            else:
+                response = written.response
+        self._parent.tell(Row(position, response, written))
+
+
+class _Parent:
+    """The line to the parent. What cannot be told, because it is gone, is in the segment."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sending = threading.Lock()
+        self._batches: queue.SimpleQueue[Sequence[Asked] | None] = queue.SimpleQueue()
+        self._parent = os.getppid()
+        threading.Thread(target=self._listen, name="mmeval-parent", daemon=True).start()
+
+    def tell(self, message: FromWorker) -> None:
+        try:
+            with self._sending:
+                self._connection.send(message)
+        except OSError:
+            pass  # the listener sees it too, and ends the process
+
+    def batches(self) -> Iterator[Sequence[Asked]]:
+        """Until the parent has no more, or is no more."""
+        while (batch := self._batches.get()) is not None:
+            yield batch
+
+    def _listen(self) -> None:
+        try:
+            while (batch := self._heard()) is not None:
+                self._batches.put(batch)
+        except (EOFError, OSError):
+            signal.alarm(ORPHAN_SECONDS)  # whatever the backend is at then, the kernel ends it
+        except BaseException:
+            traceback.print_exc()
+            os._exit(EXIT_UNEXPECTED)  # a parent that waits for an answer would wait for ever
+        self._batches.put(None)
+
+    def _heard(self) -> Sequence[Asked] | None:
+        """What the parent says next. Raises EOFError when it is gone; a process of its own that has inherited its end
+        of the line may keep that open."""
+        while not self._connection.poll(1.0):
+            if os.getppid() != self._parent:
+                raise EOFError
+        batch: Sequence[Asked] | None = self._connection.recv()
+        return batch
+
+
+class _Telling(logging.Handler):
+    """Tells the parent of warnings, each once."""
+
+    def __init__(self, parent: _Parent) -> None:
+        super().__init__(logging.WARNING)
+        self._parent = parent
+        self._told: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if text not in self._told:
+            self._told.add(text)
+            self._parent.tell(Said(record.levelno, text))

@@ -1,0 +1,1 @@
+"""Parts, media, MIME types, placeholders and encoding of interleaved content."""

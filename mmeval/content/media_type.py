@@ -1,0 +1,205 @@
+"""The MIME type of content, by what it holds and not by its name; and the file suffix of a MIME type."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+from mmeval.content.mp4 import handlers
+
+SNIFF_BYTES = 4096
+ZIP_TAIL_BYTES = 65536
+"""How much of a zip's end is read to tell office files apart: their names stand in the directory there."""
+UNKNOWN_MIME = "application/octet-stream"
+
+_MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
+    (re.compile(pattern, re.DOTALL), mime)
+    for pattern, mime in (
+        (rb"\x89PNG\r\n\x1a\n", "image/png"),
+        (rb"\xff\xd8\xff", "image/jpeg"),
+        (rb"GIF8[79]a", "image/gif"),
+        (rb"BM.{4}\0\0\0\0.{4}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "image/bmp"),
+        (rb"II\*\0|MM\0\*", "image/tiff"),
+        (rb"RIFF.{4}WEBP", "image/webp"),
+        (rb"(?:RIFF|RIFX|RF64).{4}WAVE", "audio/wav"),
+        (rb"RIFF.{4}AVI ", "video/x-msvideo"),
+        (rb"FORM.{4}AIF[FC]", "audio/aiff"),
+        (rb"fLaC", "audio/flac"),
+        (rb"OggS.{22,290}\x80theora", "video/ogg"),
+        (rb"OggS\0", "audio/ogg"),
+        (rb"ID3[\x02-\x04][^\xff].[\0-\x7f]{4}", "audio/mpeg"),
+        # Eleven bits of sync, MPEG 1, 2 or 2.5, layer II or III, a bit rate and a sample rate that exist.
+        (rb"\xff[\xe2-\xe5\xf2-\xf5\xfa-\xfd][\x10-\xef]", "audio/mpeg"),
+        (rb"\xff[\xf0\xf1\xf8\xf9]", "audio/aac"),
+        (rb"\x1aE\xdf\xa3.{0,60}\x42\x82.{1,8}matroska", "video/x-matroska"),
+        (rb"\x1aE\xdf\xa3", "video/webm"),
+        (rb"\0\0\x01\xba", "video/mpeg"),
+        (rb"FLV\x01", "video/x-flv"),
+        (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),  # or another of the old office files
+        (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
+        (rb"ply[ \t]*(?:\r\n?|\n)(?:comment[^\n]*\n)*format ", "model/ply"),
+        (rb"(?:ST)?C?N?4?n?OFF(?: BINARY\s|\s*(?:#[^\n]*\n\s*)*[0-9]+\s+[0-9]+\s)", "model/off"),
+        (rb"solid\b[^\n\0]*\n\s*(?:facet\s|endsolid)", "model/stl"),
+    )
+)
+_MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
+    (b"M4A", "audio/mp4"),
+    (b"M4B", "audio/mp4"),
+    (b"qt  ", "video/quicktime"),
+    (b"avif", "image/avif"),
+    (b"avis", "image/avif"),
+    (b"heic", "image/heic"),
+    (b"heix", "image/heic"),
+)
+_ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
+"""Still or moving pictures of any codec: the compatible brands say which."""
+_OFFICE: tuple[tuple[bytes, str], ...] = (
+    (b"word/document", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    (b"xl/workbook", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    (b"ppt/presentation", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+)
+_TEXT_BY_SUFFIX: Mapping[str, str] = {
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".html": "text/html",
+    ".gltf": "model/gltf+json",
+    ".obj": "model/obj",
+    ".mtl": "model/mtl",
+    ".json": "application/json",
+    ".py": "text/x-python",
+}
+_SUFFIX_BY_MIME: Mapping[str, str] = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/bmp": ".bmp",
+    "image/tiff": ".tiff",
+    "image/webp": ".webp",
+    "image/svg+xml": ".svg",
+    "image/avif": ".avif",
+    "image/heic": ".heic",
+    "audio/wav": ".wav",
+    "audio/flac": ".flac",
+    "audio/ogg": ".ogg",
+    "audio/mpeg": ".mp3",
+    "audio/mp4": ".m4a",
+    "audio/aac": ".aac",
+    "audio/aiff": ".aiff",
+    "audio/webm": ".weba",
+    "video/mp4": ".mp4",
+    "video/webm": ".webm",
+    "video/quicktime": ".mov",
+    "video/x-msvideo": ".avi",
+    "video/x-matroska": ".mkv",
+    "video/mpeg": ".mpg",
+    "video/ogg": ".ogv",
+    "video/x-flv": ".flv",
+    "application/pdf": ".pdf",
+    "application/json": ".json",
+    "application/msword": ".doc",
+    "application/zip": ".zip",
+    "model/gltf-binary": ".glb",
+    "model/ply": ".ply",
+    "model/off": ".off",
+    "model/stl": ".stl",
+    "text/plain": ".txt",
+    **{mime: suffix for suffix, mime in _TEXT_BY_SUFFIX.items()},
+    _OFFICE[0][1]: ".docx",
+    _OFFICE[1][1]: ".xlsx",
+    _OFFICE[2][1]: ".pptx",
+}
+_OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
+_OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*$")
+_SVG = re.compile(
+    r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|<!DOCTYPE svg[^>]*>)\s*)*+<(?:svg|svg:svg)[\s>/]", re.DOTALL
+)
+_HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
+
+
+def sniff_file(file: BinaryIO, name: str = "") -> str:
+    """The MIME type of a whole file: of its beginning, and of the place that tells what a container holds."""
+    head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
+    if head.startswith(b"PK"):
+        file.seek(max(0, size - ZIP_TAIL_BYTES))
+        tail = file.read(ZIP_TAIL_BYTES)
+    mime = sniff_mime(head, name, size=size, tail=tail)
+    if mime == "video/mp4":
+        tracks = handlers(file, size)
+        return "audio/mp4" if b"soun" in tracks and b"vide" not in tracks else mime
+    return mime
+
+
+def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: bytes = b"") -> str:
+    """The MIME type of content by its first bytes; a file name decides only between kinds of plain text.
+
+    ``size`` (bytes in all) tells a binary STL, which has no mark of its own; ``tail`` (the last bytes) tells an office
+    file whose first entries are large. Unknown binary content is ``application/octet-stream``.
+    """
+    for pattern, mime in _MAGIC:
+        if pattern.match(head):
+            return _audio_only(head, mime)
+    if head[4:8] == b"ftyp":
+        return _by_brand(head)
+    if head[4:8] in (b"moov", b"wide"):
+        return "video/quicktime"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return next((mime for mark, mime in _OFFICE if mark in head or mark in tail), "application/zip")
+    if size is not None and len(head) >= 84 and size == 84 + 50 * int.from_bytes(head[80:84], "little"):
+        return "model/stl"
+    return _sniff_text(head, name)
+
+
+def _by_brand(head: bytes) -> str:
+    """What the brands at the beginning of an MP4 or HEIF file say."""
+    major, end = head[8:12], min(len(head), int.from_bytes(head[:4]))
+    any_heif = major in _ANY_HEIF_BRANDS
+    brands = [head[at : at + 4] for at in range(16, end, 4)] if any_heif else [major]
+    found = (mime for name, mime in _MP4_BRANDS for brand in brands if brand.startswith(name))
+    return next(found, "image/heic" if any_heif else "video/mp4")
+
+
+def _audio_only(head: bytes, mime: str) -> str:
+    """Matroska holds sound alone as often as video: its codec names tell, when they are near the start."""
+    if mime in ("video/webm", "video/x-matroska") and b"A_" in head and b"V_" not in head:
+        return "audio/webm"
+    return mime
+
+
+def _sniff_text(head: bytes, name: str) -> str:
+    named = _TEXT_BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return named or "text/plain"
+    if b"\x00" in head:
+        return UNKNOWN_MIME
+    try:
+        # A character cut by the end of the window is no sign of binary content.
+        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < SNIFF_BYTES)
+    except UnicodeDecodeError:
+        return UNKNOWN_MIME
+    return _marked_text(text.lstrip("\ufeff \t\r\n"), cut=len(head) >= SNIFF_BYTES, named=named)
+
+
+def _marked_text(start: str, *, cut: bool, named: str | None) -> str:
+    if _SVG.match(start):
+        return "image/svg+xml"
+    if _HTML.match(start):
+        return "text/html"
+    if named is None and _is_obj(start, cut=cut):
+        return "model/obj"
+    return named or "text/plain"
+
+
+def _is_obj(text: str, *, cut: bool) -> bool:
+    """OBJ has no mark: every line starts with one of its words, and there is a vertex."""
+    written = [line.strip() for line in text.splitlines()[: -1 if cut else None] if line.strip()]
+    return all(_OBJ_LINE.match(line) for line in written) and any(_OBJ_VERTEX.match(line) for line in written)
+
+
+def suffix_for(mime: str) -> str:
+    """The file suffix of a MIME type, with its dot; ``.bin`` when there is none."""
+    return _SUFFIX_BY_MIME.get(mime, ".bin")

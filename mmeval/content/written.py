@@ -1,0 +1,143 @@
+"""Content as people write it in data rows and on the command line, made into parts.
+
+- ``"a <<image1>> b"``: a text with tags; the media around it say what they are.
+- ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its own media; those that it has no tag
+  for follow it.
+- ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in order; their texts are taken as
+  they are, tags and all.
+
+In a ``media`` mapping the keys are a kind and a number (``image1``, ``audio2``, ``3d1``), the values paths; for
+``code1`` the value is the code itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mmeval.content.media import MEDIA_KINDS, Media, MediaKind
+from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content.placeholders import DEFAULT_SPELLINGS, find
+from mmeval.errors import UnknownNameError, UsageError
+
+Resolve = Callable[[str, str], Media]
+"""``resolve(path, where)``: the medium at a written path. Raises UsageError that begins with ``where``."""
+
+_LABEL = re.compile(r"(image|img|audio|video|document|code|3d|threed)[ _]?(\d{1,9})", re.IGNORECASE)
+_KIND_OF_WORD = {"img": "image", "threed": "3d"}
+
+
+def normal_label(written: str) -> str | None:
+    """The label that a key of a ``media`` mapping stands for (``threeD1``: ``3d1``), or None when it is none."""
+    match = _LABEL.fullmatch(written)
+    if match is None:
+        return None
+    word = match[1].lower()
+    return f"{_KIND_OF_WORD.get(word, word)}{int(match[2])}"
+
+
+class ContentReader:
+    """Reads the content of one row. ``shared`` are the row's own media by label, found by the tags of all its texts."""
+
+    __slots__ = ("_named", "resolve", "shared", "spellings")
+
+    def __init__(
+        self,
+        resolve: Resolve,
+        shared: Mapping[str, Any] | None = None,
+        spellings: Sequence[str] = DEFAULT_SPELLINGS,
+    ) -> None:
+        self.resolve, self.spellings = resolve, spellings
+        self.shared = self._media(shared, "media") if shared else {}
+        self._named: set[str] = set()
+
+    def read(self, written: Any, where: str) -> Interleaved:
+        """Content in any of the written forms. Raises UsageError that says what is wrong at ``where``."""
+        if isinstance(written, str):
+            return self._text(written, {})
+        if isinstance(written, Mapping):
+            return self._text_with_media(written, where)
+        if isinstance(written, list):
+            return Interleaved(tuple(self._part(part, f"{where}[{i}]") for i, part in enumerate(written)))
+        raise UsageError(f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} or a list of parts')
+
+    def unnamed(self) -> list[str]:
+        """Labels of the row's media that no text has named so far."""
+        return [label for label in self.shared if label not in self._named]
+
+    def _text(self, text: str, own: Mapping[str, Media | str]) -> Interleaved:
+        if not self.shared:
+            return Interleaved.from_text(text, own, spellings=self.spellings)
+        tagged = {tag.label for tag in find(text, self.spellings)}
+        self._named |= tagged
+        borrowed = {label: item for label, item in self.shared.items() if label in tagged}
+        return Interleaved.from_text(text, {**borrowed, **own}, spellings=self.spellings)
+
+    def _text_with_media(self, written: Mapping[str, Any], where: str) -> Interleaved:
+        if "type" in written:
+            raise UsageError(f"{where} is a single part; put it into a list")
+        unknown = written.keys() - {"text", "media"}
+        if unknown:
+            raise UnknownNameError(f"key of {where}", min(unknown), ("text", "media"))
+        text = written.get("text") or ""
+        if not isinstance(text, str):
+            raise UsageError(f"{where}.text is {_named_type(text)}, not a text")
+        return self._text(text, self._media(written.get("media"), f"{where}.media"))
+
+    def _media(self, written: Any, where: str) -> dict[str, Media | str]:
+        if written is None:
+            return {}
+        if not isinstance(written, Mapping):
+            raise UsageError(f"{where} is {_named_type(written)}, not a mapping from labels to paths")
+        found: dict[str, Media | str] = {}
+        for key, value in written.items():
+            label = normal_label(str(key))
+            if label is None:
+                raise UsageError(f"{where} {key!r} is no label: write a kind and a number, such as image1")
+            if value is not None:  # parquet fills the labels that a row lacks with null
+                found[label] = self._medium(label, value, f"{where} {key}")
+        return found
+
+    def _medium(self, label: str, value: Any, where: str) -> Media | str:
+        if isinstance(value, Media):
+            return value
+        if not isinstance(value, str):
+            raise UsageError(f"{where} is {_named_type(value)}, not a path")
+        return value if label.startswith("code") else self.resolve(value, where)
+
+    def _part(self, written: Any, where: str) -> Part:
+        if not isinstance(written, Mapping):
+            raise UsageError(f'{where} is {_named_type(written)}, not a part such as {{"type": "text", "text": "..."}}')
+        kind = written.get("type")
+        if kind in ("text", "code"):
+            return self._text_part(kind, written.get("text"), where)
+        if kind not in MEDIA_KINDS:
+            raise UnknownNameError(f"type of part in {where}:", str(kind), ("text", "code", *MEDIA_KINDS))
+        return self._media_part(kind, written.get("path"), where)
+
+    def _text_part(self, kind: str, text: Any, where: str) -> Part:
+        if not isinstance(text, str):
+            raise UsageError(f'{where} needs "text", which is {_named_type(text)}')
+        return text_part(text) if kind == "text" else Part("code", text=text, raw=text)
+
+    def _media_part(self, kind: MediaKind, path: Any, where: str) -> Part:
+        if not isinstance(path, str):
+            raise UsageError(f'{where} needs "path", which is {_named_type(path)}')
+        return Part(kind, media=self.resolve(path, where))
+
+
+_TYPE_NAMES: Mapping[type, str] = {
+    type(None): "missing",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+    bytes: "bytes",
+}
+
+
+def _named_type(value: Any) -> str:
+    return _TYPE_NAMES.get(type(value), type(value).__name__)

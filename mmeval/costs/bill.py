@@ -1,0 +1,59 @@
+"""What a run has spent, in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mmeval.costs.prices import Bill
+from mmeval.store.spending import Spent
+
+
+def spent_words(bills: Sequence[Bill]) -> str:
+    """One line: ``1,203 calls, 84,210 tokens in, 9,120 out, 0.30 USD``. Where only some of the prices are known, the
+    models without one are named; where none is, no dollars are said."""
+    total = sum((bill.spent for bill in bills), Spent())
+    words = [f"{total.calls:,} call{'s' if total.calls != 1 else ''}"]
+    if total.tokens:
+        words += [f"{total.input_tokens:,} tokens in", f"{total.output_tokens:,} out"]
+    if total.images:
+        words.append(f"{total.images:,} image{'s' if total.images != 1 else ''} made")
+    known = [bill.usd for bill in bills if bill.usd is not None and not bill.payee.local]
+    unknown = sorted({bill.payee.model or "earlier answers" for bill in bills if bill.usd is None})
+    if known:
+        words.append(f"{dollars(sum(known))}{' without ' if unknown else ''}{', '.join(unknown)}")
+    return ", ".join(words)
+
+
+def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
+    """``{"usd", "calls", "input_tokens", "output_tokens", "images", "by_role": [...]}``, over all sessions of the run
+    folder. ``usd`` is null where the price of a part is unknown."""
+    known = [bill.usd for bill in bills if bill.usd is not None]
+    total = sum((bill.spent for bill in bills), Spent())
+    return {
+        "usd": round(sum(known), 6) if len(known) == len(bills) else None,
+        **_counts(total),
+        "by_role": [
+            {
+                "role": bill.payee.role,
+                "model": bill.payee.model,
+                "usd": None if bill.usd is None else round(bill.usd, 6),
+                **_counts(bill.spent),
+            }
+            for bill in bills
+        ],
+    }
+
+
+def _counts(spent: Spent) -> dict[str, int]:
+    return {
+        "calls": spent.calls,
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "images": spent.images,
+    }
+
+
+def dollars(amount: float) -> str:
+    """Cents, and more digits for what is less than one."""
+    return f"{amount:.2f} USD" if amount >= 0.01 or not amount else f"{amount:.6f} USD"

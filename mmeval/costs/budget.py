@@ -1,0 +1,249 @@
+"""The budget: how much a run folder may spend, and the end of asking once that is spent.
+
+Every try of every role counts, over all sessions of the folder: what earlier ones have used stands in the journal. A
+call goes when what is spent, what the calls in flight will probably cost (the mean of those before them) and its own
+probable cost fit the limit; else it waits until one in flight has come. So a limit is passed by no more than what the
+calls in flight cost above the mean; the limit of calls is never passed. Until a model's first answer has shown what its
+calls cost, they are sent one at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from mmeval.backend.contract import AnyBackend, billed_name
+from mmeval.broker.runtime import RoleRuntime
+from mmeval.costs.bill import spent_words
+from mmeval.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
+from mmeval.errors import EXIT_INCOMPLETE, MmevalError, UsageError
+from mmeval.losses import StoppedError
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.store.spending import UNKNOWN, Payee, Spending, Spent
+from mmeval.store.ticket import Ticket
+
+log = logging.getLogger(__name__)
+
+Send = Callable[[Request, Ticket], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be spent in all: US dollars, tokens (in and out together), calls (each try). None: no limit."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.by_usage or self.calls is not None
+
+    @property
+    def by_usage(self) -> bool:
+        """Whether what a call takes from the budget is known only afterwards."""
+        return self.usd is not None or self.tokens is not None
+
+
+class BudgetSpentError(MmevalError):
+    """A limit was reached; everything that was answered is kept."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+def check_prices(limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]) -> None:
+    """Raises UsageError for a budget in dollars where a role's price is unknown, with the line to add."""
+    payees = [Payee(role, billed_name(one.identity)) for role, one in backends.items() if is_billed(one)]
+    if limits.usd is not None:
+        _refuse_unpriced([payee for payee in payees if prices.of(payee) is None])
+
+
+def _known_price(limits: Limits, prices: Prices, payee: Payee) -> Price:
+    """The price of a payee; free of charge where no dollars are counted."""
+    if limits.usd is None:
+        return FREE
+    price = prices.of(payee)
+    if price is not None:
+        return price
+    if payee == UNKNOWN:
+        raise UsageError(
+            "--budget_usd: the journal of this run folder has answers that do not say whom they were paid to, so what "
+            "is spent cannot be known; use --budget_tokens or --budget_calls, or begin another run with --run_id NAME"
+        )
+    _refuse_unpriced([payee])
+    raise AssertionError("unreachable")
+
+
+def _refuse_unpriced(payees: Sequence[Payee]) -> None:
+    """Raises UsageError with a line to add for each model."""
+    if not payees:
+        return
+    models = dict.fromkeys(payee.model for payee in payees)
+    roles = {model: [payee.role for payee in payees if payee.model == model] for model in models}
+    whom = " and ".join(
+        f"{model} costs, which plays the role{'s' if len(of) > 1 else ''} {' and '.join(of)}"
+        for model, of in roles.items()
+    )
+    lines = "\n  ".join(line_to_add(model) for model in models)
+    raise UsageError(
+        f"--budget_usd: nobody has said what {whom}. Write it into a file, below models:, and name the file with "
+        f"--model_cost_config (dollars for a million tokens, 0 where nothing is charged):\n  {lines}"
+    )
+
+
+class _Cost(NamedTuple):
+    usd: float
+    tokens: float
+
+
+@dataclass
+class _Account:
+    """What one backend's calls have used, in this folder, those of earlier sessions included."""
+
+    name: str
+    price: Price
+    used: Spent
+    in_flight: int = 0
+    warned: bool = False
+
+    @property
+    def mean(self) -> _Cost | None:
+        """What a call will probably cost; None before the first answer."""
+        answered = self.used.answered
+        return _Cost(self.price.cost(self.used) / answered, self.used.tokens / answered) if answered else None
+
+
+class Budget:
+    """What is left of the limits of a run folder, in which ``spending`` was used before.
+
+    ``stop`` is called when a limit is reached and a call is not made for its sake. From then on none is made. Those in
+    flight are waited for first: some of them may only wait for company in a batch, and would be stopped with the rest.
+    """
+
+    def __init__(self, limits: Limits, prices: Prices, spending: Spending) -> None:
+        """Raises UsageError for a budget in dollars where the price of what was used is unknown."""
+        self.limits = limits
+        self.stop: Callable[[], None] = lambda: None
+        self.reached = False
+        self._prices, self._spending = prices, spending
+        self._calls, self._tokens = spending.total.calls, spending.total.tokens
+        self._usd = sum(_known_price(limits, prices, payee).cost(used) for payee, used in spending)
+        self._reserved: list[_Cost] = []  # of each call in flight
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def watch(self, roles: Mapping[str, RoleRuntime]) -> None:
+        """Have every call of these roles wait for its place in the budget; no effect without limits."""
+        if not self.limits:
+            return
+        for role, runtime in {id(runtime): (role, runtime) for role, runtime in roles.items()}.values():
+            payee = runtime.payee(role)
+            if payee is None:
+                continue
+            used = sum((used for other, used in self._spending if other.model == payee.model), Spent())
+            account = _Account(payee.model, _known_price(self.limits, self._prices, payee), used)
+            runtime.send = partial(self._pay, account, runtime, runtime.send)
+
+    def spent_error(self, so_far: str) -> BudgetSpentError:
+        """What ends a run that a limit has stopped; ``so_far`` says how far it has come."""
+        flags = " and ".join(f"--budget_{name} {getattr(self.limits, name):.15g}" for name in self._spent_limits)
+        return BudgetSpentError(
+            f"the budget is spent ({flags}): {spent_words(bills(self._spending, self._prices))}. {so_far}; "
+            "everything that was answered is kept: raise the budget and run the same command"
+        )
+
+    async def _pay(
+        self, account: _Account, runtime: RoleRuntime, send: Send, request: Request, ticket: Ticket
+    ) -> Response:
+        reserved = await self._admitted(account, runtime)
+        used = Spent(calls=1)
+        try:
+            response = await send(request, ticket)
+            used = _used(response)
+            return response
+        finally:
+            self._settle(account, reserved, used)
+
+    async def _admitted(self, account: _Account, runtime: RoleRuntime) -> _Cost:
+        """What is reserved for a call, once there is room for it. Raises StoppedError when none will be made."""
+        while not self._fits(account):
+            if self._spent_limits and not self._reserved:
+                self.reached = True
+                self.stop()
+                raise StoppedError("the budget was spent before the call was made")
+            await self._change()
+            if runtime.stopped:
+                raise StoppedError("stopped before the call was made")
+        reserved = account.mean or _Cost(0.0, 0.0)
+        self._reserved.append(reserved)
+        self._calls += 1
+        account.in_flight += 1
+        return reserved
+
+    def _fits(self, account: _Account) -> bool:
+        """Whether a call may go now. Where none is in flight it may, however little is left: only its answer tells
+        what it costs."""
+        if self._spent_limits:
+            return False
+        mean = account.mean
+        if mean is None:
+            return not (self.limits.by_usage and account.in_flight)
+        if not self._reserved:
+            return True
+        usd = self._usd + mean.usd + sum(cost.usd for cost in self._reserved)
+        tokens = self._tokens + mean.tokens + sum(cost.tokens for cost in self._reserved)
+        return _within(usd, self.limits.usd) and _within(tokens, self.limits.tokens)
+
+    @property
+    def _spent_limits(self) -> list[str]:
+        """The names of the limits that are reached."""
+        spent = {"usd": self._usd, "tokens": self._tokens, "calls": self._calls}
+        return [name for name, amount in spent.items() if not _within(amount, getattr(self.limits, name), room=True)]
+
+    def _settle(self, account: _Account, reserved: _Cost, used: Spent) -> None:
+        self._reserved.remove(reserved)
+        account.in_flight -= 1
+        account.used += used
+        self._calls += used.calls - 1  # the one that was counted when it went
+        self._usd += account.price.cost(used)
+        self._tokens += used.tokens
+        if used.answered and not used.tokens:
+            self._warn_of_unknown_usage(account)
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def _change(self) -> None:
+        """Until a call in flight has come to its end."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        await waiter
+
+    def _warn_of_unknown_usage(self, account: _Account) -> None:
+        if account.warned or not self.limits.by_usage or account.price.cost(Spent(answered=1, images=1)):
+            return
+        account.warned = True
+        log.warning(
+            "%s does not say how many tokens its calls take: they are not counted, and only --budget_calls bounds them",
+            account.name,
+        )
+
+
+def _used(response: Response) -> Spent:
+    """What a try has used; nothing where nobody was reached."""
+    used = Spent()
+    if response.error is None or response.error.kind != "unreachable":
+        used.add(response)
+    return used
+
+
+def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:
+    """Whether an amount keeps to a limit; with ``room``, whether something is left besides."""
+    if limit is None:
+        return True
+    amount = round(amount, 9)  # ten calls of a cent are a dime, whatever binary fractions make of it
+    return amount < limit if room else amount <= limit

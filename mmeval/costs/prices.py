@@ -1,0 +1,164 @@
+"""Prices: what a model costs, from a dated file of ours and the user's over it.
+
+A file holds ``models``, a mapping from names to prices::
+
+    models:
+      gpt-4o: {input: 2.50, output: 10.00, as_of: 2025-09-01}
+      my-server/*: {input: 0, output: 0}
+
+``input`` and ``output`` are US dollars for a million tokens, ``per_image`` for each picture that is made, ``per_call``
+for each answer; ``as_of`` is the day on which somebody looked. A name is the model's own, one with ``*`` in it, or one
+whose dated versions (``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``, ``...-latest``) it prices as well.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.backend.contract import BatchBackend, ModelBackend, ProgramBackend, SampleBackend
+from mmeval.errors import MissingDataError, did_you_mean
+from mmeval.store.spending import Payee, Spending, Spent
+from mmeval.system.yaml_document import Document, KeyPath, Problem, read_document
+
+OURS = Path(__file__).with_name("prices.yaml")
+MILLION = 1_000_000
+
+_AMOUNTS = ("input", "output", "per_image", "per_call")
+_KEYS = (*_AMOUNTS, "as_of")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars: for a million tokens in and out, for each picture made, for each answer. ``as_of`` is the day on
+    which the price was looked up (ISO; empty: not said)."""
+
+    input: float
+    output: float
+    per_image: float = 0.0
+    per_call: float = 0.0
+    as_of: str = ""
+
+    def cost(self, spent: Spent) -> float:
+        """US dollars."""
+        tokens = self.input * spent.input_tokens + self.output * spent.output_tokens
+        return tokens / MILLION + self.per_image * spent.images + self.per_call * spent.answered
+
+    @property
+    def free(self) -> bool:
+        return not any((self.input, self.output, self.per_image, self.per_call))
+
+
+FREE = Price(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The price of each model that is known."""
+
+    models: Mapping[str, Price] = field(default_factory=dict)
+
+    def of(self, payee: Payee) -> Price | None:
+        """What calls of a payee cost; None when nobody has said. Local models are free."""
+        return FREE if payee.local else self.of_model(payee.model)
+
+    def of_model(self, name: str) -> Price | None:
+        """The price of a name: its own line, else that of the name without its date, else that of the longest pattern
+        that fits."""
+        found = self.models.get(name) or self.models.get(_DATED.sub("", name))
+        if found is not None:
+            return found
+        fitting = [pattern for pattern in self.models if "*" in pattern and fnmatchcase(name, pattern)]
+        return self.models[max(fitting, key=len)] if fitting else None
+
+
+def load_prices(own: Path | None = None) -> Prices:
+    """Our prices, with those of the user's file over them.
+
+    Raises MissingDataError when there is no such file, TaskFileError with the line for what it cannot hold.
+    """
+    if own is None:
+        return Prices(_read(OURS))
+    if not own.is_file():
+        raise MissingDataError(f"--model_cost_config: {own} does not exist")
+    return Prices({**_read(OURS), **_read(own)})
+
+
+def is_billed(backend: object) -> bool:
+    """Whether somebody may send a bill for the backend's calls.
+
+    Nobody does for a local model, for answers that are made from the sample, and for an agent itself: those whom it
+    asks have prices of their own.
+    """
+    return isinstance(backend, ModelBackend) and not isinstance(backend, BatchBackend | ProgramBackend | SampleBackend)
+
+
+class Bill(NamedTuple):
+    """What the calls to one payee have used and cost. ``usd`` is None where nobody has said the price."""
+
+    payee: Payee
+    spent: Spent
+    usd: float | None
+
+
+def bills(spending: Spending, prices: Prices) -> list[Bill]:
+    """What each payee of a run folder has been asked for, and its price."""
+    found = ((payee, spent, prices.of(payee)) for payee, spent in spending)
+    return [Bill(payee, spent, None if price is None else price.cost(spent)) for payee, spent, price in found]
+
+
+def line_to_add(name: str) -> str:
+    """What to write for a model without a price; quoted where YAML would read the name as something else."""
+    spelt = name if re.fullmatch(r"[A-Za-z][\w./-]*", name) else json.dumps(name, ensure_ascii=False)
+    return f"{spelt}: {{input: 0, output: 0}}"
+
+
+def _read(file: Path) -> dict[str, Price]:
+    document = read_document(file)
+    problems = [*_faults(document)]
+    if problems:
+        raise document.errors(problems)
+    found: Mapping[str, Mapping[str, Any]] = document.data.get("models") or {}
+    return {
+        name: Price(
+            **{key: float(value) for key, value in row.items() if key != "as_of"}, as_of=str(row.get("as_of", ""))
+        )
+        for name, row in found.items()
+    }
+
+
+def _faults(document: Document) -> Iterator[Problem]:
+    for key in document.data:
+        if key != "models":
+            yield (key,), f"unknown key{did_you_mean(key, ('models',))}; prices stand below models"
+    models = document.data.get("models") or {}
+    if not isinstance(models, Mapping):
+        yield ("models",), "must hold names of models with their prices, as in gpt-4o: {input: 2.50, output: 10}"
+        return
+    for name, row in models.items():
+        yield from _price_faults(("models", name), row)
+
+
+def _price_faults(path: KeyPath, row: object) -> Iterator[Problem]:
+    if not isinstance(row, Mapping):
+        yield path, "must hold a price, as in {input: 2.50, output: 10}"
+        return
+    for key, value in row.items():
+        if key not in _KEYS:
+            yield (*path, key), f"unknown key{did_you_mean(key, _KEYS)}; the keys are {', '.join(_KEYS)}"
+        elif key == "as_of":
+            if not isinstance(value, str) or not _DAY.fullmatch(value):
+                yield (*path, key), "must be a day, as in 2025-09-01"
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            yield (*path, key), f"{value!r} is no price; write US dollars, 0 or more"
+    for key in ("input", "output"):
+        if key not in row:
+            yield path, f"{key} is missing; write 0 where nothing is charged"

@@ -1,0 +1,1 @@
+"""Data sets: the loader contract, loaders, the hub, bad samples and sampling."""

@@ -1,0 +1,43 @@
+"""Where samples come from: the source that a task file declares, and what a loader makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mmeval.records.sample import Sample
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """What a loader is given. ``folder`` is where the data lie: a local folder, or a snapshot of a hub data set that
+    was downloaded at its pinned revision before the loader ran. ``options`` are the task's ``dataset_kwargs``."""
+
+    task: str
+    folder: Path
+    name: str = ""
+    split: str = "test"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Dataset(Protocol):
+    """Samples in their fixed order, made one at a time so that a large data set never stands in memory."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the rows change (the media are covered by the samples' own digests)."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Sample]:
+        """A row that cannot be put to a model is a sample with a ``fault``, which names file and row, or a RowError
+        where nothing can be made of it and the same iterator goes on with the next row: either costs itself alone.
+        Whatever else is raised ends the data."""
+        ...
+
+
+Loader = Callable[[DataSource], Dataset]
+"""The plugin contract of ``mmeval.loaders``. Raises MissingDataError when the folder lacks what it needs."""

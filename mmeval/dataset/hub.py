@@ -1,0 +1,200 @@
+"""Data sets and models of the Hugging Face Hub: a snapshot at a revision, from the cache when it is there.
+
+Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the cache is), ``HF_TOKEN`` (for
+gated and private ones), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (the cache alone), or for one kind
+``HF_DATASETS_OFFLINE=1`` and ``TRANSFORMERS_OFFLINE=1``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, NamedTuple
+
+from mmeval.errors import MissingDataError, MmevalError, StorageError
+from mmeval.system.extras import need
+
+_TRUE = ("1", "ON", "YES", "TRUE")
+
+RepoKind = Literal["dataset", "model"]
+NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
+_OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model": "TRANSFORMERS_OFFLINE"}
+"""What forbids the network for one kind alone, whatever HF_HUB_OFFLINE says."""
+
+
+class OutOfReachError(MissingDataError):
+    """The hub gave no answer that says anything of what was asked for; elsewhere, or later, it may."""
+
+
+class HubFile(NamedTuple):
+    """A file of a repository, as the hub describes it. ``etag`` is the SHA-256 of a large file's content, of a small
+    one git's digest of it."""
+
+    path: str
+    size: int
+    etag: str
+    is_large: bool
+
+
+class Listing(NamedTuple):
+    """What a repository holds at a revision, which was this commit when it was asked for."""
+
+    commit: str
+    files: tuple[HubFile, ...]
+
+
+def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
+    """The files of a repository with their sizes. Raises as ``snapshot`` does, and offline in any case."""
+    hub = need("huggingface_hub", "hub")
+    if offline(kind):
+        raise _explained(RuntimeError(), f"{repo} at {revision}", kind)
+    try:
+        api = hub.HfApi()
+        commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
+        found = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
+        files = tuple(_file(item) for item in found if isinstance(item, hub.hf_api.RepoFile))
+    except Exception as error:  # whatever the library or its transport says becomes one message
+        raise _explained(error, f"{repo} at {revision}", kind, cache_too=False) from error
+    strangers = [file.path for file in files if _leads_out(file.path)]
+    if strangers:
+        raise MissingDataError(
+            f"{repo} at {commit}: it lists a file outside of itself ({strangers[0]!r}); do not use it"
+        )
+    return Listing(commit, files)
+
+
+def _leads_out(path: str) -> bool:
+    return ".." in PurePosixPath(path).parts or PurePosixPath(path).is_absolute() or "\\" in path
+
+
+def _file(item: Any) -> HubFile:
+    """``Any``: the library is absent where types are checked."""
+    large = item.lfs is not None
+    return HubFile(str(item.path), int(item.size), str(item.lfs.sha256 if large else item.blob_id), large)
+
+
+def snapshot(
+    repo: str,
+    revision: str,
+    *,
+    kind: RepoKind = "dataset",
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    into: Path | None = None,
+) -> Path:
+    """The folder of a repository's files as they were at ``revision`` (a commit, tag or branch; a commit never
+    changes): all of them, or those that match a pattern of ``only`` and none of ``without``. It is in the cache, or is
+    ``into``.
+
+    What is in the cache is not fetched again, and an interrupted download goes on where it ended.
+
+    Raises MissingDataError that says what is missing and the way out, StorageError when the disk is full,
+    MissingExtraError without huggingface_hub.
+    """
+    hub = need("huggingface_hub", "hub")
+    _quiet_when_piped()
+    try:
+        folder = hub.snapshot_download(
+            repo,
+            repo_type=kind,
+            revision=revision,
+            local_files_only=bool(offline(kind)),
+            local_dir=into,
+            allow_patterns=list(only) or None,
+            ignore_patterns=list(without) or None,
+        )
+    except Exception as error:  # whatever the library, its transport or the disk says becomes one message
+        raise _explained(error, f"{repo} at {revision}", kind) from error
+    return Path(folder)
+
+
+def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[str]:
+    """The files of a repository; an empty list where the hub cannot be asked now: then the cache is all there is.
+
+    Raises MissingExtraError without huggingface_hub.
+    """
+    hub = need("huggingface_hub", "hub")
+    if offline(kind):
+        return []
+    try:
+        return [str(name) for name in hub.HfApi().list_repo_files(repo, revision=revision, repo_type=kind)]
+    except Exception:  # no network, no access: whoever then lacks a file is told by ``snapshot``
+        return []
+
+
+def _quiet_when_piped() -> None:
+    """Progress bars are for people: none where nobody watches."""
+    if not sys.stderr.isatty():
+        need("huggingface_hub.utils", "hub").disable_progress_bars()
+
+
+def _explained(error: Exception, what: str, kind: RepoKind, *, cache_too: bool = True) -> MmevalError:
+    """The one message for the user; ``cache_too`` says that the cache was looked into as well. The most special error
+    is asked for first, because they inherit from each other."""
+    errors = need("huggingface_hub.errors", "hub")
+    noun = NOUN[kind]
+    if isinstance(error, errors.GatedRepoError):
+        return MissingDataError(
+            f"{what}: the {noun} is gated; accept its terms on its page, then set HF_TOKEN to a token of that account"
+        )
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return MissingDataError(f"{what}: the hub has no such {noun}; check the name, or set HF_TOKEN if it is private")
+    if isinstance(error, errors.RevisionNotFoundError):
+        return MissingDataError(f"{what}: the {noun} has no such revision; check it against the {noun}'s history")
+    if isinstance(error, errors.HFValidationError):
+        return MissingDataError(f"{what}: this is no name of a {noun}; write owner/name or the path of a local folder")
+    if _full(error):
+        return StorageError(f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again")
+    return OutOfReachError(f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}")
+
+
+def _unreachable(error: Exception, errors: Any, kind: RepoKind, *, cache_too: bool) -> str:
+    """Why the hub did not give the files, in the order of what the user can change."""
+    if variable := offline(kind):
+        return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
+    status = next((code for code in map(_status, _chain(error)) if code is not None), None)
+    if status in (401, 403):
+        return f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that may read it"
+    if status is not None:
+        return f"the hub answered HTTP {status}; try again later, finished files are kept"
+    if isinstance(error, errors.LocalEntryNotFoundError) or _transport(error):
+        lacking = " and the cache does not hold it" if cache_too else ""
+        return f"the hub cannot be reached{lacking}; check the network, HF_ENDPOINT and proxies"
+    return f"it cannot be fetched ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})"
+
+
+def offline(kind: RepoKind) -> str:
+    """The variable that forbids the network, or nothing. Where HF_HUB_OFFLINE is not set, the library asks
+    TRANSFORMERS_OFFLINE in its place, for data sets too."""
+    if need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE:
+        return "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
+    own = _OWN_OFFLINE[kind]
+    return own if os.environ.get(own, "").upper() in _TRUE else ""
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from, at most ten."""
+    found: BaseException | None = error
+    for _ in range(10):
+        if found is None:
+            return
+        yield found
+        found = found.__cause__ or found.__context__
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _full(error: Exception) -> bool:
+    return any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in _chain(error))
+
+
+def _transport(error: Exception) -> bool:
+    """Whether the way to the hub failed: each transport has its own classes, with names like these."""
+    marks = ("Connect", "Timeout", "Network", "Proxy", "Protocol")
+    return any(mark in type(cause).__name__ for cause in _chain(error) for mark in marks)

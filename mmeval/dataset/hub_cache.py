@@ -1,0 +1,62 @@
+"""The cache of the Hugging Face Hub on this machine: where it is, and what it holds, without asking the hub.
+
+<cache>/<kind>s--<owner>--<name>/refs/<branch>          the commit that a branch was
+<cache>/<kind>s--<owner>--<name>/snapshots/<commit>/    the files
+<cache>/<kind>s--<owner>--<name>/blobs/<digest>         their contents, shared by commits
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mmeval.dataset.hub import HubFile, RepoKind
+from mmeval.system.extras import need
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def cache_folder() -> Path:
+    """Where the hub's files are kept. Raises MissingExtraError without huggingface_hub."""
+    return Path(need("huggingface_hub.constants", "hub").HF_HUB_CACHE)
+
+
+def repo_folder(repo: str, kind: RepoKind) -> Path:
+    return cache_folder() / f"{kind}s--{repo.replace('/', '--')}"
+
+
+def commit_of(repo: str, revision: str, kind: RepoKind) -> str:
+    """The commit that a revision meant when it was fetched; empty when it never was."""
+    if _COMMIT.fullmatch(revision):
+        return revision
+    try:
+        found = (repo_folder(repo, kind) / "refs" / revision).read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+    return found if _COMMIT.fullmatch(found) else ""
+
+
+def snapshot_folder(repo: str, commit: str, kind: RepoKind) -> Path:
+    """Where the files of a commit are, if any were fetched."""
+    return repo_folder(repo, kind) / "snapshots" / commit
+
+
+def cached_snapshot(repo: str, revision: str, kind: RepoKind) -> Path | None:
+    """The folder of what was fetched of a revision, whole or not; None when nothing was."""
+    commit = commit_of(repo, revision, kind)
+    folder = snapshot_folder(repo, commit, kind)
+    return folder if commit and folder.is_dir() else None
+
+
+def is_cached(file: HubFile, repo: str, commit: str, kind: RepoKind) -> bool:
+    """Whether a file need not be fetched: it is in the snapshot, or another commit has brought its content."""
+    places = (snapshot_folder(repo, commit, kind) / file.path, repo_folder(repo, kind) / "blobs" / file.etag)
+    return any(size_on_disk(path) == file.size for path in places)
+
+
+def size_on_disk(path: Path) -> int:
+    """The bytes of a file; -1 where there is none."""
+    try:
+        return path.stat().st_size if path.is_file() else -1
+    except OSError:
+        return -1

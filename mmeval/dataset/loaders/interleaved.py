@@ -1,0 +1,267 @@
+"""``loader: interleaved``: rows of a documented schema, from JSONL with a media folder or from parquet.
+
+A data set is a folder (local, or the snapshot of a hub data set) with one of these for each split, at its top, in the
+sub-folder ``dataset_name`` when the task gives one, or in ``data/`` below that:
+
+- ``<split>.jsonl`` or ``<split>-*.jsonl``: one JSON object a line;
+- ``<split>.parquet`` or ``<split>-*.parquet``: one row each.
+
+``dataset_kwargs`` may name the files instead (``data_file: NAME`` or a list), the folder that paths start from
+(``media_folder``, default: that of the row file) and the placeholder ``spellings`` of texts.
+
+A row:
+
+| key          | value                                                                                         |
+|--------------|-----------------------------------------------------------------------------------------------|
+| `input`      | CONTENT (one user message), or a list of messages ``{"role": ..., "content": CONTENT}``       |
+| `references` | a list of CONTENT, each an accepted answer; or `reference`: one CONTENT; or neither           |
+| `id`         | a text or a whole number; a row without one is called by its number in the split, from 1      |
+| `media`      | a mapping from labels to paths: media that any tag of this row may name                       |
+| all others   | labels: they become the sample's metadata and never reach the model                           |
+
+Roles are ``system``, ``user`` and ``assistant``. Ids must differ within a split.
+CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of parts (``mmeval.content.written``):
+
+    {"id": "7", "input": "Describe <<image1>> aloud.", "references": [{"text": "A hare: <<audio1>>",
+     "media": {"audio1": "sound/hare.wav"}}], "media": {"image1": "img/hare.png"}, "difficulty": "hard"}
+
+In parquet, media may be columns: ``image1``, ``image_2``, ``audio`` (the first) and so on, binary or
+``struct{bytes, path}``, or lists of these in ``images``, ``audios``, ``videos``, ``documents``. They are the row's
+``media``. A medium of the row that no tag names is an error, because nobody can say on which side it belongs.
+
+Paths stay inside the data folder. Rows are read one at a time; errors name the file and the row.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any, get_args
+
+from mmeval.content.media import Media, path_inside
+from mmeval.content.parts import Interleaved
+from mmeval.content.placeholders import DEFAULT_SPELLINGS, SPELLINGS
+from mmeval.content.written import ContentReader
+from mmeval.dataset.contract import DataSource
+from mmeval.dataset.loaders.row import Row
+from mmeval.dataset.loaders.row_files import Scan, read_jsonl, row_files, scan_files
+from mmeval.errors import RowError, UnknownNameError, UsageError
+from mmeval.records.sample import Message, MessageRole, Sample
+
+OPTIONS = ("data_file", "media_folder", "spellings")
+_ROLES: frozenset[str] = frozenset(get_args(MessageRole))
+_OWN_KEYS = frozenset(("id", "input", "references", "reference", "media"))
+_NEAR = 0.8
+"""How alike two words are of which one is taken for a misspelling of the other."""
+
+
+def load(source: DataSource) -> InterleavedDataset:
+    """Rows of the documented schema, from JSONL with a folder of media or from parquet.
+
+    Raises MissingDataError without row files, UnknownNameError for an unknown option."""
+    for option in source.options:
+        if option not in OPTIONS:
+            raise UnknownNameError("key of dataset_kwargs", option, OPTIONS)
+    folder = source.options.get("media_folder")
+    return InterleavedDataset(
+        files=row_files(source),
+        root=source.folder.absolute(),
+        media_folder=None if folder is None else path_inside(source.folder.absolute(), str(folder)),
+        spellings=_spellings(source.options.get("spellings", DEFAULT_SPELLINGS)),
+    )
+
+
+def _spellings(written: Any) -> tuple[str, ...]:
+    names = (written,) if isinstance(written, str) else tuple(map(str, written))
+    for name in names:
+        if name not in SPELLINGS:
+            raise UnknownNameError("placeholder spelling", name, SPELLINGS)
+    return names
+
+
+class InterleavedDataset:
+    """Samples of row files, each made when it is asked for."""
+
+    def __init__(
+        self,
+        *,
+        files: Sequence[Path],
+        root: Path,
+        media_folder: Path | None = None,
+        spellings: tuple[str, ...] = DEFAULT_SPELLINGS,
+    ) -> None:
+        self.files, self.root, self.media_folder, self.spellings = tuple(files), root, media_folder, spellings
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the row files."""
+        return self._scan.fingerprint
+
+    def __len__(self) -> int:
+        return sum(self._scan.rows)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return map(self._sample, self._rows(), count(1))  # unlike a generator, a map goes on after an error
+
+    def _rows(self) -> Iterator[tuple[Row, MediaFolder]]:
+        """Each row with the folder that its paths start from."""
+        for file in self.files:
+            resolve = MediaFolder(self.root, self.media_folder or file.parent)
+            yield from ((row, resolve) for row in _reader(file)(file))
+
+    @cached_property
+    def _scan(self) -> Scan:
+        return scan_files(self.files)
+
+    def _sample(self, placed: tuple[Row, MediaFolder], position: int) -> Sample:
+        row, resolve = placed
+        try:
+            return read_sample(row.values, str(position), resolve, self.spellings)
+        except UsageError as error:
+            said = f"{row.file}: row {row.number}: {error}"
+            raise RowError(said, id=_known_id(row.values, str(position)), labels=_labels(row.values)) from None
+
+
+def _reader(file: Path) -> Callable[[Path], Iterator[Row]]:
+    if file.suffix != ".parquet":
+        return read_jsonl
+    from mmeval.dataset.loaders.parquet_rows import read_parquet
+
+    return read_parquet
+
+
+_MOST_FOLDERS = 1000
+
+
+class MediaFolder:
+    """Finds media by the paths of rows: relative to ``start``, never outside ``root``."""
+
+    __slots__ = ("_folders", "prefix", "root")
+
+    def __init__(self, root: Path, start: Path) -> None:
+        self.root, self.prefix = root, start.absolute().relative_to(root)
+        self._folders: dict[str, Path] = {}
+
+    def __call__(self, path: str, where: str) -> Media:
+        """Raises UsageError for a path that is missing, leads out, or is none at all."""
+        return self._plain_file(path) or self._any_file(path, where)
+
+    def _plain_file(self, path: str) -> Media | None:
+        """The file where it is no link: one that lies in a folder inside the root is inside too, so that each folder
+        is resolved once and not with every file. None for whatever else the path may be."""
+        folder, name = os.path.split(path)
+        try:
+            inside = self._folders.get(folder)
+            if inside is None:
+                if len(self._folders) == _MOST_FOLDERS:  # a folder for each row: there is nothing to gain
+                    self._folders.clear()
+                inside = self._folders[folder] = path_inside(self.root, str(self.prefix / folder))
+            found = inside / name
+            status = found.lstat()
+        except (UsageError, OSError, ValueError):
+            return None
+        return Media(path=found, size=status.st_size) if stat.S_ISREG(status.st_mode) else None
+
+    def _any_file(self, path: str, where: str) -> Media:
+        try:
+            found = path_inside(self.root, str(self.prefix / path))
+            exists = found.is_file()
+        except (UsageError, OSError):  # outside, too long, or with a null character
+            raise UsageError(f"{where} {path[:200]!r} is no path inside the data folder") from None
+        if not exists:
+            raise UsageError(f'{where} "{path}" is missing')
+        return Media(path=found)
+
+
+def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Sample:
+    """One row as a sample; ``position`` is its id when it has none. Raises UsageError that says what is wrong."""
+    if not isinstance(row, dict):
+        raise UsageError("is no object with keys")
+    if row.get("input") is None:
+        near = [str(key) for key in row if key != "input" and _nearest(str(key), ("input",))]
+        meant = f'; is it what the row calls "{near[0]}"?' if near else ""
+        raise UsageError(f'"input" is missing{meant}')
+    reader = ContentReader(resolve, row.get("media"), spellings)
+    sample = Sample(
+        id=_id(row.get("id"), position),
+        input=_messages(row["input"], reader),
+        references=_references(row, reader),
+        metadata=_labels(row),
+    )
+    if reader.shared:
+        _refuse_unnamed(reader.unnamed())
+    return sample
+
+
+def doubtful_labels(sample: Sample) -> Iterator[tuple[str, str]]:
+    """The labels of a sample that were most likely meant as a key of rows, for whose name theirs is near, each with the
+    advice. Where the sample has what the key brings, a similar name is a label like any other."""
+    lacks = {"references", "reference"} if not sample.references else set()
+    if not any(message.content.media() for message in sample.input):
+        lacks.add("media")
+    for label, value in sample.metadata.items():
+        key = _nearest(label, ("input", *sorted(lacks)))
+        if key and (key != "media" or isinstance(value, dict)):
+            yield label, f'did you mean "{key}"?'
+        elif isinstance(value, dict) and _nearest(label, ("metadata",)):
+            yield label, 'labels stand beside "input", each under its own name'
+
+
+def _nearest(word: str, keys: Sequence[str]) -> str:
+    return next(iter(get_close_matches(word.lower(), keys, n=1, cutoff=_NEAR)), "")
+
+
+def _labels(row: Any) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in _OWN_KEYS} if isinstance(row, dict) else {}
+
+
+def _known_id(row: Any, position: str) -> str:
+    """The id of a row in which something is wrong; empty where that is the id."""
+    try:
+        return _id(row.get("id"), position) if isinstance(row, dict) else ""
+    except UsageError:
+        return ""
+
+
+def _id(written: Any, position: str) -> str:
+    if written is None:
+        return position
+    if isinstance(written, bool) or not isinstance(written, (str, int)) or written == "":
+        raise UsageError(f'"id" is {written!r}; write a text or a whole number')
+    return str(written)
+
+
+def _messages(written: Any, reader: ContentReader) -> tuple[Message, ...]:
+    if isinstance(written, list) and written and isinstance(written[0], dict) and "role" in written[0]:
+        return tuple(_message(item, reader, f"input[{i}]") for i, item in enumerate(written))
+    return (Message("user", reader.read(written, "input")),)
+
+
+def _message(written: Any, reader: ContentReader, where: str) -> Message:
+    if not isinstance(written, dict) or "content" not in written:
+        raise UsageError(f'{where} is no message with "role" and "content"')
+    role = written.get("role")
+    if role not in _ROLES:
+        raise UnknownNameError(f"role of {where}:", str(role), _ROLES, f"The roles are {', '.join(sorted(_ROLES))}.")
+    return Message(role, reader.read(written["content"], f"{where}.content"))
+
+
+def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved, ...]:
+    one, several = row.get("reference"), row.get("references")
+    if several is None:
+        return () if one is None else (reader.read(one, "reference"),)
+    if one is not None:
+        raise UsageError('has "reference" and "references"; keep one of them')
+    if not isinstance(several, list):
+        raise UsageError('"references" is no list; write "reference" for a single one')
+    return tuple(reader.read(item, f"references[{i}]") for i, item in enumerate(several))
+
+
+def _refuse_unnamed(labels: Sequence[str]) -> None:
+    if labels:
+        raise UsageError(f'media "{labels[0]}" is named by no text; put the tag <<{labels[0]}>> where it belongs')

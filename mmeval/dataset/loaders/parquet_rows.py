@@ -1,0 +1,157 @@
+"""Rows of parquet files, read a few at a time, with the media that they hold in columns of their own."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from mmeval.content.media import Media
+from mmeval.dataset.loaders.row import Row
+from mmeval.errors import UsageError
+from mmeval.system.extras import need
+
+BATCH_ROWS = 256
+BATCH_ROWS_WITH_MEDIA = 8
+"""Rows in memory at a time: a row with pictures weighs megabytes."""
+
+_ONE = re.compile(r"(image|audio|video|document|3d)[ _]?(\d{0,9})")
+_MANY = re.compile(r"(image|audio|video|document|3d)s")
+
+
+class MediaColumn(NamedTuple):
+    """A column of media. ``number`` is that of its label, None for a column of lists (numbered from 1)."""
+
+    name: str
+    kind: str
+    number: int | None
+
+
+def read_parquet(file: Path) -> Iterator[Row]:
+    """The rows of a parquet file, row group by row group.
+
+    Media columns become the row's ``media``; null values are left out; dates become ISO text and NaN null, because
+    metadata are JSON. Raises UsageError for a file that cannot be read or a column of bytes that is no medium.
+    """
+    parquet, arrow = need("pyarrow.parquet", "hub"), need("pyarrow", "hub")
+    try:
+        with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
+            media = _media_columns(table.schema_arrow, arrow.types)
+            convert = _converters(table.schema_arrow, arrow.types, {column.name for column in media}, file)
+            size = BATCH_ROWS_WITH_MEDIA if media else BATCH_ROWS
+            number = 0
+            for batch in table.iter_batches(batch_size=size, use_threads=False):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield Row(file, number, _row(values, media, convert))
+    except (arrow.ArrowException, OSError) as error:
+        raise UsageError(f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again") from None
+
+
+def count_parquet(file: Path) -> int:
+    """The number of rows, from the file's own index. Raises UsageError for a file that is no parquet."""
+    parquet, arrow = need("pyarrow.parquet", "hub"), need("pyarrow", "hub")
+    try:
+        return int(parquet.read_metadata(file).num_rows)
+    except (arrow.ArrowException, OSError) as error:
+        raise UsageError(f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again") from None
+
+
+def _row(
+    values: dict[str, Any], media: list[MediaColumn], convert: Mapping[str, Callable[[Any], Any]]
+) -> dict[str, Any]:
+    held: dict[str, Any] = {}
+    for column in media:
+        held |= _held(column, values.pop(column.name))
+    row = {name: convert[name](value) if name in convert else value for name, value in values.items()}
+    row = {name: value for name, value in row.items() if value is not None}
+    return {**row, "media": {**row.get("media", {}), **held}} if held else row
+
+
+def _held(column: MediaColumn, value: Any) -> dict[str, Any]:
+    """The media of one cell by label: bytes as media, paths as they are written."""
+    if value is None:
+        return {}
+    if column.number is not None:
+        return {f"{column.kind}{column.number}": _cell(value)}
+    return {f"{column.kind}{i}": _cell(item) for i, item in enumerate(value, 1)}
+
+
+def _cell(value: Any) -> Media | str | None:
+    if isinstance(value, bytes):
+        return Media.from_bytes(value)
+    if value is None or value.get("bytes") is None:
+        return None if value is None else value.get("path")
+    return Media.from_bytes(value["bytes"], name=PurePosixPath(value.get("path") or "").name)
+
+
+# The types of pyarrow are unknown where types are checked, because the package is optional.
+def _media_columns(schema: Any, types: Any) -> list[MediaColumn]:
+    found = []
+    for column in schema:
+        one, many = _ONE.fullmatch(column.name), _MANY.fullmatch(column.name)
+        if one and _is_medium(column.type, types):
+            found.append(MediaColumn(column.name, one[1], int(one[2] or 1)))
+        elif many and _is_list(column.type, types) and _is_medium(column.type.value_type, types):
+            found.append(MediaColumn(column.name, many[1], None))
+    return found
+
+
+def _is_medium(kind: Any, types: Any) -> bool:
+    if types.is_struct(kind):
+        return kind.get_field_index("bytes") >= 0 and _is_bytes(kind.field("bytes").type, types)
+    return _is_bytes(kind, types)
+
+
+def _is_bytes(kind: Any, types: Any) -> bool:
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
+
+
+def _is_list(kind: Any, types: Any) -> bool:
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _converters(schema: Any, types: Any, media: set[str], file: Path) -> dict[str, Callable[[Any], Any]]:
+    """How the values of each other column become JSON; columns that already are need nothing."""
+    found: dict[str, Callable[[Any], Any]] = {}
+    for column in schema:
+        if column.name in media:
+            continue
+        leaves = list(_leaves(column.type))
+        if any(_is_bytes(leaf, types) for leaf in leaves):
+            raise UsageError(
+                f"{file}: the column {column.name!r} holds bytes; name it by what they are, such as image1 or images"
+            )
+        if types.is_map(column.type):
+            found[column.name] = _mapping
+        elif column.name == "media" and not types.is_struct(column.type):
+            raise UsageError(f"{file}: the column 'media' is no mapping from labels to paths")
+        elif not all(types.is_string(leaf) or types.is_integer(leaf) or types.is_boolean(leaf) for leaf in leaves):
+            found[column.name] = _json_value
+    return found
+
+
+def _leaves(kind: Any) -> Iterator[Any]:
+    """The types of single values inside a nested type."""
+    if not kind.num_fields:
+        yield kind
+    for i in range(kind.num_fields):
+        yield from _leaves(kind.field(i).type)
+
+
+def _mapping(value: Any) -> Any:
+    return None if value is None else {key: _json_value(item) for key, item in dict(value).items()}
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _json_value(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(item) for item in value]
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,0 +1,151 @@
+"""The files that hold a data set's rows: found by split, read one row at a time."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from mmeval.content.media import path_inside
+from mmeval.dataset.contract import DataSource
+from mmeval.dataset.loaders.row import Row
+from mmeval.errors import MissingDataError, UsageError, did_you_mean
+
+MAX_ROW_BYTES = 64 * 2**20
+"""A longer line is refused: rows carry text and paths, media lie beside them."""
+
+SUFFIXES = (".jsonl", ".parquet")
+
+
+class Scan(NamedTuple):
+    """``fingerprint`` is the SHA-256 of all row files, one after the other; ``rows`` counts the rows of each."""
+
+    fingerprint: str
+    rows: tuple[int, ...]
+
+
+def row_files(source: DataSource) -> tuple[Path, ...]:
+    """The files of a split: the option ``data_file`` (a name or a list of names), or by the split's own name.
+
+    Raises MissingDataError when there are none, UsageError for a file that is neither JSONL nor parquet, or is a link
+    out of the data folder.
+    """
+    named = source.options.get("data_file")
+    if named is None:
+        return _files_of_split(source)
+    names = [named] if isinstance(named, str) else [str(name) for name in named]
+    files = tuple(path_inside(source.folder, name) for name in names)
+    for file in files:
+        if not file.is_file():
+            raise MissingDataError(f"{file}: no such data file (dataset_kwargs: data_file)")
+        if file.suffix not in SUFFIXES:
+            raise UsageError(f"{file}: rows are read from files that end in {' or '.join(SUFFIXES)}")
+    return files
+
+
+def _files_of_split(source: DataSource) -> tuple[Path, ...]:
+    top = path_inside(source.folder, source.name) if source.name else source.folder
+    if "/" in source.split:
+        raise UsageError(f"test_split: {source.split!r} is no name of a split; folders belong into dataset_name")
+    split = glob.escape(source.split)
+    for folder in (top, top / "data"):
+        for suffix in SUFFIXES:
+            found = sorted(folder.glob(f"{split}{suffix}")) or sorted(folder.glob(f"{split}-*{suffix}"))
+            if found:
+                _require_all_shards(found)
+                return tuple(path_inside(source.folder, str(file.relative_to(source.folder))) for file in found)
+    raise MissingDataError(_no_rows(top, source.split))
+
+
+_SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
+"""``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
+
+
+def _require_all_shards(files: Sequence[Path]) -> None:
+    """Raises MissingDataError naming the shards that others announce by their names and that are not there."""
+    shards = [match for file in files if (match := _SHARD.fullmatch(file.name))]
+    there = {f"{shard['split']}-{shard['number']}-of-{shard['total']}" for shard in shards}
+    announced = {(shard["split"], len(shard["number"]), shard["total"]) for shard in shards}
+    missing = sorted({name for split, width, total in announced for name in _shards(split, width, total)} - there)
+    if missing:
+        more = f" and {len(missing) - _NAMED_SHARDS} more" if len(missing) > _NAMED_SHARDS else ""
+        raise MissingDataError(
+            f"{files[0].parent}: {', '.join(missing[:_NAMED_SHARDS])}{more} missing, of the files of one split; "
+            "fetch the whole split"
+        )
+
+
+_NAMED_SHARDS = 10
+
+
+def _shards(split: str, width: int, total: str) -> Iterator[str]:
+    """The names of a whole set of shards, counted from 0."""
+    return (f"{split}-{number:0{width}}-of-{total}" for number in range(int(total)))
+
+
+def _no_rows(folder: Path, split: str) -> str:
+    if not folder.is_dir():
+        return f"{folder}: there is no such data folder"
+    others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
+    near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
+    return (
+        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet{near}. "
+        "Set test_split, or dataset_kwargs: {data_file: NAME}"
+    )
+
+
+def read_jsonl(file: Path) -> Iterator[Row]:
+    """The rows of a JSONL file; blank lines are passed over.
+
+    Raises UsageError naming file and line for a line that is no JSON, or is too long.
+    """
+    decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+    with file.open("rb") as lines:
+        for number, line in enumerate(iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""), 1):
+            if line.isspace():
+                continue
+            if len(line) > MAX_ROW_BYTES:
+                raise UsageError(f"{file}:{number}: row {number} is longer than {MAX_ROW_BYTES >> 20} MiB")
+            try:
+                values = decode(line.rstrip().decode("utf-8-sig" if number == 1 else "utf-8"))
+            except (ValueError, RecursionError) as error:
+                raise UsageError(f"{file}:{number}: row {number} is no JSON: {_reason(error)}") from None
+            yield Row(file, number, values)
+
+
+def scan_files(files: Sequence[Path]) -> Scan:
+    """Fingerprint and row counts: one pass over the bytes, nothing is parsed but a parquet file's own index."""
+    sha256 = hashlib.sha256()
+    rows = tuple(_scan(file, sha256) for file in files)
+    return Scan(sha256.hexdigest(), rows)
+
+
+def _scan(file: Path, sha256: hashlib._Hash) -> int:
+    rows = 0
+    with file.open("rb") as lines:
+        # A line that is too long to be a row is read in pieces; reading it as a row is what fails later.
+        for line in iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""):
+            sha256.update(line)
+            rows += not line.isspace()
+    if file.suffix != ".parquet":
+        return rows
+    from mmeval.dataset.loaders.parquet_rows import count_parquet
+
+    return count_parquet(file)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number; write null")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg.removesuffix(' at')} at column {error.colno}"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return str(error)

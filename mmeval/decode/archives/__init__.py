@@ -1,0 +1,1 @@
+"""Archives: names, streams, tar and zip, unpacked behind limits."""

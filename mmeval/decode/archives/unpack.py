@@ -1,0 +1,145 @@
+"""Archives: zip and tar (plain, gz, bz2 or xz), listed and unpacked under one folder, within limits.
+
+An archive of a data set is as hostile as its media. Only plain files and folders are unpacked; whatever is a link, a
+device, encrypted or called by a name that leads elsewhere makes the whole archive refused, because a data set of which
+a part is left out would be scored as if it were whole. Archives within archives stay files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from mmeval.decode.archives.names import Names, entry_path
+from mmeval.decode.archives.tar import is_tar, tar_entries
+from mmeval.decode.archives.zip import is_zip, zip_entries
+from mmeval.decode.limits import ArchiveLimits
+from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError, MissingDataError, StorageError, UsageError
+
+DEFAULT_ARCHIVE_LIMITS = ArchiveLimits()
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of an archive: its path below the folder that it is unpacked into, and its bytes once unpacked."""
+
+    path: PurePosixPath
+    size: int
+
+
+def listing(archive: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> tuple[Entry, ...]:
+    """The files of an archive, in its own order; every entry passes the checks of :func:`extract`, nothing is written.
+
+    A compressed tar is read to its end. Raises CorruptMediaError, MediaLimitError, MissingDataError.
+    """
+    found = []
+    with _reading(archive):
+        for path, source in _files(archive, limits):
+            size = 0
+            while block := source.read(_BLOCK):
+                size += len(block)
+            found.append(Entry(path, size))
+    return tuple(found)
+
+
+def extract(archive: Path, into: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> int:
+    """Unpack an archive as the folder ``into``, all of it or nothing; returns how many files there are.
+
+    ``into`` appears when everything is in it, so a folder that is there is whole, and after an interruption the same
+    call starts over (what the interrupted one left is removed). Files are neither executable nor anybody's but the
+    user's. Raises UsageError where ``into`` exists and is not empty; CorruptMediaError, MediaLimitError or
+    MissingDataError for the archive; StorageError where there is no room.
+    """
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise UsageError(f"{into}: there is something already; remove it, or unpack {archive.name} elsewhere")
+    try:
+        into.parent.mkdir(parents=True, exist_ok=True)
+        with _building(into) as folder, _reading(archive):
+            count = 0
+            for path, source in _files(archive, limits):
+                _write(folder / path, source)
+                count += 1
+            folder.chmod(0o755)
+            folder.replace(into)
+    except OSError as error:
+        raise StorageError(f"{into}: {archive.name} cannot be unpacked there ({error.strerror or error})") from None
+    return count
+
+
+def _files(archive: Path, limits: ArchiveLimits) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
+    """The files of an archive with what reads them, each to be read before the next is asked for."""
+    with archive.open("rb") as file:
+        if is_zip(file):
+            entries = zip_entries(file, limits)
+        elif is_tar(file):
+            entries = tar_entries(file, limits)
+        else:
+            raise ValueError("it is neither a zip nor a tar (plain, gz, bz2 or xz)")
+        names = Names()
+        for name, source in entries:
+            path = entry_path(name)
+            names.add(path, is_folder=source is None)
+            if source is not None:
+                yield path, source
+
+
+@contextlib.contextmanager
+def _reading(archive: Path) -> Iterator[None]:
+    """Whatever a reader of hostile bytes raises becomes a typed error that names the archive."""
+    try:
+        if not archive.is_file():
+            raise MissingDataError(f"{archive}: no such archive")
+        yield
+    except ContentError as error:
+        raise type(error)(f"{archive}: {error}") from None
+    except MemoryError:
+        raise MediaLimitError(f"{archive}: unpacking it needs more memory than there is") from None
+    except OSError as error:
+        if error.errno is not None:  # the disk's, not the reader's
+            raise
+        raise CorruptMediaError(f"{archive}: it cannot be unpacked ({error})") from None
+    except (MissingDataError, StorageError):
+        raise
+    except Exception as error:
+        reason = str(error).partition("\n")[0][:300] or type(error).__name__
+        raise CorruptMediaError(f"{archive}: it cannot be unpacked ({reason})") from error
+
+
+def _write(path: Path, source: BinaryIO) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as out:
+        shutil.copyfileobj(source, out, _BLOCK)
+
+
+@contextlib.contextmanager
+def _building(into: Path) -> Iterator[Path]:
+    """A folder beside ``into``, gone at the end unless it was renamed. Its lock tells others that it is in use."""
+    mark = f".{into.name}.unpacking-"
+    for left in into.parent.glob(f"{mark}*"):
+        with contextlib.suppress(OSError), _locked(left):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=mark, dir=into.parent))
+    try:
+        with _locked(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder. Raises OSError where another process does."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)

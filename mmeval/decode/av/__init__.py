@@ -1,0 +1,1 @@
+"""Sounds, videos and their containers."""

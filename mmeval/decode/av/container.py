@@ -1,0 +1,53 @@
+"""Opening what holds sound or pictures in time, for the decoders of both."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from mmeval.content.media import Media
+from mmeval.decode.container_tables import check_tables
+from mmeval.decode.guard import decoding
+from mmeval.decode.limits import DecodeLimits
+from mmeval.errors import CorruptMediaError
+
+AV_FORMATS = {
+    "audio/mp4": "mp4",
+    "audio/aac": "aac",
+    "audio/flac": "flac",
+    "audio/webm": "matroska",
+    "video/mp4": "mp4",
+    "video/quicktime": "mov",
+    "video/webm": "matroska",
+    "video/x-matroska": "matroska",
+    "video/x-msvideo": "avi",
+    "video/mpeg": "mpeg",
+    "video/ogg": "ogg",
+    "video/x-flv": "flv",
+    "image/gif": "gif",
+}
+"""The reader is named, never guessed: a guess may find a playlist, and playlists open other files."""
+_FAR_ABOVE = 4
+"""What is nearer is decoded, so that the error can say how large it is."""
+
+
+def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
+    """An opened PyAV container (untyped: the package is optional), which closes itself as a context.
+
+    No picture is decoded that is far above ``max_video_pixels``, whatever the codec says where the container said
+    another size. Raises CorruptMediaError, and what PyAV raises.
+    """
+    import av
+
+    name = AV_FORMATS.get(media.mime)
+    if name is None:
+        raise CorruptMediaError(f"{media.label}: it is {media.mime}, not a video")
+    if name in ("mp4", "mov"):
+        with decoding(media, "a film or a sound"):
+            check_tables(data)
+    most = {"max_pixels": str(_FAR_ABOVE * limits.max_video_pixels)}
+    options = {"protocol_whitelist": "none", **most}
+    container = av.open(io.BytesIO(data), format=name, metadata_errors="replace", options=options)
+    for stream in container.streams.video:
+        stream.codec_context.options = most
+    return container

@@ -1,0 +1,195 @@
+"""Videos, as a stream of frames."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from mmeval.content.media import Media
+from mmeval.decode.av.container import opened
+from mmeval.decode.guard import decoding, quiet, whole_bytes
+from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
+from mmeval.errors import CorruptMediaError
+from mmeval.system.extras import need
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SEEK_SECONDS = 2.0
+"""Nearer than this, decoding on is cheaper than jumping to the key frame before."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """One frame of a video: its place in decoding order, its time in seconds, its pixels (height, width, 3) uint8."""
+
+    index: int
+    time: float
+    rgb: np.ndarray[Any, np.dtype[np.uint8]]
+
+
+@dataclass(frozen=True, slots=True)
+class VideoInfo:
+    """What a video declares: size in pixels, frames per second, length in seconds (0 where it does not say)."""
+
+    width: int
+    height: int
+    rate: float
+    seconds: float
+
+
+def video(
+    media: Media, *, times: Sequence[float] | None = None, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Iterator[Frame]:
+    """The frames, lazily: all of them, or the one on show at each of ``times`` (seconds, ascending).
+
+    A time before the first frame gives the first, one after the last the last. A frame's ``index`` counts decoded
+    frames; after a jump it continues from an estimate (time by frame rate). Raises the errors of this package, when the
+    frame is reached that causes them.
+    """
+    need("av", "video")
+    data = whole_bytes(media, limits)
+    clock = Clock(media, limits)
+    with contextlib.closing(_video_frames(media, data, limits, times)) as frames:
+        while True:
+            with decoding(media, "video"), quiet():
+                clock.check()
+                frame = next(frames, None)
+            if frame is None:
+                return
+            yield frame
+
+
+def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Frame]:
+    """The frames with some places in decoding order, lazily and in this order; none after the last of the video.
+    Raises the errors of this package."""
+    need("av", "video")
+    wanted = frozenset(indices)
+    data = whole_bytes(media, limits)
+    clock = Clock(media, limits)
+    with contextlib.closing(_passed(media, data, limits)) as frames:
+        for index in range(max(wanted, default=-1) + 1):
+            with decoding(media, "video"), quiet():
+                clock.check()
+                passed = next(frames, None)
+                found = passed[1].to_ndarray(format="rgb24") if passed and index in wanted else None
+            if passed is None:
+                return
+            if found is not None:
+                yield Frame(index, passed[0], found)
+
+
+def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    """How many frames a video has: they are decoded, as what a container says of them need not be true. Raises the
+    errors of this package."""
+    need("av", "video")
+    data = whole_bytes(media, limits)
+    clock = Clock(media, limits)
+    count = 0
+    with decoding(media, "video"), quiet(), contextlib.closing(_passed(media, data, limits)) as frames:
+        for _ in frames:
+            clock.check()
+            count += 1
+    if not count:
+        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+    return count
+
+
+def _passed(media: Media, data: bytes, limits: DecodeLimits) -> Generator[tuple[float, Any], None, None]:
+    """The frames of a video as the library has them, none of them put into pixels."""
+    with opened(media, data, limits) as container:
+        yield from _Track(media, container, _video_stream(media, container, limits), limits).frames()
+
+
+def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
+    """What the container declares; no frame is decoded. Raises the errors of this package."""
+    need("av", "video")
+    data = whole_bytes(media, limits)
+    with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
+        stream = _video_stream(media, container, limits)
+        length = float(stream.duration * stream.time_base) if stream.duration else (container.duration or 0) / 1e6
+        return VideoInfo(stream.width, stream.height, float(stream.average_rate or 0), max(0.0, float(length)))
+
+
+def _video_stream(media: Media, container: Any, limits: DecodeLimits) -> Any:
+    if not container.streams.video:
+        raise CorruptMediaError(f"{media.label}: it has no pictures")
+    stream = container.streams.video[0]
+    within(media, "max_video_pixels", limits.max_video_pixels, stream.width * stream.height, "pixels a frame")
+    return stream
+
+
+def _video_frames(
+    media: Media, data: bytes, limits: DecodeLimits, times: Sequence[float] | None
+) -> Generator[Frame, None, None]:
+    with opened(media, data, limits) as container:
+        track = _Track(media, container, _video_stream(media, container, limits), limits)
+        frames = track.frames() if times is None else _at_times(track, times)
+        index = -1
+        for index, (moment, frame) in enumerate(frames):
+            yield Frame(index, moment, frame.to_ndarray(format="rgb24"))
+        if index < 0 and times is None:
+            raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+
+
+class _Track:
+    """The pictures of an opened video, by their time in seconds from the first one."""
+
+    def __init__(self, media: Media, container: Any, stream: Any, limits: DecodeLimits) -> None:
+        self._media, self._container, self._stream, self._limits = media, container, stream, limits
+        self._start = stream.start_time or 0
+        self._decoded = 0
+
+    def frames(self) -> Iterator[tuple[float, Any]]:
+        """The frames from where the reader stands."""
+        for frame in self._container.decode(self._stream):
+            self._decoded += 1
+            within(self._media, "max_video_frames", self._limits.max_video_frames, self._decoded, "frames")
+            within(
+                self._media,
+                "max_video_pixels",
+                self._limits.max_video_pixels,
+                frame.width * frame.height,
+                "pixels a frame",
+            )
+            yield self._time(frame), frame
+
+    def jump(self, moment: float) -> Iterator[tuple[float, Any]]:
+        """The frames from the last key frame before a moment on."""
+        self._container.seek(self._start + int(moment / self._stream.time_base), stream=self._stream)
+        return self.frames()
+
+    def _time(self, frame: Any) -> float:
+        if frame.pts is not None:
+            return float((frame.pts - self._start) * (frame.time_base or self._stream.time_base))
+        return (self._decoded - 1) / float(self._stream.average_rate or 25)
+
+
+def _at_times(track: _Track, times: Sequence[float]) -> Iterator[tuple[float, Any]]:
+    if any(later < earlier for earlier, later in pairwise(times)):
+        raise ValueError("the times of frames have to ascend")
+    frames = track.frames()
+    shown = ahead = next(frames, None)
+    for moment in times:
+        if ahead is not None and moment - ahead[0] > _SEEK_SECONDS:
+            frames, ahead = _resume(track, moment, ahead)
+        while ahead is not None and ahead[0] <= moment:
+            shown, ahead = ahead, next(frames, None)
+        if shown is None:
+            raise ValueError("no picture in it can be decoded")
+        yield shown
+
+
+def _resume(
+    track: _Track, moment: float, ahead: tuple[float, Any]
+) -> tuple[Iterator[tuple[float, Any]], tuple[float, Any]]:
+    """Jump towards a moment where that brings the reader forward; otherwise go on from the start."""
+    jumped = track.jump(moment)
+    first = next(jumped, None)
+    if first is not None and ahead[0] <= first[0] <= moment:
+        return jumped, first
+    again = track.jump(0.0)
+    return again, next(again, ahead)

@@ -1,0 +1,103 @@
+"""Whether media can be decoded: what ``mmeval validate`` looks at beyond their first bytes, within some seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmeval import decode
+from mmeval.content.media import Media, MediaKind, may_be
+from mmeval.content.media_type import UNKNOWN_MIME
+from mmeval.content.parts import Part
+from mmeval.errors import ContentError, MissingError, MissingExtraError
+
+SECONDS = 60.0
+"""How long the media of all tasks of a command are looked at, at most."""
+
+# Any: each decoder has its own result, of which nothing is wanted here.
+_DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
+    "image": decode.image,
+    "audio": decode.audio,
+    "video": decode.video_info,
+    "3d": decode.mesh,
+}
+
+
+@dataclass
+class MediaLook:
+    """Decodes media until the seconds are over. Pictures, sounds and meshes are decoded whole; of videos and PDF
+    documents what they declare is read. Media whose decoder is not installed are passed over."""
+
+    seconds: float = SECONDS
+    spent: float = 0.0
+    looked_at: int = 0
+    passed_over: int = 0
+    """Media that came when the seconds were over."""
+    lacking: dict[MissingExtraError, set[MediaKind]] = field(default_factory=dict)
+    """What is not installed, with the kinds of media that were not decoded for it."""
+
+    def fault(self, media: Media) -> str:
+        """Why a medium cannot be decoded; empty where it can, or was not looked at."""
+        if self.spent >= self.seconds:
+            self.passed_over += 1
+            return ""
+        began = time.monotonic()
+        try:
+            _decode(media)
+        except MissingExtraError as error:
+            self._note(error, media.kind)
+            return ""
+        except (ContentError, MissingError) as error:
+            self.looked_at += 1
+            return str(error)
+        finally:
+            self.spent += time.monotonic() - began
+        self.looked_at += 1
+        return ""
+
+    def _note(self, error: MissingExtraError, kind: MediaKind) -> None:
+        known = next((one for one in self.lacking if one.command == error.command), error)
+        self.lacking.setdefault(known, set()).add(kind)
+
+    def warnings(self) -> list[str]:
+        """What was not looked at because something is not installed, with the command that installs it."""
+        return [
+            f"{', '.join(sorted(kinds))}: not decoded, so that damaged ones are not found; {error}"
+            for error, kinds in self.lacking.items()
+        ]
+
+    def remark(self) -> str:
+        """How much was looked at when the seconds were over; empty where all was."""
+        if not self.passed_over:
+            return ""
+        whole = self.looked_at + self.passed_over
+        return (
+            f"{self.looked_at:,} of {whole:,} media were decoded, which took {self.spent:.0f} seconds; "
+            "whether the others are damaged is not known"
+        )
+
+
+def _decode(media: Media) -> None:
+    if media.mime == "application/pdf":
+        decode.page_count(media)
+    elif decoder := _DECODERS.get(media.kind):
+        decoder(media)
+
+
+def medium_problem(part: Part, media: Media) -> str:
+    """What is wrong with a medium; a piece of code in a file is any text."""
+    try:
+        mime, size = media.mime, media.size
+    except (MissingError, ContentError) as error:
+        return str(error)
+    except OSError as error:
+        return f"{media.path}: cannot be read ({error.strerror})"
+    if not size:
+        return f"{media.path or media.name} is empty"
+    if mime == UNKNOWN_MIME:
+        return f"{media.path or media.name} is of no known type"
+    if not may_be(part.kind, mime) and not (part.kind == "code" and mime.startswith(("text/", "application/json"))):
+        return f"{media.path or media.name} is announced as {part.kind}, its content is {mime}"
+    return ""

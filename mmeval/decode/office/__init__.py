@@ -1,0 +1,1 @@
+"""Office documents: docx, xlsx and pptx."""

@@ -1,0 +1,65 @@
+"""The size that a picture's header declares, without its pixels."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import BinaryIO
+
+from mmeval.content.media import Media
+from mmeval.decode.guard import decoding, quiet
+from mmeval.decode.limits import DecodeLimits, within
+from mmeval.errors import CorruptMediaError, MediaLimitError, MissingExtraError
+from mmeval.system.extras import need
+
+PICTURE_FORMATS = {
+    "image/png": "PNG",
+    "image/jpeg": "JPEG",
+    "image/gif": "GIF",
+    "image/webp": "WEBP",
+    "image/bmp": "BMP",
+    "image/tiff": "TIFF",
+    "image/avif": "AVIF",
+}
+"""Raster formats whose reader stays in the process: the one for EPS, say, starts another program."""
+
+
+def check_size(media: Media, *, limits: DecodeLimits) -> None:
+    """Raises MediaLimitError for a picture that declares more pixels than ``limits`` allow, CorruptMediaError for one
+    whose header cannot be read. The pixels themselves are not looked at. Without the extra ``image``, formats other
+    than PNG and GIF pass."""
+    if media.path is None:
+        return
+    width, height = _plain_size(media, media.path) or _size(media, media.path)
+    within(media, "max_pixels", limits.max_pixels, width * height, "pixels")
+
+
+def _plain_size(media: Media, path: Path) -> tuple[int, int] | None:
+    """Of formats whose size stands at one place."""
+    layout = {"image/png": (16, ">II"), "image/gif": (6, "<HH")}.get(media.mime)
+    if layout is None:
+        return None
+    with path.open("rb") as file:
+        return _at(media, file, *layout)
+
+
+def _at(media: Media, file: BinaryIO, offset: int, layout: str) -> tuple[int, int]:
+    head = file.read(offset + struct.calcsize(layout))
+    if len(head) < offset + struct.calcsize(layout):
+        raise CorruptMediaError(f"{media.label}: it ends within its header")
+    width, height = struct.unpack_from(layout, head, offset)
+    return width, height
+
+
+def _size(media: Media, path: Path) -> tuple[int, int]:
+    """As the reader of its format finds it; 0 by 0 where that is not installed."""
+    try:
+        pictures = need("PIL.Image", "image")
+    except MissingExtraError:
+        return 0, 0
+    with decoding(media, "a picture"), quiet():
+        try:
+            with pictures.open(path, formats=(PICTURE_FORMATS[media.mime],)) as picture:
+                return picture.width, picture.height
+        except pictures.DecompressionBombError as error:
+            raise MediaLimitError(f"{media.label}: {error}") from None

@@ -1,0 +1,1 @@
+"""The dry run: what a run would ask, send and cost."""

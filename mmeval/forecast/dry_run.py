@@ -1,0 +1,311 @@
+"""The dry run: looks ahead at a run. Nothing is started, sent or written.
+
+Every sample is read, its prompt is made and its protocol is driven, with what the run folder answers already and with
+stand-ins for the rest; judged metrics are driven on what comes out. What a program asks because of an answer's content
+is therefore a guess: it is counted as the stand-in leads it, which a metric may word (``supposed``) and a call too
+(``example``). No program is followed beyond ``MAX_CALLS`` calls. What judges are asked is counted on at most
+``JUDGED_SAMPLES`` samples of a task, evenly spread, and taken for the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from mmeval.backend.contract import AnyBackend, billed_name
+from mmeval.backend.sendable import foreseen
+from mmeval.broker.broker import Broker, Scope
+from mmeval.broker.replay import Known, known_reply
+from mmeval.content.parts import Interleaved
+from mmeval.costs.budget import Budget
+from mmeval.costs.prices import bills
+from mmeval.forecast.estimate import Weight, stand_in, weigh
+from mmeval.forecast.records import First, Forecast, Load, Place, TaskForecast
+from mmeval.metric.apply import score_judged
+from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
+from mmeval.records.digest import call_seed
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Exchange, Trial
+from mmeval.run.availability import with_data
+from mmeval.run.backends import Backends
+from mmeval.run.jobs import Plan
+from mmeval.run.options import RunOptions
+from mmeval.run.runner import prepared, run_identity, run_path, say_unavailable
+from mmeval.run.task_run import TaskRun, scoring_plan, task_run
+from mmeval.store.journal import Journal
+from mmeval.store.media_store import MediaStore
+from mmeval.store.run_folder import RunFolder, check_identity
+from mmeval.system import collector
+from mmeval.system.disk import free_bytes
+from mmeval.task.task import Selection
+
+T = TypeVar("T")
+
+MAX_CALLS = 200
+"""No program is followed further: an agent may go on for ever on stand-ins."""
+JUDGED_SAMPLES = 1000
+MAX_SEEDED_BYTES = 2**26
+"""A seed depends on the bytes of the media; larger ones are not read only to show it."""
+THIS_MACHINE = "this machine"
+
+
+def forecast(selection: Selection, options: RunOptions) -> Forecast:
+    """What a run with these options would do. Raises what would refuse the run, as the run itself does."""
+    selection = with_data(selection, strict=options.strict)
+    if options.strict:
+        say_unavailable(selection.tasks, strict=True)
+    path = run_path(options)
+    media = MediaStore(path / "media")
+    backends, jobs, limits, prices = prepared(selection, options, media)
+    record = {} if options.fresh else RunFolder.read_record(path)
+    journal = Journal(path / ("journal" if record else "nothing"), media, writable=False)
+    try:
+        check_identity(path, record, run_identity(backends, selection, options), len(journal))
+        Budget(limits, prices, journal.spending)
+        broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
+        broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
+        ahead = _LookAhead(jobs, backends, broker, options)
+        with collector.settled():
+            tasks = tuple(ahead.task(position) for position in range(len(selection.tasks)))
+        asyncio.run(broker.close())
+        return Forecast(
+            folder=path,
+            answers=len(journal),
+            tasks=tasks,
+            places={role: _place(backend) for role, backend in backends.named.items()},
+            payees={role: payee for role, runtime in broker.roles.items() if (payee := runtime.payee(role))},
+            prices=prices,
+            limits=limits,
+            spent=tuple(bills(journal.spending, prices)),
+            free_bytes=free_bytes(path),
+            first=ahead.walk.first,
+            cannot_read=ahead.cannot_read,
+        )
+    finally:
+        journal.close()
+
+
+class EndlessError(Exception):
+    """A program asks on and on; it was not followed to its end."""
+
+
+class _LookAhead:
+    """Drives the trials of each task, one sample at a time."""
+
+    def __init__(self, jobs: Plan, backends: Backends, broker: Broker, options: RunOptions) -> None:
+        self.walk = _Walk(broker, options.seed)
+        self.cannot_read: Exception | None = None
+        self._jobs, self._backends, self._options = jobs, backends, options
+
+    def task(self, position: int) -> TaskForecast:
+        task, folder = self._jobs.tasks[position], run_path(self._options)
+        run = task_run(folder, task, scoring_plan(task, folder / "media"), self._backends.named, scoring=False)
+        found = TaskForecast(task, len(self._jobs.dataset(position)))
+        judged: dict[str, Load] = {}
+        judging = bool(run.judged) and not self._options.predict_only
+        every = max(1, -(-self._jobs.size(position) // JUDGED_SAMPLES))
+        for sample in self._samples(position):
+            is_judged = judging and found.samples % every == 0
+            found.samples += 1
+            if sample.fault:
+                found.trials += task.repeats
+                found.bad.add(task.name, sample, task.repeats)
+                continue
+            for repeat in range(task.repeats):
+                found.trials += 1
+                trial = self._trial(run, sample, repeat, found)
+                if is_judged and trial is not None and not run.scored_as_missing(trial):
+                    self._judge(run, trial, found, judged)
+        run.close()
+        looked_at = -(-found.samples // every)
+        for role, load in judged.items():
+            found.loads.setdefault(role, Load()).merge(load, found.samples / looked_at)
+        return found
+
+    def _samples(self, position: int) -> Iterator[Sample]:
+        samples = self._jobs.samples(position)
+        while self.cannot_read is None:
+            try:
+                _, sample = next(samples)
+            except StopIteration:
+                return
+            except Exception as error:  # a loader may fail in any way; what it gave until then is counted
+                self.cannot_read = error
+                return
+            yield sample
+
+    def _trial(self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast) -> Trial | None:
+        """What a metric would be given; None where the trial would fail."""
+        scope = Scope(run.task.name, sample, repeat)
+        try:
+            output = self.walk.drive(run.program(sample), scope, found.loads)
+            return Trial(sample, repeat, tuple(scope.exchanges), output)
+        except EndlessError:
+            found.endless += 1
+        except CallFailed as failed:
+            found.note(f"not asked: {failed.error.message}")
+        except (Exception, SystemExit) as defect:  # a prompt or protocol may fail in any way; the run records it too
+            found.note(f"{_said(defect)}{' (after a stand-in for an answer)' if scope.exchanges else ''}")
+        return None
+
+    def _judge(self, run: TaskRun, trial: Trial, found: TaskForecast, loads: dict[str, Load]) -> None:
+        about = tuple(exchange.request_digest for exchange in trial.exchanges)
+        for bound in run.judged:
+            part = f"score/{bound.name}"
+            scope = _JudgeScope(
+                run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True, about=about
+            )
+            judged, asked = trial, dict[str, Load]()
+            try:
+                judged = bound.supposed(trial) if any(about) else trial
+                self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
+            except EndlessError:
+                found.endless += 1
+            except CallFailed:
+                pass  # it cannot do without a verdict, which a stand-in does not give
+            except (Exception, SystemExit) as defect:  # a metric may fail in any way; the run leaves it unscored
+                found.note(f"{bound.name}: {_said(defect)} (on a stand-in for an answer)")
+            for role, load in asked.items():
+                load.estimated = judged is not trial and load.calls > 0
+                loads.setdefault(role, Load()).merge(load)
+
+
+@dataclass(slots=True)
+class _JudgeScope(Scope):
+    """``about``: what the answers that are judged were asked, as far as stand-ins, which all look alike, stand for
+    them."""
+
+    about: tuple[str, ...] = ()
+
+
+class _Walk:
+    """Drives programs as the broker does, and counts what they ask. ``first`` is the first request to be sent."""
+
+    def __init__(self, broker: Broker, seed: int) -> None:
+        self.first: First | None = None
+        self._broker, self._seed = broker, seed
+        self._kept: set[str] = set()
+        """Answers of the journal that were met, by their names there: each is one that is kept, however often it is
+        used."""
+        self._asked: set[int] = set()
+        """What was asked that may be shared, as hashes: the same is asked once, however many tasks hold it."""
+
+    def drive(self, program: Program[T], scope: Scope, loads: dict[str, Load]) -> T:
+        """A program's result. Raises what the program raises, EndlessError after too many calls."""
+        sent: Any = None
+        for step in range(MAX_CALLS):
+            try:
+                asked = program.send(sent)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            shared = scope.share and step == 0
+            if isinstance(asked, Call):
+                sent = self._reply(asked, scope, f"{step}", loads, shared=shared)
+            else:
+                sent = [self._reply(c, scope, f"{step}.{i}", loads, shared=shared) for i, c in enumerate(asked)]
+            if len(scope.exchanges) > MAX_CALLS:
+                break
+        program.close()
+        raise EndlessError
+
+    def _reply(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, shared: bool) -> Reply:
+        load = loads.setdefault(call.role, Load())
+        known = known_reply(call, scope, path, self._broker, shared=shared)
+        asked = ""
+        if known is not None:
+            reply = known.reply
+            self._count_kept(known, load)
+        elif (samples := self._broker.roles[call.role].samples) is not None:
+            load.calls += 1
+            response = samples.answer(scope.task, scope.sample, scope.repeat, call.request)
+            reply = Reply(_accepted(call, response), path)
+        else:
+            asked = _likeness(call, scope.seed_repeat)
+            repeated = self._is_repeated(asked, scope, shared=shared)
+            given = _accepted(call, self._stand_in(call, scope, path, loads, repeated=repeated))
+            reply = Reply(_supposed(call) if call.example and given.error else given, path)
+        scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
+        return reply
+
+    def _count_kept(self, known: Known, load: Load) -> None:
+        if known.key in self._kept:
+            load.equal += 1
+            return
+        load.kept += known.reply.ok
+        if known.key:
+            self._kept.add(known.key)
+
+    def _stand_in(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, repeated: bool) -> Response:
+        """What stands for an answer that nobody has given yet."""
+        runtime, load, request = self._broker.roles[call.role], loads[call.role], call.request
+        if repeated:
+            load.equal += 1
+        elif runtime.programs is not None:
+            load.calls += 1
+            inner = Scope(scope.task, scope.sample, scope.repeat, share=False, within=f"{scope.name}#{path}")
+            return self.drive(runtime.programs.program(request, Role), inner, loads)
+        else:
+            load.calls += 1
+            weight = weigh(foreseen(call, runtime.capabilities) if call.convert else request)
+            load.add(weight)
+            self._note_first(call, scope, weight)
+        return Response(output=stand_in(request))
+
+    def _is_repeated(self, asked: str, scope: Scope, *, shared: bool) -> bool:
+        """Whether the same was asked before where that is shared: by a first request, or about the same answer."""
+        if isinstance(scope, _JudgeScope):
+            mark = hash((asked, scope.occurrence(asked), scope.about))
+        elif shared:
+            mark = hash(asked)
+        else:
+            return False
+        if mark in self._asked:
+            return True
+        self._asked.add(mark)
+        return False
+
+    def _note_first(self, call: Call, scope: Scope, weight: Weight) -> None:
+        if self.first is not None:
+            return
+        request = call.request
+        if weight.media_bytes <= MAX_SEEDED_BYTES:
+            request = request.with_seed(call_seed(self._seed, request.digest, scope.seed_repeat))
+        self.first = First(scope.task, scope.sample.id, call.role, request)
+
+
+def _accepted(call: Call, response: Response) -> Response:
+    """The response, or the failure that it becomes where the call does not take it, as a stand-in for a verdict."""
+    if call.accept is None or response.output is None or not call.accept(response):
+        return response
+    return Response.failed("bad_reply", "a stand-in gives no verdict")
+
+
+def _supposed(call: Call) -> Response:
+    """The verdict that a program counts on, where the stand-in gives none."""
+    return Response(output=Interleaved.from_text(call.example))
+
+
+def _likeness(call: Call, repeat: int) -> str:
+    """A hash, equal for calls that ask the same. Media are told apart by their files, so that none has to be read."""
+    request = call.request
+    content = tuple(
+        (message.role, part.kind, part.raw, part.text, part.media and (part.media.path or part.media.sha256))
+        for message in request.messages
+        for part in message.content.parts
+    )
+    return f"{hash((call.role, repeat, request.wants, str(request.params.to_json()), content)):x}"
+
+
+def _said(defect: BaseException) -> str:
+    return f"{type(defect).__name__}: {defect}"
+
+
+def _place(backend: AnyBackend) -> Place:
+    identity = backend.identity
+    host = urlsplit(str(identity.get("base_url") or "")).netloc or str(backend.provenance.get("host") or "")
+    return Place(billed_name(identity), host or THIS_MACHINE)

@@ -1,0 +1,161 @@
+"""The text of a dry run: a table of what would be asked, and what is to be known before it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mmeval.content.media import Media
+from mmeval.costs.bill import spent_words
+from mmeval.costs.prices import line_to_add
+from mmeval.forecast.estimate import NOTHING, Range
+from mmeval.forecast.records import First, Forecast, Load, Place, TaskForecast
+from mmeval.records.request import Request
+from mmeval.report.markdown import cell, table_lines
+from mmeval.run.unavailable import lacking_in, partial_in
+from mmeval.wording import escaped, printable, size
+
+_HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")
+_RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
+MAX_CHARS = 500
+"""So much of a name or a reason is shown."""
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """Everything that is known before the run, and the first request whole."""
+    lines = [
+        "dry run: nothing was started, sent or written",
+        "",
+        *table_lines(_HEADERS, [*_rows(forecast)], right_aligned=_RIGHT_ALIGNED),
+        "",
+        *_facts(forecast),
+    ]
+    if forecast.first is not None:
+        lines += ["", *_first_request(forecast.first, forecast.places[forecast.first.role])]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(forecast: Forecast) -> Iterator[list[str]]:
+    whole: dict[str, Load] = {}
+    for task in forecast.tasks:
+        first = [cell(task.task.name), f"{task.samples:,} of {task.rows:,}"]
+        for role, load in sorted(task.loads.items(), key=lambda item: item[0] != "model"):
+            yield [*first, cell(role), *_numbers(forecast, role, load)]
+            first = ["", ""]
+            whole.setdefault(role, Load()).merge(load)
+        if first[0]:
+            yield [*first, *[""] * (len(_HEADERS) - 2)]
+    if len(forecast.tasks) > 1:
+        for role, load in whole.items():
+            yield ["all", "", cell(role), *_numbers(forecast, role, load)]
+
+
+def _numbers(forecast: Forecast, role: str, load: Load) -> list[str]:
+    about = "about " if load.estimated else ""
+    cost = forecast.dollars(role, load)
+    return [
+        f"{about}{load.calls:,.0f}",
+        f"{load.kept:,.0f}",
+        size(load.media_bytes),
+        _range(load.tokens_in),
+        _range(load.tokens_out),
+        "unknown" if cost is None else f"{cost.low:,.2f} to {cost.high:,.2f}" if cost.high else "0",
+    ]
+
+
+def _range(found: Range) -> str:
+    return f"{short(found.low)} to {short(found.high)}" if found.high else "0"
+
+
+def _facts(forecast: Forecast) -> Iterator[str]:
+    yield f"run folder: {forecast.folder} ({_standing(forecast)})"
+    for role, place in forecast.places.items():
+        yield f"{role}: {_shown(place.model)}, its data go to {_shown(place.host)}"
+    yield from _money(forecast)
+    too_full = ": TOO LITTLE" if forecast.disk_bytes > forecast.free_bytes else ""
+    yield f"disk: about {size(forecast.disk_bytes)} needed at most, {size(forecast.free_bytes)} free{too_full}"
+    tasks = [task.task for task in forecast.tasks]
+    yield from (f"unavailable: {lacking}" for lacking in lacking_in(tasks))
+    yield from (f"partial: {partial}" for partial in partial_in(tasks))
+    for task in forecast.tasks:
+        yield from _warnings(task)
+    if forecast.cannot_read is not None:
+        error = forecast.cannot_read
+        yield f"error: the data cannot be read to their end: {_shown(str(error))}"
+
+
+def _shown(text: str) -> str:
+    return printable(text, limit=MAX_CHARS)
+
+
+def _standing(forecast: Forecast) -> str:
+    return f"{forecast.answers:,} answers are kept" if forecast.answers else "new"
+
+
+def _money(forecast: Forecast) -> Iterator[str]:
+    named = {payee.model: forecast.prices.of(payee) for payee in forecast.payees.values() if not payee.local}
+    for model, price in named.items():
+        if price is None:
+            yield (
+                f"price: nobody has said what {_shown(model)} costs; add to a file, below models:, and name it with "
+                f"--model_cost_config:  {_shown(line_to_add(model))}"
+            )
+        else:
+            as_of = f", as of {price.as_of}" if price.as_of else ""
+            yield f"price: {_shown(model)} {price.input:g} USD in, {price.output:g} out for a million tokens{as_of}"
+    costs = [forecast.dollars(role, load) for task in forecast.tasks for role, load in task.loads.items()]
+    total = sum((cost for cost in costs if cost is not None), NOTHING)
+    if total.high and None not in costs:
+        yield f"cost: {total.low:,.2f} to {total.high:,.2f} USD in all"
+    if forecast.spent:
+        yield f"spent so far: {spent_words(forecast.spent)}"
+    limits = forecast.limits
+    given = {"USD": limits.usd, "tokens": limits.tokens, "calls": limits.calls}
+    for name, limit in given.items():
+        if limit is not None:
+            yield f"budget: the run stops at {limit:,} {name} in all"
+
+
+def _warnings(task: TaskForecast) -> Iterator[str]:
+    name = task.task.name
+    if task.bad.count:
+        yield f"problem: {name}: {task.bad.said} and would fail; correct the data:"
+        yield from (f"  {line}" for line in task.bad.lines())
+    for problem, count in task.problems.most_common():
+        yield f"problem: {name}: {count:,} of {task.trials:,} trials: {_shown(problem)}"
+    if task.endless:
+        yield f"problem: {name}: {task.endless:,} programs ask more calls than were counted"
+    equal = sum(load.equal for load in task.loads.values())
+    if equal:
+        yield f"note: {name}: {equal:,.0f} requests are equal to others, and asked once"
+
+
+def _first_request(first: First, place: Place) -> Iterator[str]:
+    request = first.request
+    seed = {"seed": request.seed} if request.seed else {}
+    settings = {"wants": "+".join(request.wants), **seed, **request.params.to_json()}
+    yield (f"the first request: {first.task}, sample {_shown(first.sample)}, to {first.role} ({_shown(place.model)})")
+    yield f"[{', '.join(f'{name}: {value}' for name, value in settings.items())}]"
+    yield from request_lines(request)
+
+
+def request_lines(request: Request) -> Iterator[str]:
+    """The messages of a request, whole: words as they are, and each medium by its file, type and size."""
+    for message in request.messages:
+        yield f"[{message.role}]"
+        text = "".join(
+            part.raw if part.media is None else f"{part.raw}<{part.kind}: {_medium(part.media)}>"
+            for part in message.content.parts
+        )
+        yield from escaped(text).split("\n")
+
+
+def _medium(media: Media) -> str:
+    return f"{media.label}, {media.mime}, {size(media.size)}"
+
+
+def short(count: float) -> str:
+    """A rough count: ``950``, ``12.3 k``, ``4.6 M``."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if count >= limit:
+            return f"{count / (1e3 if unit == 'k' else limit):,.1f} {unit}"
+    return f"{count:,.0f}"

@@ -1,0 +1,100 @@
+"""Exporting: the answers of a run folder, handed to the writer of a format; the new folder appears whole or not at
+all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mmeval._version import __version__
+from mmeval.errors import StorageError, UnknownNameError, UsageError
+from mmeval.interchange.contract import MANIFEST, AnsweredRun, AnsweredTask, AnswerFormat, Exported
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
+from mmeval.results.stored_run import StoredRun, StoredTask
+from mmeval.scoring.stored_trials import stored_trial
+from mmeval.system.folders import replaced
+from mmeval.wording import counted, file_name
+
+
+class _Trials:
+    """The trials of one task, with a count of those whose record cannot be read."""
+
+    def __init__(self, run: StoredRun, name: str) -> None:
+        self._run = run
+        self._task = StoredTask(name, {}, run.folder, None)
+        self.damaged = 0
+
+    def __call__(self) -> Iterator[Trial]:
+        self.damaged = 0
+        for found in self._task.trials():
+            try:
+                if found is None:
+                    raise ValueError
+                sample = Sample.from_json(found.sample, self._run.journal.media.root)
+                trial = stored_trial(found.row, sample, self._run.journal)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                self.damaged += 1
+            else:
+                yield trial
+
+
+def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[str] = (), force: bool) -> Exported:
+    """Write the answers of some tasks of a run (all unless named) as the folder ``into``.
+
+    An earlier export is replaced with ``force`` alone, and only when the new one is whole; what is no export of mmeval
+    never is. Raises UsageError for what cannot be written so, StorageError.
+    """
+    assert form.write is not None
+    _check_replaceable(into, force=force)
+    trials = {name: _Trials(run, name) for name in _chosen(run, tasks)}
+    answered = AnsweredRun(run.model, tuple(AnsweredTask(name, read) for name, read in trials.items()))
+    try:
+        with replaced(into.resolve()) as new:
+            done = form.write(answered, new)
+            made_of = {"mmeval": __version__, "model": run.model, "run": run.folder.name, "tasks": list(trials)}
+            (new / MANIFEST).write_text(json.dumps({**made_of, **done.manifest}, indent=1) + "\n")
+    except OSError as error:
+        raise StorageError(
+            f"{into}: cannot be written ({error.strerror or error}); free space, or name another --output_path"
+        ) from None
+    return replace(done, gaps=(*done.gaps, *_gaps(run, trials)))
+
+
+def _check_replaceable(into: Path, *, force: bool) -> None:
+    if not into.exists() or (into.is_dir() and not any(into.iterdir())):
+        return
+    if not (into / MANIFEST).is_file():
+        raise UsageError(f"{into} is there, and is no export of mmeval; move it away, or name another --output_path")
+    if not force:
+        raise UsageError(f"{into} is there already; --force replaces it, --output_path FOLDER writes elsewhere")
+
+
+def default_name(run: StoredRun) -> str:
+    """What the folder of a run's model is called."""
+    return file_name(run.model)
+
+
+def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:
+    known = run.record.get("tasks", {})
+    for name in tasks:
+        if name not in known:
+            raise UnknownNameError("task of this run", name, known, f"It has: {', '.join(known)}.")
+    if not known:
+        raise UsageError(f"{run.folder} has no task yet")
+    return list(dict.fromkeys(tasks)) or list(known)
+
+
+def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
+    damaged = sum(read.damaged for read in trials.values())
+    if damaged:
+        yield f"{counted(damaged, 'trial')} with a damaged record could not be exported"
+    for place in run.journal.damaged:
+        yield f"{place} is damaged and was left out"
+    for name in trials:
+        if run.record.get("data", {}).get(name, {}).get("subset") is not None:
+            yield f"{name}: the run asked a part of its samples; the others have no answer"
+    if not run.record.get("finished", True):
+        yield "the run is unfinished: trials that are not made yet are missing"

@@ -1,0 +1,61 @@
+"""Files of one JSON object a line that came from elsewhere: read line by line, and refused as a whole where one of them
+is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.system.json_lines import from_line
+
+MAX_LINE_BYTES = 2**26
+"""A longer line is no answer."""
+
+
+class Line(NamedTuple):
+    """One line: ``place`` is file and number, for messages; ``offset`` where it begins."""
+
+    place: str
+    offset: int
+    row: dict[str, Any]
+
+
+def lines_of(file: Path) -> Iterator[Line]:
+    """The objects of a file; blank lines are none. Raises UsageError with file and line for anything else."""
+    offset = 0
+    if file.exists() and not file.is_file():
+        raise UsageError(f"{file}: is no plain file")
+    try:
+        with file.open("rb") as stream:
+            for number, line in enumerate(iter(partial(stream.readline, MAX_LINE_BYTES + 1), b""), 1):
+                if not line.isspace():
+                    yield Line(f"{file}:{number}", offset, _read(line, f"{file}:{number}"))
+                offset += len(line)
+    except OSError as error:
+        raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
+
+
+def line_at(file: Path, offset: int) -> dict[str, Any]:
+    """The object of a line that ``lines_of`` has found. Raises MissingDataError where the file has changed since."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            return _read(stream.readline(MAX_LINE_BYTES + 1), f"{file}, byte {offset}")
+    except (OSError, UsageError):
+        raise MissingDataError(f"{file}: has changed since it was opened; run the same command again") from None
+
+
+def _read(line: bytes, place: str) -> dict[str, Any]:
+    if len(line) > MAX_LINE_BYTES:
+        raise UsageError(f"{place}: the line is longer than {MAX_LINE_BYTES >> 20} MiB")
+    try:
+        row = from_line(line)
+    except (ValueError, RecursionError) as error:
+        cut = "" if line.endswith(b"\n") else "; the file was cut off"
+        raise UsageError(f"{place}: the line is no JSON ({error}){cut}. Fetch the file again") from None
+    if not isinstance(row, dict):
+        raise UsageError(f"{place}: the line is a {type(row).__name__}, not an object")
+    return row

@@ -1,0 +1,42 @@
+"""The format ``mmeval``: answers of our own run folders and samples files.
+
+A folder with ``run.json`` is a run. A folder without is read by its ``samples_<task>_<time>.jsonl``, of each task the
+newest; a single such file may be named, too. The media of an answer are looked for in ``media/`` beside these files and
+where the record says, and have to hold the very bytes that were recorded.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange.contract import AnswerFormat, Answers
+from mmeval.interchange.run_answers import RunAnswers
+from mmeval.interchange.samples_answers import SamplesAnswers
+
+
+def read_own(path: Path) -> Answers:
+    """Raises MissingDataError where there is nothing to read, UsageError for what is damaged."""
+    if path.is_file():
+        return SamplesAnswers([path])
+    if (path / "run.json").is_file():
+        return RunAnswers(path)
+    if files := sorted(path.glob("samples_*.jsonl")):
+        return SamplesAnswers(files)
+    runs = sorted({found.parent for depth in ("*", "*/*") for found in path.glob(f"{depth}/run.json")})
+    if len(runs) == 1:
+        return RunAnswers(runs[0])
+    if runs:
+        named = ", ".join(map(str, runs[:5])) + (", ..." if len(runs) > 5 else "")
+        raise UsageError(f"{path} holds several runs; name one with path=: {named}")
+    raise MissingDataError(
+        f"{path}: there is no run and no samples_<task>_<time>.jsonl; name a run folder, "
+        "<output_path>/<model>/<run_id>, with path="
+    )
+
+
+FORMAT = AnswerFormat(
+    about="Run folders of mmeval, and the samples files that --log_samples writes.",
+    read=read_own,
+    unwritten="a run folder is in that format already: copy it",
+)

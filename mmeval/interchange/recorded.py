@@ -1,0 +1,84 @@
+"""Answers out of records that came from elsewhere: the same JSON as ours, and every field of it may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from mmeval.content.media import Media, stored_path
+from mmeval.content.media_type import suffix_for
+from mmeval.content.parts import PART_KINDS, Interleaved, Part
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.records.digest import content_digest
+from mmeval.records.response import ERROR_KINDS, ErrorInfo, FinishReason, Response
+from mmeval.records.sample import Message, Sample
+
+_FINISH_REASONS = get_args(FinishReason)
+
+
+def question_of(sample: Sample) -> str:
+    """The digest of what a sample asks: words, order and the bytes of its media."""
+    return _asked(sample.input)
+
+
+def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
+    """The same, of a sample's JSON; no medium is read. Raises UsageError for a damaged record."""
+    try:
+        return _asked(tuple(Message.from_json(message, media_root) for message in row["input"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"its question is damaged ({type(error).__name__}: {error})") from None
+
+
+def _asked(messages: Sequence[Message]) -> str:
+    return content_digest(b"question", [(message.role, message.content) for message in messages])
+
+
+def parts_of(rows: object, media_root: Path) -> Interleaved:
+    """The parts of an answer. Raises UsageError for what is none, MissingDataError where a medium is not there."""
+    if not isinstance(rows, list):
+        raise UsageError(f"an answer is a list of parts, not {type(rows).__name__}")
+    return Interleaved(tuple(_part(row, media_root) for row in rows))
+
+
+def _part(row: object, media_root: Path) -> Part:
+    if not isinstance(row, dict):
+        raise UsageError(f"a part is an object, not {type(row).__name__}")
+    kind, words, medium = row.get("type"), row.get("text"), row.get("media")
+    texts = {"raw": row.get("raw", words or ""), "label": row.get("label", "")}
+    if kind not in PART_KINDS:
+        raise UsageError(f"{kind!r:.80} is no kind of part")
+    if not isinstance(words, str | None) or not all(isinstance(value, str) for value in texts.values()):
+        raise UsageError(f"a part of the kind {kind!r} has words that are no text")
+    return Part(kind, words, None if medium is None else _medium(medium, media_root), **texts)
+
+
+def _medium(row: object, media_root: Path) -> Media:
+    """A recorded medium. Whatever file it names, only one with the recorded bytes is ever taken: the digest is compared
+    when it is read."""
+    try:
+        medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # what is no mapping is told below
+        stored = stored_path(media_root, medium.sha256, medium.mime)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"a medium's record is damaged ({type(error).__name__}: {error})") from None
+    if stored.is_file():
+        medium.path = stored
+    file = medium.path
+    if file is None or not file.is_file() or file.stat().st_size != medium.size:
+        raise MissingDataError(
+            f"its medium {medium.sha256[:12]}{suffix_for(medium.mime)} is neither in {media_root} nor where it was "
+            "recorded; bring the folder media/ along"
+        )
+    return medium
+
+
+def error_of(row: object) -> Response:
+    """A recorded failure, of the same kind. Raises UsageError for what is none."""
+    if not isinstance(row, dict) or row.get("kind") not in ERROR_KINDS or not isinstance(row.get("message"), str):
+        raise UsageError("its failure is damaged")
+    return Response(error=ErrorInfo(row["kind"], row["message"]), finish_reason="error")
+
+
+def finish_reason(value: object) -> FinishReason:
+    """A recorded reason; ``stop`` for anything else."""
+    return value if value in _FINISH_REASONS else "stop"  # type: ignore[return-value]  # just compared

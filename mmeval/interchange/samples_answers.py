@@ -1,0 +1,128 @@
+"""Answers of samples files: what ``--log_samples`` writes, of one run or of several."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange.contract import Absent, Place, StoredAnswer
+from mmeval.interchange.foreign_lines import Line, line_at, lines_of
+from mmeval.interchange.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
+from mmeval.records.digest import DIGEST_CHARS
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample
+from mmeval.wording import file_name
+
+_NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
+
+
+class _Row(NamedTuple):
+    """One sample of a file: the place of its line, the digest of its question, and the number of its first answer."""
+
+    offset: int
+    question: str
+    first: int
+    repeats: int
+
+
+class _File:
+    """A samples file by the ids of its samples."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: dict[str, _Row] = {}
+        self.count = 0
+        for line in lines_of(path):
+            name, row = self._row(line)
+            if line.row["doc"].get("fault"):  # nobody was asked, so there is no answer
+                continue
+            self.rows[name] = row
+            self.count += row.repeats
+
+    def _row(self, line: Line) -> tuple[str, _Row]:
+        document, answers = line.row.get("doc"), line.row.get("parts")
+        if not isinstance(document, dict) or not isinstance(document.get("id"), str) or not isinstance(answers, list):
+            raise UsageError(f"{line.place}: this is no line of a samples file of mmeval: it needs doc and parts")
+        try:
+            question = recorded_question(document, self.path.parent / "media")
+        except UsageError as error:
+            raise UsageError(f"{line.place}: {error}") from None
+        return document["id"], _Row(line.offset, question, self.count, len(answers))
+
+    def response(self, row: _Row, repeat: int) -> Response:
+        """Raises UsageError and MissingDataError for an answer that cannot be read."""
+        values = line_at(self.path, row.offset)
+        parts = _nth(values, "parts", repeat)
+        if parts is None:
+            return error_of(_nth(values, "error", repeat))
+        return Response(
+            output=parts_of(parts, self.path.parent / "media"),
+            finish_reason=finish_reason(_nth(values, "finish_reason", repeat)),
+            warnings=tuple(map(str, _nth(values, "warnings", repeat) or ())),
+        )
+
+
+def _nth(values: Mapping[str, Any], key: str, repeat: int) -> Any:
+    """What a line says of one repeat; ``Any``: each key has its own type."""
+    found = values.get(key)
+    return found[repeat] if isinstance(found, list) and repeat < len(found) else None
+
+
+class SamplesAnswers:
+    """Samples files, of each task the newest; a single file answers whatever task asks for its samples."""
+
+    model = ""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        newest = {_task_of(path): path for path in sorted(paths, key=lambda path: path.name)}
+        self._single = len(paths) == 1
+        self._files = {name: _File(path) for name, path in newest.items()}
+        self.remarks: Sequence[str] = (
+            [f"of {len(paths)} samples files the newest of each task are read"] if len(newest) < len(paths) else []
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        sha256 = hashlib.sha256()
+        for name, file in sorted(self._files.items()):
+            with file.path.open("rb") as stream:
+                sha256.update(f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}".encode())
+        return sha256.hexdigest()[:DIGEST_CHARS]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return {name: file.count for name, file in self._files.items()}
+
+    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
+        name = next(iter(self._files)) if self._single else file_name(task)
+        file = self._files.get(name)
+        if file is None:
+            return Absent(f"there is no samples file of {task}; there are: {', '.join(self._files)}")
+        row = file.rows.get(sample.id)
+        if row is None or repeat >= row.repeats:
+            return Absent(f"{file.path} has no answer to {sample.id!r}, repeat {repeat}")
+        if row.question != question_of(sample):
+            return Absent(f"what {file.path} answers under {sample.id!r} is another question")
+        place = Place(name, row.first + repeat)
+        try:
+            response = file.response(row, repeat)
+        except (UsageError, MissingDataError) as error:
+            return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return Absent(
+                f"{sample.id!r}, repeat {repeat}: its line is damaged ({type(error).__name__}: {error})", place
+            )
+        return StoredAnswer(place, response)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _task_of(path: Path) -> str:
+    match = _NAME.fullmatch(path.name)
+    return match["task"] if match else path.stem

@@ -1,0 +1,100 @@
+"""What the layout of a benchmark has no place for, kept beside it: every part of an answer, under one key of our own;
+and the manifest of an export."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmeval.content.media import Media, path_inside
+from mmeval.content.parts import PART_KINDS, Interleaved, Part
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange.contract import MANIFEST
+from mmeval.records.digest import DIGEST_CHARS
+
+OWN = "mmeval"
+"""The key, of a line or a record, that the benchmark's own scripts pass over."""
+MAX_MEDIUM_BYTES = 2**30
+"""A larger file is no medium of an answer."""
+DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
+
+
+def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every part of an answer; ``files`` maps the digest of a medium to its file, as the layout names it."""
+    rows = []
+    for part in output.parts:
+        row = part.to_json()
+        if part.media is not None:
+            row["file"] = files[part.media.sha256]
+            del row["media"]
+        rows.append(row)
+    return rows
+
+
+def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
+    """A part as ``exact_parts`` has written it; ``medium`` reads a file, or says that there is none. Raises UsageError
+    for anything else."""
+    if not isinstance(row, dict) or row.get("type") not in PART_KINDS:
+        raise UsageError(DAMAGED)
+    words, file = row.get("text"), row.get("file")
+    texts = {"raw": row.get("raw", words or ""), "label": row.get("label", "")}
+    if not all(isinstance(text, str) for text in (*texts.values(), words or "", file or "")):
+        raise UsageError(DAMAGED)
+    return Part(row["type"], words, None if file is None else medium(file), **texts)
+
+
+def medium_inside(folder: Path, name: str) -> Media:
+    """A medium below a folder. Raises UsageError for a file that lies elsewhere or is too large, MissingDataError for
+    one that is not there."""
+    file = path_inside(folder, name)
+    if not file.is_file():
+        raise MissingDataError(f"its medium {name} is missing")
+    if file.stat().st_size > MAX_MEDIUM_BYTES:
+        raise UsageError(f"{file} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is")
+    return Media.from_path(file)
+
+
+def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:
+    """What stands under the key of our own; ``parts`` is the type of its parts. Raises UsageError for what is no
+    object."""
+    found = row.get(OWN, {})
+    if not isinstance(found, dict) or not isinstance(found.get("parts", parts()), parts):
+        raise UsageError(f"{OWN!r} must be an object; remove the key, or export the answers again")
+    return found
+
+
+def read_manifest(folder: Path, way_out: str = "remove it, or export the answers again") -> Mapping[str, Any]:
+    """What an export has noted of itself; empty for a folder that is none. Raises UsageError for a damaged one."""
+    file = folder / MANIFEST
+    if not file.is_file():
+        return {}
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: is damaged ({error}); {way_out}") from None
+    return found if isinstance(found, dict) else {}
+
+
+def model_of(manifest: Mapping[str, Any], folder: Path) -> str:
+    """Who gave the answers of an export; else the folder's name, as the scripts of benchmarks have it."""
+    said = manifest.get("model")
+    return said if isinstance(said, str) and said else folder.resolve().name
+
+
+def files_digest(folder: Path, names: Iterable[str], head: Iterable[bytes] = ()) -> str:
+    """Covers the names and the bytes of files below a folder. Raises UsageError for one that lies elsewhere,
+    MissingDataError for one that cannot be read."""
+    sha256 = hashlib.sha256()
+    for piece in head:
+        sha256.update(piece)
+    for name in names:
+        path = path_inside(folder, name)
+        try:
+            with path.open("rb") as stream:
+                sha256.update(f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+        except OSError as error:
+            raise MissingDataError(f"{path}: cannot be read ({error.strerror}); put it back, or remove it") from None
+    return sha256.hexdigest()[:DIGEST_CHARS]

@@ -1,0 +1,60 @@
+"""Lines kept aside while answers are open: in a file without a name, which the system removes with the process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import StorageError
+from mmeval.system.json_lines import from_line, to_line
+
+
+class Span(NamedTuple):
+    """Where a line lies, in bytes."""
+
+    offset: int
+    length: int
+
+
+class KeptLines:
+    """JSON values, written once and read in any order; none of them stays in memory."""
+
+    def __init__(self) -> None:
+        """Raises StorageError where temporary files cannot be made."""
+        try:
+            self._file, path = tempfile.mkstemp(prefix="mmeval-")
+            Path(path).unlink()
+        except OSError as error:
+            raise _no_space(error) from None
+        self._end = 0
+        self._closed = weakref.finalize(self, os.close, self._file)
+
+    def put(self, value: Any) -> Span:
+        """Raises StorageError where there is no space left."""
+        line = to_line(value)
+        span = Span(self._end, len(line))
+        try:
+            while line:
+                line = line[os.pwrite(self._file, line, self._end) :]
+                self._end = span.offset + span.length - len(line)
+        except OSError as error:
+            raise _no_space(error) from None
+        return span
+
+    def line(self, span: Span) -> bytes:
+        return os.pread(self._file, span.length, span.offset)
+
+    def get(self, span: Span) -> Any:
+        return from_line(self.line(span))
+
+    def close(self) -> None:
+        self._closed()
+
+
+def _no_space(error: OSError) -> StorageError:
+    return StorageError(
+        f"{tempfile.gettempdir()}: cannot be written ({error.strerror}); free space, or name another folder with TMPDIR"
+    )

@@ -1,0 +1,1 @@
+"""Judges: forms of a reply, questions and verdicts."""

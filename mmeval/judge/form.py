@@ -1,0 +1,177 @@
+"""Forms of a judge's reply: the fields that it has, how they are asked for and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from mmeval.errors import UsageError
+from mmeval.judge.json_reply import ReplyError, read_object
+from mmeval.records.response import Response
+
+NOT_SURE = "not sure"
+"""What a judge writes instead of a value where it may."""
+
+MAX_TEXT_CHARS = 2000
+"""So much of a judge's own words is kept as evidence."""
+
+Vote: TypeAlias = Mapping[str, Any]
+"""What one reply says, by field; None: the judge is not sure. A field that may be left out may be missing."""
+
+
+class Field(Protocol):
+    """One field of a reply. ``optional`` ones may be left out, ``unsure`` ones may be answered with ``not sure``."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unsure(self) -> bool: ...
+    @property
+    def optional(self) -> bool: ...
+    def asked(self) -> str:
+        """What the prompt says of the value."""
+
+    def read(self, value: Any) -> Any:
+        """The typed value. Raises ReplyError that says what was wanted."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in ``low`` .. ``high``; whole unless ``whole`` is false. A text that spells one is one."""
+
+    name: str
+    low: float
+    high: float
+    whole: bool = True
+    unsure: bool = False
+    optional: bool = False
+
+    def asked(self) -> str:
+        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
+
+    def read(self, value: Any) -> float:
+        number = _spelt(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int | float) or not self.low <= number <= self.high:
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        if self.whole and number != int(number):
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        return int(number) if self.whole else float(number)
+
+
+def _spelt(text: str) -> Any:
+    try:
+        return float(text) if len(text) < 40 and text.strip()[-1:].isdigit() else text
+    except ValueError:
+        return text
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words, in the spelling of the form. Case, blanks and a full stop at the end do not matter."""
+
+    name: str
+    options: tuple[str, ...]
+    unsure: bool = False
+    optional: bool = False
+
+    def __post_init__(self) -> None:
+        plain = [_plain(option) for option in self.options]
+        if len(set(plain)) < len(plain) or not all(plain) or (self.unsure and NOT_SURE in plain):
+            raise UsageError(f"the options {list(self.options)!r:.200} cannot be told apart in a reply")
+
+    def asked(self) -> str:
+        return f"one of {', '.join(_quoted(option) for option in self.options)}"
+
+    def read(self, value: Any) -> str:
+        said = _plain(value) if isinstance(value, str) else None
+        found = next((option for option in self.options if _plain(option) == said), None)
+        if found is None:
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        return found
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """Yes or no; ``true`` and ``false`` are the same. The value is a bool."""
+
+    name: str
+    unsure: bool = False
+    optional: bool = False
+
+    def asked(self) -> str:
+        return '"yes" or "no"'
+
+    def read(self, value: Any) -> bool:
+        if isinstance(value, bool):
+            return value
+        said = _plain(value) if isinstance(value, str) else ""
+        if said not in ("yes", "no"):
+            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        return said == "yes"
+
+
+@dataclass(frozen=True)
+class Text:
+    """The judge's own words: evidence for people, cut after ``MAX_TEXT_CHARS``. They never decide."""
+
+    name: str
+    asked_for: str = "one or two sentences"
+    optional: bool = True
+    unsure: bool = False
+
+    def asked(self) -> str:
+        return self.asked_for
+
+    def read(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ReplyError(f"is {value!r:.80}, not a text")
+        return value[:MAX_TEXT_CHARS]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("_", " ").replace("-", " ").casefold().split()).rstrip(".")
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+@dataclass(frozen=True)
+class ReplyForm:
+    """The reply that a judge is asked for: an object with these fields, in this order. ``example`` is one after which
+    most is asked, where more is asked because of some replies."""
+
+    fields: tuple[Field, ...]
+    example: str = field(default="", kw_only=True)
+
+    @property
+    def asked(self) -> str:
+        """What the prompt says of the reply: ``form`` in a prompt file."""
+        return "{" + ", ".join(f'"{one.name}": <{_asked(one)}>' for one in self.fields) + "}"
+
+    def read(self, text: str) -> Vote:
+        """What a reply says. Raises ReplyError when it does not fit: nothing is guessed."""
+        found = read_object(text, [one.name for one in self.fields if not one.optional])
+        return {one.name: _read(one, found[one.name]) for one in self.fields if one.name in found}
+
+    def fault(self, response: Response) -> str:
+        """For ``Call.accept``: what is wrong with a reply; empty when it fits."""
+        try:
+            self.read(response.text)
+        except ReplyError as error:
+            return str(error)
+        return ""
+
+
+def _asked(one: Field) -> str:
+    return f'{one.asked()}, or "{NOT_SURE}"' if one.unsure else one.asked()
+
+
+def _read(one: Field, value: Any) -> Any:
+    if one.unsure and isinstance(value, str) and _plain(value) == NOT_SURE:
+        return None
+    try:
+        return one.read(value)
+    except ReplyError as error:
+        raise ReplyError(f"{one.name} {error}") from None

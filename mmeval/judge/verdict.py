@@ -1,0 +1,202 @@
+"""Judges: typed verdicts from replies in words.
+
+A judged metric describes the reply that it wants, asks, and gets verdicts:
+
+    FORM = ReplyForm((Text("reason"), YesNo("polite", unsure=True)))
+
+    def polite(trial, judge, *, prompt: Annotated[str | Mapping[str, Any], JudgePrompt("answer")] = "polite"):
+        values = {"answer": shown(trial.output)}
+        (verdict,) = yield from ask_verdicts([Question(judge, FORM, prompt, values)])
+        if verdict.unknown("polite"):
+            return verdict.unscored("polite", bounds=(0, 1))
+        return Score(float(verdict.values["polite"]), evidence=verdict.evidence)
+
+The reply is a JSON object; how it is dressed up does not matter (:mod:`mmeval.judge.json_reply`). A reply that does not
+fit the form is asked for again, ``JUDGE_TRIES`` times in all, and never guessed. A verdict is then *given*, *not sure*
+(where the form allows the judge to say so), or *lost*, with the reason."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mmeval.content.parts import Interleaved, text_part
+from mmeval.errors import UsageError
+from mmeval.judge.form import Choice, ReplyForm, Text, Vote
+from mmeval.judge.json_reply import ReplyError
+from mmeval.program.calls import Call, Program, Reply, Role, ask_all
+from mmeval.program.prompt import PromptError
+from mmeval.program.prompt_file import PromptFile
+from mmeval.records.response import HOPELESS, ErrorInfo, ErrorKind
+from mmeval.records.score import Cause, Score
+from mmeval.system.arguments import Checked
+
+if TYPE_CHECKING:
+    from mmeval.program.template import Value
+
+
+def _repeats_fault(value: int) -> str:
+    return "" if value >= 1 else "1 or more"
+
+
+Combine = Literal["majority", "mean", "median"]
+Repeats = Annotated[int, Checked(_repeats_fault)]
+"""A switch that says how often each question is asked."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing that a judge is asked: a prompt over named values, and the form of its reply.
+
+    ``prompt`` is a switch of :class:`mmeval.program.prompt_file.JudgePrompt` as a metric is given it.
+    """
+
+    role: Role
+    form: ReplyForm
+    prompt: str | Mapping[str, Any]
+    values: Mapping[str, Value]
+
+    def call(self) -> Call:
+        """Raises PromptError for a prompt that was not bound, and for values that it cannot be made of."""
+        if isinstance(self.prompt, str):
+            raise PromptError(f"the prompt {self.prompt!r} is only a name; bind the metric before it is used")
+        prompt = PromptFile(self.prompt["name"], self.prompt["text"])
+        call = self.role.send(prompt.messages({**self.values, "form": self.form.asked}), accept=self.form.fault)
+        return replace(call, example=self.form.example)
+
+
+UNREAD = "unread"
+"""The key in a metric's evidence, at any depth, for how many replies could not be read and count all the same."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge says, over one or several votes.
+
+    ``values`` has a value by field, and None for a field of which the judge is not sure; it is empty when the verdict
+    is ``lost`` (the reason). ``spread`` says by field how far the votes lie apart, 0 when they agree: the sample
+    standard deviation of numbers for ``mean`` and ``median``, the share that is not the majority's for ``majority``.
+    """
+
+    values: Vote = field(default_factory=dict)
+    lost: str = ""
+    votes: tuple[Vote, ...] = ()
+    spread: Mapping[str, float] = field(default_factory=dict)
+    hopeless: bool = False
+    """Whether a lost verdict will be lost again: the judge refuses the question itself."""
+    replied: bool = False
+    """Whether a lost verdict had replies, none of which could be used; else some never came."""
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """For people: the values, and the votes with their spread where there are several."""
+        several = {"votes": [dict(vote) for vote in self.votes], "spread": dict(self.spread)}
+        return {**self.values, **(several if len(self.votes) > 1 else {})}
+
+    def unknown(self, name: str) -> str:
+        """Why a field has no value; empty when it has one."""
+        if self.lost:
+            return self.lost
+        return "" if self.values.get(name) is not None else "the judge is not sure"
+
+    @property
+    def cause(self) -> Cause:
+        """What asking again does for a field without a value."""
+        return "unsure" if not self.lost else "final" if self.hopeless else "lost"
+
+    def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
+        """The score where a field has no value; ``bounds`` are those that it could have had."""
+        reason, cause = self.unknown(name), self.cause
+        return Score(status="unscored", reason=reason, evidence=self.evidence, bounds=bounds, cause=cause)
+
+
+def ask_verdicts(
+    questions: Sequence[Question], *, repeats: int = 1, combine: Combine = "majority"
+) -> Program[list[Verdict]]:
+    """Every question ``repeats`` times, all at the same time; one verdict each, in the order of the questions."""
+    if repeats < 1:
+        raise UsageError(f"repeats={repeats}: a judge is asked once at least")
+    calls = [call for question in questions for call in [question.call()] * repeats]
+    replies = yield from ask_all(calls)
+    each = [replies[start : start + repeats] for start in range(0, len(replies), repeats)]
+    return [combined(q.form, answers, combine) for q, answers in zip(questions, each, strict=True)]
+
+
+def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majority") -> Verdict:
+    """The verdict of some replies to one question.
+
+    ``majority``: the value that more than half of the replies give; without one, ties among them, the judge is not
+    sure. A lost reply is a vote for nothing: the others may be a majority without it, else the verdict is lost.
+    ``mean`` and ``median`` (of numbers, and of yes as 1 and no as 0) need every vote: one that is lost loses the
+    verdict, one that is not sure makes it not sure.
+    """
+    votes: list[Vote] = []
+    lost, kinds = "", set[ErrorKind]()
+    for reply in replies:
+        error = reply.response.error
+        try:
+            if error is None:
+                votes.append(form.read(reply.text))
+        except ReplyError as fault:  # whoever runs the program has not looked
+            error = ErrorInfo("bad_reply", str(fault))
+        if error is not None:
+            lost = lost or f"{error.kind}: {error.message}"
+            kinds.add(error.kind)
+    gone = Verdict(lost=lost, votes=tuple(votes), hopeless=kinds <= HOPELESS, replied=kinds == {"bad_reply"})
+    values: dict[str, Any] = {}
+    spread: dict[str, float] = {}
+    for one in form.fields:
+        if isinstance(one, Text):
+            continue
+        said = [vote[one.name] for vote in votes if one.name in vote]
+        numeric = combine != "majority" and not isinstance(one, Choice)
+        agreed = _centre(said, combine) if numeric else _majority(said, len(replies))
+        if lost and (numeric or agreed is None):
+            return gone
+        if one.optional and not said:
+            continue
+        values[one.name] = agreed
+        spread[one.name] = _deviation(said) if numeric else _dissent(said, agreed)
+    if lost and not votes:
+        return gone
+    return Verdict({**_words(form, votes, values), **values}, votes=tuple(votes), spread=spread)
+
+
+def _words(form: ReplyForm, votes: Sequence[Vote], agreed: Vote) -> Vote:
+    """The judge's own words: those of the first vote that says what was agreed on, else of the first one."""
+    agreeing = [vote for vote in votes if all(vote.get(name) == value for name, value in agreed.items())]
+    names = [one.name for one in form.fields if isinstance(one, Text)]
+    words = {name: next((vote[name] for vote in (*agreeing, *votes) if name in vote), None) for name in names}
+    return {name: text for name, text in words.items() if text is not None}
+
+
+def _centre(said: Sequence[Any], combine: Combine) -> float | None:
+    if not said or None in said:
+        return None
+    return float(statistics.fmean(said) if combine == "mean" else statistics.median(said))
+
+
+def _majority(said: Sequence[Any], asked: int) -> Any:
+    value, count = Counter(said).most_common(1)[0] if said else (None, 0)
+    return value if 2 * count > asked else None
+
+
+def _deviation(said: Sequence[Any]) -> float:
+    sure = [value for value in said if value is not None]
+    return statistics.stdev(sure) if len(sure) > 1 else 0.0
+
+
+def _dissent(said: Sequence[Any], agreed: Any) -> float:
+    return sum(value != agreed for value in said) / len(said) if said else 0.0
+
+
+def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
+    """What a judge sees of an answer: everything but hidden reasoning; without ``media`` a placeholder for each."""
+    if content is None:
+        return Interleaved()
+    if not media:
+        return Interleaved((text_part(content.rendered()),))
+    return Interleaved(tuple(part for part in content.parts if part.kind != "reasoning"))

@@ -1,0 +1,1 @@
+"""The contract of metrics: switches, models of metrics and derived metrics."""

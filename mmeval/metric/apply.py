@@ -1,0 +1,140 @@
+"""Applies a metric to trials, one by one or in batches. A metric that raises leaves its trial unscored.
+
+A batch that raises is scored answer by answer. One for which an accelerator has not enough memory is halved, and the
+size that fitted is remembered for the rest of the process.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
+
+from mmeval.errors import MmevalError, PluginError, is_out_of_memory
+from mmeval.metric.bound import BoundMetric
+from mmeval.metric.model_files_error import WeightsError
+from mmeval.metric.result import MetricScores, scores_of
+from mmeval.program.calls import Program, Role
+from mmeval.raisedat import raised_at
+from mmeval.records.trial import Trial
+from mmeval.system.time_limit import TimeLimit
+
+PASSING = (TimeoutError, ConnectionError, MemoryError)
+"""What a metric may fail with although it would score the same answer another time."""
+NO_LIMIT = TimeLimit(math.inf)
+_FITTED: dict[str, int] = {}
+"""The largest batch by the key of a metric, where memory ran out for a larger one."""
+
+
+def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
+    """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
+    if bound.metric.batch:
+        return score_all(bound, [trial])[0]
+    try:
+        return _as_scores(bound, bound.metric.function(trial, **bound.params))
+    except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
+        return failed(bound, error)
+
+
+def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
+    """What a derived metric makes of the scores of its pieces; unscored with the reason where it raises."""
+    try:
+        return _as_scores(bound, bound.metric.function(scores, **bound.params))
+    except (Exception, SystemExit) as error:  # as for any metric
+        return failed(bound, error)
+
+
+def score_judged(bound: BoundMetric, trial: Trial, role: Callable[[str], Role]) -> Program[MetricScores]:
+    """The scores of a trial by a judged metric, as a program."""
+    roles = (role(name) for name in bound.roles)
+    generator: Generator[Any, Any, Any] = bound.metric.function(trial, *roles, **bound.params)
+    result = yield from generator
+    return _as_scores(bound, result)
+
+
+def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT) -> list[MetricScores]:
+    """The scores of each trial, in order; of a batched metric many at once. An answer that makes it raise costs only
+    itself."""
+    if not bound.metric.batch:
+        return [score_one(bound, trial) for trial in trials]
+    found: list[MetricScores] = []
+    while len(found) < len(trials):
+        size = min(_FITTED.get(bound.key, bound.metric.batch), len(trials) - len(found))
+        piece = trials[len(found) : len(found) + size]
+        try:
+            found += _timed(bound, piece, limit)
+        except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
+            found += _after(error, bound, piece, limit)
+    return found
+
+
+def _after(
+    error: BaseException, bound: BoundMetric, piece: Sequence[Trial], limit: TimeLimit
+) -> Sequence[MetricScores]:
+    """What follows when a batch has raised: nothing yet where a smaller one is tried, else the scores."""
+    if isinstance(error, PluginError):
+        return [failed(bound, error) for _ in piece]
+    if is_out_of_memory(error):
+        _release_memory()
+        if len(piece) > 1:
+            _FITTED[bound.key] = len(piece) // 2
+            return []
+        return [failed(bound, MemoryError(f"one answer needs more memory than there is ({error})"))]
+    if len(piece) == 1:
+        return [failed(bound, error)]
+    return [scores for trial in piece for scores in _alone(bound, trial, limit)]
+
+
+def _alone(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> Sequence[MetricScores]:
+    try:
+        return _timed(bound, [trial], limit)
+    except (Exception, SystemExit) as error:  # as above
+        return _after(error, bound, [trial], limit)
+
+
+def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> list[MetricScores]:
+    """One call, in the time that as many answers have. Raises PluginError for another number of scores."""
+    limit.begin(len(trials))
+    try:
+        given: Any = bound.metric.function(list(trials), **bound.params)
+    finally:
+        limit.end()
+    if isinstance(given, str | Mapping) or not hasattr(given, "__iter__"):
+        raise PluginError(f"the metric {bound.name!r} is batched: it must return a list, not a {type(given).__name__}")
+    results = list(given)
+    if len(results) != len(trials):
+        raise PluginError(
+            f"the metric {bound.name!r} was given {len(trials)} trials and returned {len(results)} scores; it must "
+            "return one for each, in order"
+        )
+    return [_normalised(bound, result) for result in results]
+
+
+def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
+    try:
+        return _as_scores(bound, result)
+    except Exception as error:  # of one answer: the others have theirs
+        return failed(bound, error)
+
+
+def _as_scores(bound: BoundMetric, result: Any) -> MetricScores:
+    """A metric's return value as scores: a number, a ``Score``, or a mapping of output names to either."""
+    return scores_of(result, bound.metric.name, bound.metric.outputs, bound.metric.range)
+
+
+def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
+    """The scores of a trial on which the metric raised."""
+    reason = f"{type(error).__name__}: {error}"
+    if isinstance(error, (*PASSING, WeightsError)):  # they may be put right
+        return bound.lost(reason)
+    if isinstance(error, MmevalError):
+        return bound.unscored(reason)
+    return bound.unscored(reason + raised_at(error, __file__, scores_of.__code__.co_filename))
+
+
+def _release_memory() -> None:
+    """Let an accelerator give back what nobody holds."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,196 @@
+"""A metric with its switches set: what a task scores with, and what a score set is keyed by."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
+from mmeval.metric.contract import Metric
+from mmeval.metric.model import bound_model, lacking, lacking_message
+from mmeval.metric.result import MetricScores
+from mmeval.metric.signature import PIECES
+from mmeval.program.prompt_file import PromptTexts, find_prompt
+from mmeval.program.role_variants import BY_KIND, played, who_is_asked
+from mmeval.records.digest import digest
+from mmeval.records.sample import Sample
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+
+
+@dataclass(frozen=True)
+class BoundMetric:
+    """A metric and its switches."""
+
+    metric: Metric
+    params: Mapping[str, Any]
+    profile: str = "standard"
+    asks: Mapping[str, str] = field(default_factory=dict)
+    """Whom it asks in the place of a role that its arguments name, where that is somebody else."""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of the run that it asks, in the order of its arguments."""
+        return tuple(self.asks.get(argument, argument) for argument in self.metric.roles)
+
+    @property
+    def by_kind(self) -> tuple[str, ...]:
+        """Those of its roles that a run may have a variant of for a kind of medium."""
+        return tuple(self.asks.get(argument, argument) for argument in self.metric.roles if argument in BY_KIND)
+
+    def whom(self, present: Collection[str]) -> tuple[str, ...]:
+        """The roles that it asks in a run that has those which are present: its own, and their variants by kind."""
+        return who_is_asked(self.roles, self.by_kind, present)
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The outputs of which a derived metric is made; empty for any other."""
+        return tuple(self.params[PIECES]) if self.metric.derived else ()
+
+    @property
+    def name(self) -> str:
+        return self.metric.name
+
+    @property
+    def key(self) -> str:
+        """Names the definition: version and switches (the profile is spelt out in them)."""
+        return digest([self.metric.name, self.metric.version, self.definition])[:12]
+
+    @property
+    def prompts(self) -> dict[str, Mapping[str, str]]:
+        """The switches that are prompts, each as ``{name, sha256, text}``."""
+        return {switch: self.params[switch] for switch in self.metric.prompts}
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The switches as scores depend on them: a prompt is its words, wherever they stand and whatever their name; a
+        model is its files, and nothing where it is not needed."""
+        models = {switch: self.models[switch]["fingerprint"] if self._needs(switch) else "" for switch in self.models}
+        return {**self.params, **{switch: prompt["sha256"] for switch, prompt in self.prompts.items()}, **models}
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The switches for people to read: a prompt by its name and sha256 (its words stand in the run's record), a
+        model by its name, revision and fingerprint."""
+        short = {switch: {"name": p["name"], "sha256": p["sha256"]} for switch, p in self.prompts.items()}
+        models = {
+            switch: {key: value for key, value in model.items() if key != "folder"}
+            for switch, model in self.models.items()
+        }
+        return {**self.params, **short, **models}
+
+    @property
+    def models(self) -> dict[str, Mapping[str, str]]:
+        """The switches that name models, each as ``{name, revision, folder, fingerprint}``."""
+        return {switch: self.params[switch] for switch in self.metric.models}
+
+    def _needs(self, switch: str) -> bool:
+        return self.metric.models[switch].is_needed(self.params)
+
+    @property
+    def at_once(self) -> int:
+        """How many trials it is scored with at once where models are held: its batch, 1 where it opens a model; 0 for
+        a metric that any process may compute, such as one whose switches make its models unnecessary."""
+        opens = any(self._needs(switch) and model["name"] for switch, model in self.models.items())
+        if self.models and not opens:
+            return 0
+        return self.metric.batch or int(opens)
+
+    def lacking_models(self) -> Iterator[tuple[str, str]]:
+        """The switches whose models are not on this machine, each with what lacks."""
+        for switch, model in self.models.items():
+            here = model["fingerprint"] or not self._needs(switch)
+            if lacks := "" if here else lacking(model, self.metric.models[switch]):
+                yield switch, lacks
+
+    def without_models(self, task: str = "TASK") -> str:
+        """Why it cannot be computed for lack of a model, with the command that gets it; empty when all are here. An
+        empty ``task`` says that none is scored, but the metric alone."""
+        for switch, lacks in self.lacking_models():
+            by_hand = self.metric.models[switch].by_hand
+            return lacking_message(self.models[switch], lacks, task, switch=switch, by_hand=by_hand)
+        return ""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The modules that it imports with its switches, each as ``module:extra``."""
+        of = self.metric.needs
+        return tuple(of(self.params)) if callable(of) else of
+
+    def missing(self) -> Iterator[MissingExtraError]:
+        """The packages that it needs and that are not installed, each with the command that installs it."""
+        for need in self.needs:
+            module, _, extra = need.partition(":")
+            package = module.partition(".")[0]
+            if importlib.util.find_spec(package) is None:
+                yield MissingExtraError(package, extra)
+
+    def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
+        """Why it cannot be computed here, in a run with these roles besides the model, with what changes it: a package,
+        a role or a model; empty when it can."""
+        for missing in self.missing():
+            return str(missing)
+        return self._without_roles(roles) or self.without_models(task)
+
+    def _without_roles(self, present: Collection[str]) -> str:
+        """All roles that a run would have to have besides, with the flags that add them; empty when there are none."""
+        asked = {argument: self.asks.get(argument, argument) for argument in self.metric.roles}
+        lacking = {
+            role: f"{role!r}" + (f" (as its {argument})" if role != argument else "")
+            for argument, role in asked.items()
+            if role != "model" and not (played(role, present) if argument in BY_KIND else role in present)
+        }
+        if not lacking:
+            return ""
+        flags = " ".join(f"--role {role}=BACKEND" for role in lacking)
+        those = "role" if len(lacking) == 1 else "roles"
+        return f"it asks the {those} {' and '.join(lacking.values())}, which this run has not; add {flags}"
+
+    def sample_fault(self, sample: Sample) -> str:
+        """Why no answer to a sample could be scored, as far as the metric can tell beforehand; empty when one could."""
+        return "" if self.metric.check is None else self.metric.check(sample, self.params)
+
+    def supposed(self, trial: Trial) -> Trial:
+        """A trial whose answer is only a stand-in, with one after which the metric asks what it asks at most."""
+        answer = None if self.metric.supposed is None else self.metric.supposed(trial, self.params)
+        return trial if answer is None else replace(trial, output=answer)
+
+    def unscored(self, reason: str) -> MetricScores:
+        return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
+
+    def lost(self, reason: str) -> MetricScores:
+        """Unscored by what may be gone when the trial is scored again."""
+        return dict.fromkeys(self.metric.outputs, Score.lost(reason))
+
+
+def bind(
+    metric: Metric,
+    params: Mapping[str, Any] | None = None,
+    profile: str = "standard",
+    texts: PromptTexts | None = None,
+) -> BoundMetric:
+    """A metric with its switches set: defaults, then the profile's, then ``params``. Prompts become
+    ``{name, sha256, text}``; ``texts`` are words that replace those of the metric's own prompts.
+
+    Raises UnknownNameError for a switch or a prompt that the metric does not have, UsageError for a value of the
+    wrong type and for a prompt that cannot be used.
+    """
+    given = dict(params or {})
+    for switch, value in given.items():
+        if switch not in metric.switches:
+            raise UnknownNameError(f"switch of the metric {metric.name!r}", switch, metric.switches)
+        if fault := metric.switch_fault(switch, value):
+            raise UsageError(f"the switch {switch!r} of the metric {metric.name!r} {fault}")
+    switches = {**metric.switches, **metric.profiles.get(profile, {}), **given}
+    models = {switch: bound_model(switches[switch], model) for switch, model in metric.models.items()}
+    prompts: dict[str, dict[str, str]] = {}
+    for switch, kind in metric.prompts.items():
+        folder = Path(inspect.getfile(metric.function)).parent / "prompts"
+        prompt = find_prompt(switches[switch], folder, texts or PromptTexts())
+        prompt.check(kind.names, form=kind.form)
+        prompts[switch] = prompt.to_json()
+    return BoundMetric(metric, {**switches, **prompts, **models}, profile)

@@ -1,0 +1,198 @@
+"""The metric contract: a pure function of a trial, with a description of what its number means.
+
+    @metric(range=(0, 1), version="1", source="this paper, section 3")
+    def word_overlap(trial: Trial, *, lower: bool = True) -> Score:
+        ...
+
+Keyword arguments are the metric's switches: recorded with every score, settable from YAML, their values checked by
+their annotations. A generator function is a judged metric: it yields calls to the roles that its positional arguments
+after ``trial`` name, and returns a score.
+A function of ``scores`` instead of a trial is a derived metric: see :mod:`mmeval.metric.derived`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mmeval import plugins
+from mmeval.content.parts import Interleaved, PartKind
+from mmeval.errors import PluginError, UsageError
+from mmeval.metric.model import HubModel, written_fault
+from mmeval.metric.signature import SCORES, signature_of
+from mmeval.program.prompt_file import JudgePrompt
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
+from mmeval.system.arguments import fault_of, hint_of, is_path, marks_of
+
+TRUST = "trust_remote_code"
+"""The switch of a metric that runs code which is named to it. No file can set it: the user consents, by the flag."""
+
+SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
+"""What is wrong with a sample for a metric with these switches; empty when nothing is."""
+Supposed = Callable[[Trial, Mapping[str, Any]], Interleaved]
+"""An answer after which a metric with these switches asks what it asks at most, made of one without content."""
+Range: TypeAlias = tuple[float, float]
+"""The lowest and the highest value of a number; infinities are allowed."""
+RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range]
+"""The range of a derived metric, from those of its pieces and its switches."""
+NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
+"""What a metric imports, where that depends on its switches."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric with its description. ``range`` is (worst or lowest, highest) of the value; infinities are allowed.
+
+    ``outputs`` are the names of the numbers that it gives, ``needs`` the modules that it imports (each as
+    ``module:extra``; a function of the switches gives them where they depend on these), ``roles`` the roles that it
+    asks, ``batch`` how many trials it scores at once (0: one by one). ``profiles`` maps profiles to the switches they
+    set. ``check`` says, of a sample and the switches, why no answer could be scored. ``range_of`` gives the range of a
+    derived metric where it depends on its pieces; one that ``takes_missing`` is made of what there is of them.
+    ``supposed`` gives the answer that a dry run counts on. One that is ``reference_free`` looks at the answer alone, so
+    that it is no fault where it gives the right answer to another question as much. ``looks_at`` is the one kind of
+    part that it looks at.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    range: tuple[float, float]
+    higher_is_better: bool
+    version: str
+    source: str
+    needs: tuple[str, ...] | NeedsOf = ()
+    outputs: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    switches: Mapping[str, Any] = field(default_factory=dict)
+    check: SampleCheck | None = None
+    batch: int = 0
+    range_of: RangeOf | None = None
+    supposed: Supposed | None = None
+    takes_missing: bool = False
+    reference_free: bool = False
+    looks_at: PartKind | None = None
+
+    @property
+    def judged(self) -> bool:
+        return inspect.isgeneratorfunction(self.function)
+
+    @property
+    def derived(self) -> bool:
+        """Whether it is made of other scores of a trial, and never looks at the answer."""
+        return next(iter(inspect.signature(self.function).parameters)) == SCORES
+
+    @property
+    def doc(self) -> str:
+        return inspect.getdoc(self.function) or ""
+
+    @cached_property
+    def prompts(self) -> Mapping[str, JudgePrompt]:
+        """The switches that are prompts, with what each may read."""
+        found = {switch: marks_of(hint_of(self.function, switch), JudgePrompt) for switch in self.switches}
+        return {switch: marks[0] for switch, marks in found.items() if marks}
+
+    @cached_property
+    def models(self) -> Mapping[str, HubModel]:
+        """The switches that name models, with the files that it opens of them."""
+        found = {switch: marks_of(hint_of(self.function, switch), HubModel) for switch in self.switches}
+        return {switch: marks[0] for switch, marks in found.items() if marks}
+
+    def switch_fault(self, switch: str, value: Any) -> str:
+        """Why a switch cannot have a value, by its annotation; empty when it can."""
+        return fault_of(value, hint_of(self.function, switch))
+
+    def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """Switches that were written in a file of ``folder``: its relative paths (``PathOrName``) start from there."""
+        return {
+            switch: str((folder / value).absolute()) if self.takes_path(switch, value) else value
+            for switch, value in params.items()
+        }
+
+    def takes_path(self, switch: str, value: Any) -> bool:
+        """Whether a switch means the path of a file by a value."""
+        return is_path(value, hint_of(self.function, switch))
+
+    def consented(self, params: Mapping[str, Any], *, trust: bool) -> dict[str, Any]:
+        """Switches as written, with the user's consent to run code that they name, where the metric asks for it.
+
+        Raises UsageError for switches that give the consent themselves, or say what a model was found to be.
+        """
+        if TRUST in params:
+            raise UsageError(f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out")
+        for switch in self.models:
+            if fault := written_fault(params.get(switch)):
+                raise UsageError(f"the switch {switch!r} of the metric {self.name!r} {fault}")
+        return {**params, TRUST: True} if trust and TRUST in self.switches else dict(params)
+
+
+def metric(
+    *,
+    range: Range | RangeOf,
+    version: str,
+    source: str,
+    higher_is_better: bool = True,
+    name: str = "",
+    needs: Sequence[str] | NeedsOf = (),
+    outputs: Sequence[str] = (),
+    profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    check: SampleCheck | None = None,
+    batch: int | None = None,
+    supposed: Supposed | None = None,
+    takes_missing: bool = False,
+    reference_free: bool = False,
+    looks_at: PartKind | None = None,
+) -> Callable[[Callable[..., Any]], Metric]:
+    """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles.
+
+    With ``batch=N`` the first argument is ``trials``: up to N at once, and one score is returned for each, in order.
+    Such metrics are scored by a process of their own, which loads each model once.
+
+    Else the first argument is ``trial``, or ``scores`` of a derived metric, whose ``range`` may be a function of the
+    ranges of its pieces. With ``takes_missing`` it is handed pieces that are unavailable or inapplicable as well.
+
+    ``reference_free`` says that it looks at neither the question nor a reference: ``mmeval validate`` then does not
+    expect that it gives the references of other samples less. ``looks_at`` is the kind of part that it looks at, where
+    it is one: ``mmeval metric`` takes FILEs for parts of that kind.
+    """
+
+    def describe(function: Callable[..., Any]) -> Metric:
+        given = name or function.__name__
+        signature = signature_of(given, function, batch)
+        if takes_missing and next(iter(inspect.signature(function).parameters)) != SCORES:
+            raise PluginError(f"the metric {given!r}: takes_missing is of a metric that is made of other scores")
+        return Metric(
+            name=given,
+            function=function,
+            range=(-math.inf, math.inf) if callable(range) else range,
+            higher_is_better=higher_is_better,
+            version=version,
+            source=source,
+            needs=needs if callable(needs) else tuple(needs),
+            outputs=tuple(outputs) or (given,),
+            roles=signature.roles,
+            profiles=profiles or {},
+            switches=signature.switches,
+            check=check,
+            batch=batch or 0,
+            range_of=range if callable(range) else None,
+            supposed=supposed,
+            takes_missing=takes_missing,
+            reference_free=reference_free,
+            looks_at=looks_at,
+        )
+
+    return describe
+
+
+def load_metric(name: str) -> Metric:
+    """A registered metric. Raises PluginError when the entry point names something else."""
+    found = plugins.load("mmeval.metrics", name)
+    if not isinstance(found, Metric):
+        raise PluginError(f"the metric {name!r} is no function decorated with @metric (it is a {type(found).__name__})")
+    return found

@@ -1,0 +1,126 @@
+"""Derived metrics: numbers that are made of other scores of the same trial, such as the product of two of them.
+
+    @metric(range=(0, 1), version="1", source="this paper, section 5")
+    def both(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
+        ...
+
+They are computed where the rows of a trial are put together, so that their pieces may come from a scoring process and
+from a judge. ``scores`` holds the pieces that the switch ``of`` names, in its order: each is scored, or unscored with
+bounds wherever its range is finite. What its pieces mean for a task before the run is in
+:mod:`mmeval.task.derived_entries`. What holds for every derived metric is settled here, before it is called:
+
+- a piece that is not scored yet: there is no derived score yet;
+- the task's rule for a missing output has scored the pieces: it scores what is made of them, too;
+- a piece that is inapplicable to the answer: so is the derived score;
+- a piece that is unavailable: so is the derived score, and that is said before the run.
+
+A metric that ``takes_missing`` pieces is handed those of the last two kinds as well, and those that the run has skipped
+as unavailable ones: what it makes of the others is its own affair.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmeval.errors import MmevalError
+from mmeval.metric.apply import score_derived
+from mmeval.metric.bound import BoundMetric, bind
+from mmeval.metric.contract import Range, load_metric
+from mmeval.metric.result import MetricScores, writable
+from mmeval.records.score import Score, ScoreStatus
+
+PIECES = "pieces"
+"""In the definition of a derived metric: the outputs of which it is made, with their ranges."""
+
+log = logging.getLogger(__name__)
+
+BY_MISSING_OUTPUT = {"missing_output": True}
+"""The evidence of a score that the task's rule for a missing output gave."""
+
+SKIPPED = Score.unavailable("it was skipped")
+"""A piece that a run leaves out."""
+_PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
+"""What a piece passes on to the score that is made of it, the first before the second: nothing changes it."""
+
+Row = Mapping[str, Any]
+"""A row of a score set: JSON values."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A derived metric with the ranges of its pieces, by their names."""
+
+    bound: BoundMetric
+    ranges: Mapping[str, Range]
+
+    def scores(self, known: Mapping[str, Score]) -> MetricScores:
+        """Its scores from those of a trial; empty while a piece of it is missing."""
+        if not self.ranges.keys() <= known.keys():
+            return {}
+        pieces = {name: self._bounded(name, known[name]) for name in self.ranges}
+        outputs = self.bound.metric.outputs
+        if ruled := next((piece for piece in pieces.values() if piece.evidence == BY_MISSING_OUTPUT), None):
+            return dict.fromkeys(outputs, ruled)
+        if self.bound.metric.takes_missing:
+            skipped = dict.fromkeys(self.bound.pieces, SKIPPED)
+            return score_derived(self.bound, {**skipped, **pieces})
+        for status in _PASSED_ON:
+            for name, piece in pieces.items():
+                if piece.status == status:
+                    return dict.fromkeys(outputs, Score(status=status, reason=f"{name}: {piece.reason}"))
+        return score_derived(self.bound, pieces)
+
+    def _bounded(self, name: str, score: Score) -> Score:
+        """A piece with what is known of it: an unscored one lies in its range."""
+        if score.status != "unscored" or score.bounds is not None:
+            return score
+        finite = all(map(math.isfinite, self.ranges[name]))
+        return replace(score, bounds=self.ranges[name]) if finite else score
+
+
+def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
+    """A derived metric in the range that follows from those of its pieces."""
+    of = bound.metric.range_of
+    return bound if of is None else replace(bound, metric=replace(bound.metric, range=of(ranges, bound.params)))
+
+
+def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
+    """The derived metrics of a score set, by its plan. One that cannot be loaded here is left out, which is said."""
+
+    found = []
+    for entry in plan["metrics"]:
+        if PIECES not in entry or "unavailable" in entry:
+            continue
+        try:
+            bound = bind(load_metric(entry["metric"]), entry["switches"], entry["profile"])
+        except MmevalError as error:
+            log.warning("%s is not shown: %s", entry["metric"], error)
+            continue
+        ranges = {name: _range(ends) for name, ends in entry[PIECES].items()}
+        found.append(Derivation(with_range(bound, ranges), ranges))
+    return found
+
+
+def _range(ends: Sequence[float | None]) -> Range:
+    low, high = ends
+    return (-math.inf if low is None else low, math.inf if high is None else high)
+
+
+def with_derived(row: Row, derived: Sequence[Derivation]) -> Row:
+    """A row of a score set with the scores that follow from its others, as these are now."""
+    if row.get("status") != "ok" or not isinstance(row.get("scores"), dict):
+        return row
+    scores = dict(row["scores"])
+    known = {name: Score.from_json(score) for name, score in scores.items()}
+    for one in derived:
+        for name in one.bound.metric.outputs:
+            known.pop(name, None)
+            scores.pop(name, None)
+        found = {name: writable(score) for name, score in one.scores(known).items()}
+        known.update(found)
+        scores.update((name, score.to_json()) for name, score in found.items())
+    return {**row, "scores": dict(sorted(scores.items()))}

@@ -1,0 +1,164 @@
+"""Where the model of a metric lies on this machine, which of its files lack, and what tells it from every other.
+
+A model of the hub is looked for below the folder that ``MMEVAL_WEIGHTS_DIR`` names, as ``OWNER/NAME/FILE``, then in the
+cache of the hub: at the revision that is named, else at what ``main`` was when it was fetched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from mmeval.errors import StorageError
+from mmeval.records.digest import digest
+from mmeval.system.owncache import own_cache
+
+WEIGHTS_DIR = "MMEVAL_WEIGHTS_DIR"
+USUAL_REVISION = "main"
+LARGE_BYTES = 64 * 2**20
+"""From this size on, the digest of a file of the user's own is kept, so that it is read for it once."""
+_NAME = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(@(?P<revision>[\w./-]+))?", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_FOLDER = (".", "/", "~")
+
+
+class NamedModel(NamedTuple):
+    """A model as somebody names it: one of the hub, at a ``revision`` where one is given, or a ``folder`` of theirs.
+    Without a name there is none."""
+
+    name: str
+    revision: str = ""
+    folder: Path | None = None
+
+    def __str__(self) -> str:
+        if self.folder is not None:
+            return str(self.folder)
+        return f"{self.name} at {self.revision[:12]}" if self.revision else self.name
+
+
+class Placed(NamedTuple):
+    """The folder that holds a model, and the commit it is of where that is known."""
+
+    folder: Path
+    commit: str = ""
+
+
+def naming_fault(written: str) -> str:
+    """What a text must be that names a model; empty when it does."""
+    if not written or written.startswith(_FOLDER):
+        return ""
+    found = _NAME.fullmatch(written)
+    climbs = ".." in written
+    return "" if found and not climbs else "a model: owner/name, owner/name@revision, or a folder such as ./model"
+
+
+def named_model(written: str) -> NamedModel:
+    """The model that a text names, which has no ``naming_fault``."""
+    if written.startswith(_FOLDER):
+        folder = Path(written)
+        with contextlib.suppress(RuntimeError):  # there is no such user
+            folder = folder.expanduser()
+        folder = Path(os.path.abspath(folder))  # noqa: PTH100  links keep the name under which the user knows it
+        return NamedModel(folder.name, folder=folder)
+    found = _NAME.fullmatch(written)
+    return NamedModel(found["repo"], found["revision"] or "") if found else NamedModel("")
+
+
+def places(model: NamedModel) -> Iterator[Placed]:
+    """Where the model may lie. Raises MissingExtraError without the library that knows the hub's cache."""
+    if model.folder is not None:
+        yield Placed(model.folder)
+        return
+    if own := os.environ.get(WEIGHTS_DIR):
+        yield Placed(Path(own).expanduser() / model.name)
+    from mmeval.dataset.hub_cache import commit_of, snapshot_folder
+
+    commit = commit_of(model.name, model.revision or USUAL_REVISION, "model")
+    yield Placed(snapshot_folder(model.name, commit or "none", "model"), commit)
+
+
+def weights_dir_fault() -> str:
+    """That ``MMEVAL_WEIGHTS_DIR`` names no folder; empty where it does, or is not set."""
+    own = os.environ.get(WEIGHTS_DIR)
+    return f"{WEIGHTS_DIR} names {own}, which is no folder" if own and not Path(own).expanduser().is_dir() else ""
+
+
+def missing(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The files that a folder lacks, with their alternatives."""
+    return tuple(item.replace("|", " or ") for item in wanted if _here(folder, item) is None)
+
+
+def chosen_files(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The files that are opened of a folder which lacks none: of alternatives the first that is there."""
+    return tuple(name for item in wanted if (name := _here(folder, item)))
+
+
+def first_of(item: str, is_there: Callable[[str], bool]) -> str | None:
+    """Of alternatives the first that is there. None where there is none of them; empty where there need not be any."""
+    return next((name for name in item.split("|") if not name or is_there(name)), None)
+
+
+def _here(folder: Path, item: str) -> str | None:
+    return first_of(item, lambda name: any(folder.glob(name)) if "*" in name else (folder / name).is_file())
+
+
+def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
+    """Digest of a model: over the names and the SHA-256 of the files that are opened, wherever they lie.
+
+    Every byte counts. A large file of the hub's cache is not read for it: it is called by its SHA-256 there, which is
+    believed. That of a large file elsewhere is kept by path, size and time of change, and made again when one of these
+    differs. Files that a ``*`` stands for may be thousands: their names and sizes count.
+    """
+    return digest([[name, _mark(folder, name)] for name in sorted(chosen_files(folder, wanted))])
+
+
+def _mark(folder: Path, name: str) -> str | list[list[str | int]]:
+    if "*" not in name:
+        return _sha256(folder / name)
+    return [[path.relative_to(folder).as_posix(), path.stat().st_size] for path in sorted(folder.glob(name))]
+
+
+def _sha256(path: Path) -> str:
+    if path.is_symlink():
+        blob = path.readlink()
+        if blob.parent.name == "blobs" and _SHA256.fullmatch(blob.name):
+            return blob.name
+    found = path.stat()
+    return _digest_of_file(str(path.resolve()), found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _digest_of_file(path: str, size: int, changed_ns: int) -> str:
+    """The SHA-256 of a file as it was at a time."""
+    if size < LARGE_BYTES:
+        return _read_digest(path)
+    kept = _kept_place(digest([path, size, changed_ns]))
+    with contextlib.suppress(OSError, ValueError):
+        if kept is not None and _SHA256.fullmatch(text := kept.read_text("ascii")):
+            return text
+    made = _read_digest(path)
+    if kept is not None:
+        from mmeval.system.json_lines import write_atomic  # with it comes a package that most commands need not import
+
+        with contextlib.suppress(OSError, StorageError):  # it is made again next time
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(kept, made.encode("ascii"))
+    return made
+
+
+def _kept_place(key: str) -> Path | None:
+    try:
+        return own_cache() / "digests" / key
+    except StorageError:
+        return None
+
+
+def _read_digest(path: str) -> str:
+    with open(path, "rb") as file:  # noqa: PTH123  a text, which can be a key
+        return hashlib.file_digest(file, "sha256").hexdigest()

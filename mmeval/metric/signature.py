@@ -1,0 +1,90 @@
+"""What the arguments of a metric's function say: of which kind it is, which switches it has, whom it asks."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mmeval.errors import PluginError
+from mmeval.metric.model import HubModel
+from mmeval.program.prompt_file import JudgePrompt
+from mmeval.system.arguments import FilePath, hint_of, marks_of
+
+TRIAL = ("trial", "_trial", "_")
+"""What the first argument of a metric is called, or may be called where it is not read."""
+
+TRIALS = ("trials", "_trials")
+"""What the first argument of a batched metric is called."""
+
+SCORES = "scores"
+"""What the first argument of a derived metric is called."""
+PIECES = "of"
+"""The switch of a derived metric that names the outputs of which it is made."""
+
+
+class Signature(NamedTuple):
+    """The switches of a metric with their defaults, and the roles that it asks."""
+
+    switches: Mapping[str, Any]
+    roles: tuple[str, ...]
+
+
+def signature_of(name: str, function: Callable[..., Any], batch: object = None) -> Signature:
+    """The signature of a metric called ``name``; ``batch`` is what its description says of that. Raises PluginError for
+    a function that cannot be a metric."""
+    parameters = list(inspect.signature(function).parameters.values())
+    first = parameters[0].name if parameters and parameters[0].kind is not parameters[0].KEYWORD_ONLY else ""
+    asked = [p for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
+    switches = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    roles = tuple(p.name for p in asked)
+    if batch is not None or first in TRIALS:
+        _check_batched(name, function, first, roles, batch)
+    elif first not in (*TRIAL, SCORES):
+        raise PluginError(
+            f"the metric {name!r}: its first argument must be 'trial', as in def {name}(trial, *, switch=1); "
+            "trial.output is the answer, trial.sample has the references"
+        )
+    for switch, default in switches.items():
+        if default is inspect.Parameter.empty:
+            raise PluginError(f"the metric {name!r}: the switch {switch!r} needs a default")
+    if optional := [p.name for p in asked if p.default is not p.empty]:
+        raise PluginError(f"the metric {name!r}: write * before its switches ({', '.join(optional)})")
+    if first == SCORES:
+        _check_derived(name, function, switches, roles)
+    _check_marks(name, function, switches, first)
+    return Signature(switches, roles)
+
+
+def _check_batched(name: str, function: Callable[..., Any], first: str, roles: Sequence[str], batch: object) -> None:
+    """Raises PluginError for a function that cannot score many trials at once."""
+    if first not in TRIALS or type(batch) is not int or batch < 1:
+        raise PluginError(
+            f"the metric {name!r}: one that scores many answers at once is written @metric(..., batch=16) and "
+            f"def {name}(trials, *, switch=1), and returns one score for each of the trials"
+        )
+    if roles or inspect.isgeneratorfunction(function):
+        raise PluginError(f"the metric {name!r}: one that scores many answers at once cannot ask a role")
+
+
+def _check_derived(name: str, function: Callable[..., Any], switches: Mapping[str, Any], roles: Sequence[str]) -> None:
+    """Raises PluginError for a derived metric that could not be put together from scores alone."""
+    if PIECES not in switches:
+        raise PluginError(f"the metric {name!r}: it is made of scores, so that it needs the switch of: list[str] = []")
+    if roles or inspect.isgeneratorfunction(function):
+        raise PluginError(f"the metric {name!r}: it is made of scores, so that it cannot ask a role")
+
+
+def _check_marks(name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str) -> None:
+    """Raises PluginError for switches that name what a metric of its kind never opens: models are loaded where answers
+    are looked at, and not where roles are asked or scores put together."""
+    refused: tuple[type, ...] = (HubModel, JudgePrompt) if first == SCORES else ()
+    if inspect.isgeneratorfunction(function):
+        refused = (HubModel,)
+    for switch in switches if refused else ():
+        if any(isinstance(mark, refused) for mark in marks_of(hint_of(function, switch), FilePath)):
+            made = "is made of scores" if first == SCORES else "asks a role"
+            raise PluginError(
+                f"the metric {name!r}: it {made}, so that it cannot use what its switch {switch!r} names; leave "
+                "that to a metric of the answer, and make one number of both by a derived metric"
+            )

@@ -1,0 +1,59 @@
+"""What the data of a group's tasks hold together, against what the group's file says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mmeval.prepare.checks import Mark, different
+from mmeval.prepare.ready import Readiness
+from mmeval.task.schema import GroupExpectedKeys
+from mmeval.task.selection import Chosen
+from mmeval.wording import counted
+
+
+@dataclass(frozen=True)
+class Together:
+    """A group with what its data hold: different rows, ``bad`` of which cannot be asked, and different files of the
+    others by kind. Where not all of it could be counted, ``uncounted`` says so instead; ``faults`` say how the numbers
+    differ from what is expected."""
+
+    group: str
+    rows: int = 0
+    media: Mapping[str, int] = field(default_factory=dict)
+    uncounted: str = ""
+    faults: tuple[str, ...] = ()
+    bad: int = 0
+
+    @property
+    def ready(self) -> bool:
+        return not self.uncounted and not self.faults and not self.bad
+
+
+def together(chosen: Chosen, states: Sequence[Readiness]) -> Iterator[Together]:
+    """The groups whose files say what to expect."""
+    by_task = {state.task: state for state in states}
+    for name, file in chosen.group_files.items():
+        expected = file.keys.expected
+        if expected != GroupExpectedKeys():
+            yield _together(name, expected, [by_task[task] for task in _tasks(chosen, name)])
+
+
+def _tasks(chosen: Chosen, name: str) -> list[str]:
+    """The tasks below a group, each once."""
+    if name in chosen.tasks:
+        return [name]
+    return list(dict.fromkeys(task for member in chosen.groups[name].members for task in _tasks(chosen, member)))
+
+
+def _together(group: str, expected: GroupExpectedKeys, states: Sequence[Readiness]) -> Together:
+    counts = [state.counts for state in states if state.counts is not None and state.counts.read]
+    if len(counts) < len(states):
+        lost = f"the data of {len(states) - len(counts)} of its {counted(len(states), 'task')} cannot be counted"
+        return Together(group, uncounted=lost)
+    rows = len(set[str]().union(*(one.row_marks for one in counts)))
+    media = Counter(kind for kind, _ in set[Mark]().union(*(one.media_marks for one in counts)))
+    bad = len(set[str]().union(*(one.bad_marks for one in counts)))
+    faults = different({"rows": (expected.rows, rows)}, {} if bad else expected.media, media)
+    return Together(group, rows, media, faults=tuple(faults), bad=bad)

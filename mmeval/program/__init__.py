@@ -1,0 +1,1 @@
+"""Programs that yield calls: Call, Reply, Role, protocols and prompts."""

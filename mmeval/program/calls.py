@@ -1,0 +1,134 @@
+"""Programs: plain generators that yield calls, receive replies, and return a result.
+
+Whatever asks anything (a protocol, an agent, a judged metric) is one. A program does no input or output, so it is
+tested by feeding it replies; the broker runs it, and replays it on journalled replies after a crash. A program must
+therefore ask the same calls again when it gets the same replies: no clock, no random numbers, no files.
+
+    def rubric(trial, judge):
+        replies = yield [judge.ask(question(c, trial)) for c in trial.sample.metadata["rubric"]]
+        return mean_met(replies)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, PartKind
+from mmeval.errors import MmevalError
+from mmeval.records.request import GenerationParams, Request
+from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.sample import Message, message
+
+if TYPE_CHECKING:  # it decodes, which programs do not
+    from mmeval.program.route import Route
+
+MODEL = "model"
+"""The role under test."""
+
+T = TypeVar("T")
+
+Accept: TypeAlias = Callable[[Response], str]
+"""What is wrong with a reply, in words for people; empty when it can be used. It depends on the request alone, as the
+reply may be used for every call that asks the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request put to a role: ``model``, ``judge``, or any other name that the run has a backend for.
+
+    A reply in which ``accept`` finds a fault is asked for again, a few times (see the broker); what does not become
+    better is an error of the kind ``bad_reply``. Without ``accept`` every reply is taken. ``example`` is one that is
+    taken, after which the program asks what it asks at most: a dry run counts on it.
+
+    ``convert`` names routes (:mod:`mmeval.backend.sendable`), or holds routes of the program's own, for media that
+    whoever plays the role does not take as they are, or of which another form will do: they are put into it before they
+    are sent, and warnings of the response say so. Where it is named at all, media that cannot be decoded are not sent,
+    but are an error of the kind ``bad_media``."""
+
+    role: str
+    request: Request
+    accept: Accept | None = field(default=None, compare=False, repr=False)
+    example: str = field(default="", compare=False, repr=False)
+    convert: tuple[str | Route, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: the response, and the call's place in the program (``0``, ``2.1``)."""
+
+    response: Response
+    path: str = "0"
+
+    @property
+    def ok(self) -> bool:
+        return self.response.error is None
+
+    @property
+    def text(self) -> str:
+        return self.response.text
+
+    def require(self) -> Interleaved:
+        """The answer. Raises CallFailed when there is none: the program ends and its trial has failed."""
+        if self.response.output is None:
+            raise CallFailed(self.response.error or ErrorInfo("internal", "a reply without answer and without error"))
+        return self.response.output
+
+
+Program: TypeAlias = Generator[Call | Sequence[Call], Any, T]
+"""Yields a call (and is sent a ``Reply``) or a sequence of independent calls (and is sent a list of replies)."""
+
+
+class CallFailed(MmevalError):
+    """A call that a program cannot do without has failed."""
+
+    def __init__(self, error: ErrorInfo) -> None:
+        self.error = error
+        super().__init__(f"{error.kind}: {error.message}")
+
+
+def ask_one(call: Call) -> Program[Reply]:
+    """One call, with a typed reply: ``reply = yield from ask_one(call)``."""
+    reply: Reply = yield call
+    return reply
+
+
+def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
+    """Independent calls, asked at the same time; replies in the order of the calls."""
+    replies: list[Reply] = yield calls
+    return replies
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Whom a program asks, with the parameters that hold unless a call says otherwise."""
+
+    name: str
+    params: GenerationParams = field(default_factory=GenerationParams)
+    variants: Mapping[PartKind, Role] = field(default_factory=dict, hash=False)
+
+    def ask(
+        self, *parts: Part | Media | str | Interleaved, system: str = "", wants: Sequence[PartKind] = ("text",)
+    ) -> Call:
+        """A call with one user message made of the parts, in order."""
+        messages = (message("user", *parts),)
+        return self.send((message("system", system), *messages) if system else messages, wants=wants)
+
+    def send(
+        self,
+        messages: Sequence[Message],
+        *,
+        wants: Sequence[PartKind] = ("text",),
+        params: GenerationParams | None = None,
+        accept: Accept | None = None,
+        convert: Sequence[str | Route] = (),
+    ) -> Call:
+        """A call with whole messages."""
+        request = Request(tuple(messages), params or self.params, tuple(wants))
+        return Call(self.name, request, accept, convert=tuple(convert))
+
+    def variant(self, kind: PartKind) -> Role:
+        """Who is asked about one kind of medium: the role ``captioner.audio`` where the run has it, else this one."""
+        return self.variants.get(kind, self)

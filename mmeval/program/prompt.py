@@ -1,0 +1,59 @@
+"""Prompts: from a sample to the messages that are put to a model, by a template (:mod:`mmeval.program.template`) or by
+a plugin's function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from mmeval.content.parts import Interleaved, text_part
+from mmeval.errors import UsageError
+from mmeval.records.sample import Message, Sample
+
+Prompt: TypeAlias = Callable[[Sample], tuple[Message, ...]]
+
+
+class PromptError(UsageError):
+    """A template that cannot be compiled, or a prompt that cannot be made of a sample."""
+
+
+@dataclass(frozen=True)
+class FunctionPrompt:
+    """A prompt function of a plugin (``mmeval.prompts``) with its options."""
+
+    name: str
+    function: Callable[..., Sequence[Message]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, sample: Sample) -> tuple[Message, ...]:
+        messages = tuple(self.function(sample, **self.options))
+        if not messages or not all(isinstance(message, Message) for message in messages):
+            raise PromptError(f"sample {sample.id!r}: the prompt function {self.name!r} must return messages")
+        return messages
+
+
+@dataclass(frozen=True)
+class InstructedPrompt:
+    """Another prompt after the user's own system instruction (``--system_instruction``)."""
+
+    instruction: str
+    prompt: Prompt
+
+    def __call__(self, sample: Sample) -> tuple[Message, ...]:
+        return with_system(self.instruction, self.prompt(sample))
+
+
+def plain_prompt(sample: Sample) -> tuple[Message, ...]:
+    """The sample's input as it is."""
+    return sample.input
+
+
+def with_system(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Messages that begin with a system text; one that they begin with already follows it after an empty line."""
+    if not text:
+        return messages
+    if messages and messages[0].role == "system":
+        own = messages[0].content.parts
+        return (Message("system", Interleaved((text_part(f"{text}\n\n"), *own))), *messages[1:])
+    return (Message("system", Interleaved((text_part(text),))), *messages)

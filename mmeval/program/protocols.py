@@ -1,0 +1,82 @@
+"""Protocols: how a sample is put to a model, as programs over the role under test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mmeval.content.parts import Interleaved, PartKind
+from mmeval.program.calls import Call, Program, Role, ask_all, ask_one
+from mmeval.records.request import GenerationParams
+from mmeval.records.sample import Message, Sample, user
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a protocol is given: the sample's prompt, what is wanted, and whom to ask.
+
+    ``sample`` carries references and labels, so that a protocol can read how many turns a sample has; nothing of them
+    may enter a message.
+    """
+
+    sample: Sample
+    messages: tuple[Message, ...]
+    wants: tuple[PartKind, ...]
+    params: GenerationParams
+    model: Role
+
+    def call(self, messages: Sequence[Message] | None = None, wants: Sequence[PartKind] | None = None) -> Call:
+        """A call of the model under test: the sample's own prompt and wanted kinds unless given."""
+        chosen = self.messages if messages is None else messages
+        return self.model.send(chosen, wants=self.wants if wants is None else wants, params=self.params)
+
+
+def single(ask: Ask) -> Program[Interleaved]:
+    """One request, one answer with everything in it."""
+    reply = yield from ask_one(ask.call())
+    return reply.require()
+
+
+def independent_passes(ask: Ask) -> Program[Interleaved]:
+    """One request for each wanted kind, all at once, none seeing another's answer; joined in the order of ``wants``."""
+    replies = yield from ask_all([ask.call(wants=(kind,)) for kind in ask.wants])
+    return join([reply.require() for reply in replies])
+
+
+def text_then_media(
+    ask: Ask, *, instruction: str = "Produce the {kind} that belongs to your answer above, and nothing else."
+) -> Program[Interleaved]:
+    """First the text (and code, which is text), then each wanted medium kind on its own, with the text before its eyes.
+
+    The media fill the text's dangling placeholders of their kind in order; those left over follow the text.
+    """
+    written: list[PartKind] = [kind for kind in ask.wants if kind in ("text", "code")]
+    first = yield from ask_one(ask.call(wants=written or ("text",)))
+    text = first.require()
+    kinds = [kind for kind in ask.wants if kind not in ("text", "code")]
+    asked = [(*ask.messages, Message("assistant", text), user(instruction.format(kind=kind))) for kind in kinds]
+    replies = yield from ask_all([ask.call(messages, (kind,)) for messages, kind in zip(asked, kinds, strict=True)])
+    made = [medium for reply in replies for medium in reply.require().media()]
+    return text.filled(made) if made else text
+
+
+def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
+    """Several turns: each user message of the prompt is asked in its turn, after the earlier ones and their answers.
+
+    The result is all answers in order, or with ``answer="last"`` the last one.
+    """
+    history: list[Message] = []
+    answers: list[Interleaved] = []
+    for turn in ask.messages:
+        history.append(turn)
+        if turn.role != "user":
+            continue
+        reply = yield from ask_one(ask.call(tuple(history)))
+        answers.append(reply.require())
+        history.append(Message("assistant", answers[-1]))
+    return answers[-1] if answer == "last" else join(answers)
+
+
+def join(answers: Sequence[Interleaved]) -> Interleaved:
+    """Answers one after the other."""
+    return Interleaved(tuple(part for answer in answers for part in answer.parts))

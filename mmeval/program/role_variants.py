@@ -1,0 +1,61 @@
+"""Roles by kind of medium: ``captioner.audio`` beside ``captioner``, or instead of it.
+
+Few models read every kind, so the role that describes media may be played by several: the one that a run has for a
+kind is asked about it, and the role itself about all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from mmeval.content.media import MEDIA_KINDS
+from mmeval.content.parts import PartKind
+from mmeval.errors import UsageError, did_you_mean
+from mmeval.program.calls import Role
+from mmeval.records.request import GenerationParams
+
+BY_KIND = ("captioner",)
+"""The arguments of metrics whose roles may have variants. A metric that asks one of them asks ``Role.variant``."""
+
+
+def variant(role: str, kind: PartKind) -> str:
+    """The name of a role's variant: ``captioner.audio``."""
+    return f"{role}.{kind}"
+
+
+def variants(role: str) -> dict[str, PartKind]:
+    """The names of all variants that a role may have, with their kinds."""
+    return {variant(role, kind): kind for kind in MEDIA_KINDS}
+
+
+def played(role: str, present: Collection[str]) -> bool:
+    """Whether a run with these roles has the role, or a variant of it."""
+    return role in present or not variants(role).keys().isdisjoint(present)
+
+
+def who_is_asked(roles: Iterable[str], by_kind: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
+    """The roles that are asked where ``by_kind`` may have variants: with the variants that are present."""
+    more = [name for role in by_kind for name in variants(role) if name in present]
+    return tuple(dict.fromkeys((*roles, *more)))
+
+
+def role_for(name: str, params: Mapping[str, GenerationParams], present: Collection[str]) -> Role:
+    """A role as programs see it, with the variants that are present. A variant without parameters has the role's."""
+    own = params.get(name, GenerationParams())
+    found = {kind: Role(one, params.get(one, own)) for one, kind in variants(name).items() if one in present}
+    return Role(name, own, found)
+
+
+def check_variants(roles: Iterable[str], asked: Collection[str]) -> None:
+    """Raises UsageError for a role ``captioner.KIND`` of a kind that there is not, where ``captioner`` is asked.
+
+    ``asked`` are the roles that may have variants.
+    """
+    for role in roles:
+        base, dot, kind = role.partition(".")
+        if dot and base in asked and kind not in MEDIA_KINDS:
+            names = [variant(base, known) for known in MEDIA_KINDS]
+            raise UsageError(
+                f"--role {role}: {kind!r} is no kind of medium{did_you_mean(role, names)} (there are "
+                f"{', '.join(names)})"
+            )

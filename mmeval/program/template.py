@@ -1,0 +1,226 @@
+"""Templates: prompts written as Jinja, whose values may hold media.
+
+Media stand in the text that a template sees as marks that only this process knows, and return to where the marks are
+once it is rendered: no text in the data can pose as one.
+
+``TemplatePrompt`` makes the prompt of a task: it sees ``input`` (the text of the sample's user message), ``id``, and
+the labels that ``prompt_fields`` names; nothing else of a sample, so that no reference reaches the model.
+``PartsTemplate`` is a template over any values.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.errors import did_you_mean
+from mmeval.program.prompt import PromptError, with_system
+from mmeval.records.sample import Message, Sample
+
+MAX_PROMPT_CHARS = 4_000_000
+"""A rendered template that is longer is an error: a loop in it, or data that belong into a document. It bounds what is
+sent and not what rendering costs: the templates are those of task files, which the user chooses."""
+
+_NONCE = f"{secrets.randbelow(10**30):030d}"
+_MARK = re.compile(rf"\[{_NONCE}\.(\d+)\]")  # digits survive filters that change letters or escape
+_CUT_MARK = f"[{_NONCE[:8]}"
+
+
+def _joined(chunks: Iterable[str]) -> str:
+    out: list[str] = []
+    length = 0
+    for chunk in chunks:
+        length += len(chunk)
+        if length > MAX_PROMPT_CHARS:
+            raise PromptError(f"a prompt is longer than {MAX_PROMPT_CHARS} characters")
+        out.append(chunk)
+    return "".join(out)
+
+
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hook for joining what a template yields
+
+
+def check_template(source: str, fields: Sequence[str]) -> None:
+    """Raises PromptError for a template that does not compile, or that reads a variable which it will not be given."""
+    known = ("input", "id", *fields)
+    for name in _unknown_names(source, known):
+        raise PromptError(
+            f"the template reads {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}; "
+            f"a label of the samples is named under prompt_fields first"
+        )
+
+
+def _unknown_names(source: str, known: Sequence[str]) -> list[str]:
+    """What a template reads and will not be given. Raises PromptError for one that does not compile."""
+    try:
+        used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
+    except TemplateSyntaxError as error:
+        raise PromptError(f"not a valid template, in its line {error.lineno}: {error.message}") from None
+    except RecursionError:
+        raise PromptError("not a valid template: it is nested too deeply") from None
+    return sorted(used - {*known, *_ENVIRONMENT.globals})
+
+
+@dataclass(frozen=True)
+class TemplatePrompt:
+    """Templates for the system message and for each user message; empty ones leave the sample's own as they are."""
+
+    user: str = ""
+    system: str = ""
+    fields: tuple[str, ...] = ()
+
+    @cached_property
+    def _user(self) -> Template:
+        return _ENVIRONMENT.from_string(self.user)
+
+    @cached_property
+    def _system(self) -> Template:
+        return _ENVIRONMENT.from_string(self.system)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"user": self.user, "system": self.system, "fields": self.fields}  # compiled code cannot be pickled
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __call__(self, sample: Sample) -> tuple[Message, ...]:
+        messages = tuple(self._asked(message, sample) for message in sample.input) if self.user else sample.input
+        if not self.system:
+            return messages
+        return with_system(self._rendered(self._system, sample, self._text_of(sample)), messages)
+
+    def _asked(self, message: Message, sample: Sample) -> Message:
+        """One user message through the template. Several are several turns: each is asked in the same words."""
+        if message.role != "user":
+            return message
+        parts = message.content.parts
+        if all(part.kind == "text" for part in parts):
+            text = self._rendered(self._user, sample, "".join(part.text or "" for part in parts))
+            return Message("user", Interleaved((text_part(text),)))
+        placed: list[Part] = []
+        text = self._rendered(self._user, sample, _marked(message.content, placed))
+        found = _unmarked(text, placed)
+        shown = set(map(id, found))
+        left_out = next((part for part in placed if id(part) not in shown), None)
+        if left_out is not None:
+            name = left_out.label or left_out.kind
+            raise PromptError(
+                f"sample {sample.id!r}: the template leaves out {name}; write {{{{ input }}}} whole into it"
+            )
+        return Message("user", Interleaved(found))
+
+    def _text_of(self, sample: Sample) -> str:
+        return next((m.content.rendered() for m in sample.input if m.role == "user"), "")
+
+    def _rendered(self, template: Template, sample: Sample, text: str) -> str:
+        values: dict[str, Any] = {"input": text, "id": sample.id}
+        metadata = sample.metadata
+        for name in self.fields:
+            if name in metadata:
+                values[name] = metadata[name]
+        try:
+            return template.render(values)
+        except PromptError as error:
+            raise PromptError(f"sample {sample.id!r}: {error}") from None
+        except UndefinedError as error:
+            raise PromptError(f"sample {sample.id!r} lacks what the prompt reads: {error.message}") from None
+        except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise PromptError(f"sample {sample.id!r}: the prompt cannot be rendered: {error}") from None
+
+
+Value: TypeAlias = "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
+"""What a template may be given: texts and numbers, content with media, and lists and mappings of these."""
+
+
+@dataclass(frozen=True)
+class PartsTemplate:
+    """A template over named values; content keeps its media where it is written into the text.
+
+    ``names`` are all that it may read. Raises PromptError for a template that does not compile or that reads anything
+    else.
+    """
+
+    source: str
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name in _unknown_names(self.source, self.names):
+            raise PromptError(
+                f"the template reads {name!r}{did_you_mean(name, self.names)}; it has {', '.join(self.names)}"
+            )
+
+    @cached_property
+    def _template(self) -> Template:
+        return _ENVIRONMENT.from_string(self.source)
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The values that it reads."""
+        return frozenset(meta.find_undeclared_variables(_ENVIRONMENT.parse(self.source)))
+
+    def render(self, values: Mapping[str, Value]) -> Interleaved:
+        """The text with the values' media in their places.
+
+        Raises PromptError for values that it cannot be made of, and for a template that shows a part of a content's
+        media and loses the others.
+        """
+        placed: list[Part] = []
+        contents: list[range] = []
+        given = {name: _as_text(value, placed, contents) for name, value in values.items()}
+        try:
+            text = self._template.render(given)
+        except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise PromptError(f"the prompt cannot be rendered: {error}") from None
+        shown = {int(position) for position in _MARK.findall(text)}
+        if placed and _CUT_MARK in _MARK.sub("", text):
+            raise PromptError("the template cuts a content in the middle of a medium; write it whole")
+        if any(shown.intersection(content) and not shown.issuperset(content) for content in contents):
+            raise PromptError("the template cuts a content and loses some of its media; write it whole")
+        return Interleaved(_unmarked(text, placed))
+
+
+def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
+    """A value as a template sees it. What has no text is noted in ``placed``, and which of these make up one content in
+    ``contents``."""
+    if isinstance(value, Interleaved):
+        first = len(placed)
+        text = _marked(value, placed)
+        contents.append(range(first, len(placed)))
+        return text
+    if isinstance(value, Mapping):
+        return {name: _as_text(item, placed, contents) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_as_text(item, placed, contents) for item in value]
+    return value
+
+
+def _marked(content: Interleaved, placed: list[Part]) -> str:
+    """The text of a content with a mark for each part that is none; those are added to ``placed``."""
+    words: list[str] = []
+    for part in content.parts:
+        if part.kind == "text":
+            words.append(part.text or "")
+        else:
+            words.append(f"[{_NONCE}.{len(placed)}]")
+            placed.append(part)
+    return "".join(words)
+
+
+def _unmarked(text: str, placed: Sequence[Part]) -> tuple[Part, ...]:
+    """The rendered text with the parts back in the places of their marks."""
+    pieces = _MARK.split(text)
+    found: list[Part] = [text_part(pieces[0])] if pieces[0] else []
+    for position, words in zip(pieces[1::2], pieces[2::2], strict=True):
+        found.append(placed[int(position)])
+        if words:
+            found.append(text_part(words))
+    return tuple(found)

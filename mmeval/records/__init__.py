@@ -1,0 +1,1 @@
+"""The records that everything passes around: frozen, typed, JSON both ways."""

@@ -1,0 +1,60 @@
+"""Digests of values and the seeds made from them: equal content gives equal digests, on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from mmeval.content.parts import Interleaved
+
+DIGEST_CHARS = 32
+"""Hex characters kept of a SHA-256 (128 bits): collisions are out of reach, lines stay short."""
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def canonical_json(value: Any) -> bytes:
+    """The one spelling of a JSON value: sorted keys, no blanks, UTF-8 (lone surrogates survive as they are).
+
+    Raises ValueError for NaN and infinities, which JSON cannot hold.
+    """
+    return _encode(value).encode("utf-8", "surrogatepass")
+
+
+def digest(value: Any) -> str:
+    """The digest of a JSON value, 32 hex characters."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()[:DIGEST_CHARS]
+
+
+def call_seed(run_seed: int, request_digest: str, *again: int) -> int:
+    """The seed of a call, in 0 .. 2**31 - 1.
+
+    It depends on what is asked, not on who asks: duplicates across tasks agree. ``again`` counts in which ways the same
+    is asked again, so that it is drawn anew: the repeat of the trial; the earlier calls of one program with the same
+    request; the same for the call that an agent answers; the replies to this very call that were not acceptable. Zeros
+    at the end may be left out.
+    """
+    while len(again) > 1 and not again[-1]:
+        again = again[:-1]
+    text = "/".join(map(str, (run_seed, request_digest, *again)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def line_digest(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()[:DIGEST_CHARS]
+
+
+def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
+    """The digest of some contents, each under a word that says what it is: order, kinds, words and media bytes.
+
+    Every field is written with its length before it, so that no two contents read alike.
+    """
+    fields: list[str] = []
+    for word, content in contents:
+        fields += (word, str(len(content.parts)))
+        for part in content.parts:
+            fields += (part.kind, part.raw, part.text or "", "" if part.media is None else part.media.sha256)
+    sized = "".join([f"{len(item)}:{item}" for item in fields]).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(b"%d:%b%b" % (len(head), head, sized)).hexdigest()[:DIGEST_CHARS]

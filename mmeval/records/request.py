@@ -1,0 +1,160 @@
+"""What a model is asked: messages, parameters and the kinds wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+from mmeval.content.parts import PartKind
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.records.digest import canonical_json, content_digest
+from mmeval.records.sample import Message
+
+_GENERATION_ALIASES: Mapping[str, str] = {
+    "max_gen_toks": "max_tokens",
+    "max_new_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "until": "stop",
+    "stop_sequences": "stop",
+}
+
+_OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "text.")
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationParams:
+    """How to generate. None leaves a value to the model's own default.
+
+    ``options`` holds what belongs to one output modality under a dotted name, such as ``image.size`` or
+    ``audio.voice``; a backend refuses the options that it does not know.
+    """
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
+        """From ``generation_kwargs`` with the names that users know (``max_gen_toks``, ``until``, ``do_sample``).
+
+        Raises UnknownNameError for a name that means nothing here, UsageError for a value of the wrong type or outside
+        its range.
+        """
+        known: dict[str, Any] = {}
+        options: dict[str, Any] = {}
+        for name, value in values.items():
+            target = _GENERATION_ALIASES.get(name, name)
+            if target.startswith(_OPTION_PREFIXES):
+                options[target] = value
+            elif target in ("max_tokens", "temperature", "top_p", "top_k", "stop"):
+                known[target] = _typed_parameter(target, value)
+            elif target != "do_sample":
+                names = [f.name for f in fields(cls) if f.name != "options"] + [*_GENERATION_ALIASES, "do_sample"]
+                raise UnknownNameError("generation parameter", name, names)
+        if not values.get("do_sample", True):
+            known["temperature"] = 0.0  # whatever temperature stands beside it
+        return cls(**known, options=options)
+
+    def to_json(self) -> dict[str, Any]:
+        row = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in row.items() if value not in (None, (), {})}
+
+
+def _typed_parameter(name: str, value: Any) -> Any:
+    try:
+        if name == "stop":
+            return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
+        number = float(value)
+        if name not in ("max_tokens", "top_k"):
+            return _within(name, value, _finite(number))
+        if number == int(number):
+            return _within(name, value, int(number))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    wanted = "words" if name == "stop" else "a whole number" if name in ("max_tokens", "top_k") else "a number"
+    raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
+
+
+def _within(name: str, value: Any, number: float) -> float:
+    """The number. Raises UsageError outside of what the parameter can be."""
+    holds, wanted = {
+        "max_tokens": (number >= 1, "at least 1"),
+        "temperature": (number >= 0, "at least 0"),
+        "top_p": (0 < number <= 1, "above 0 and at most 1"),
+    }.get(name, (True, ""))
+    if not holds:
+        raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
+    return number
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a backend. ``wants`` names the kinds of part that the answer should have.
+
+    ``seed`` is set by the broker. ``digest`` covers messages, parameters, wanted kinds and the media's bytes, nothing
+    else: not the seed, not a file name, not who asks.
+    """
+
+    messages: tuple[Message, ...]
+    params: GenerationParams = GenerationParams()
+    wants: tuple[PartKind, ...] = ("text",)
+    seed: int = 0
+
+    @cached_property
+    def digest(self) -> str:
+        how = _how_digest(self.params, self.wants)
+        return content_digest(how, [(m.role, m.content) for m in self.messages])
+
+    def with_seed(self, seed: int) -> Request:
+        request = Request(self.messages, self.params, self.wants, seed)
+        request.__dict__["digest"] = self.digest  # the seed is no part of it
+        return request
+
+    def without_options(self, names: Collection[str]) -> Request:
+        """The request without some parameters of one modality; it is still the answer to the whole that is wanted, so
+        the digest stays."""
+        if not names:
+            return self
+        options = {name: value for name, value in self.params.options.items() if name not in names}
+        request = Request(self.messages, replace(self.params, options=options), self.wants, self.seed)
+        request.__dict__["digest"] = self.digest
+        return request
+
+    def kinds(self) -> set[PartKind]:
+        """The kinds of part that a backend must be able to read to answer."""
+        return {part.kind for m in self.messages for part in m.content.parts if not part.dangling}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "messages": [m.to_json() for m in self.messages],
+            "params": self.params.to_json(),
+            "wants": list(self.wants),
+            "seed": self.seed,
+        }
+
+
+_last_how: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = None
+
+
+def _how_digest(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
+    """Parameters and wanted kinds as bytes; those of the request before when they are the same objects, as a task's
+    are from sample to sample."""
+    global _last_how  # noqa: PLW0603  a cache of one
+    last = _last_how
+    if last is not None and last[0] is params and last[1] == wants:
+        return last[2]
+    packed = canonical_json([params.to_json(), wants])
+    _last_how = (params, wants, packed)
+    return packed

@@ -1,0 +1,128 @@
+"""What a backend returns: an answer or a typed error, its usage and the model that served it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mmeval.content.parts import Interleaved, Part
+
+ErrorKind = Literal[
+    "rate_limit",
+    "unreachable",
+    "timeout",
+    "connection",
+    "server",
+    "bad_reply",
+    "auth",
+    "bad_request",
+    "too_long",
+    "unsupported",
+    "out_of_memory",
+    "no_answer",
+    "bad_sample",
+    "bad_media",
+    "internal",
+]
+
+ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
+
+RETRYABLE: frozenset[ErrorKind] = frozenset(
+    ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
+)
+"""Errors of the way, not of the request: the same request may succeed when it is sent again."""
+
+HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported", "bad_media"))
+"""Errors of the request: whoever sends it again gets the same."""
+
+FinishReason = Literal["stop", "length", "content_filter", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """Why a call has no answer. ``retry_after`` is what the server asked for, in seconds."""
+
+    kind: ErrorKind
+    message: str
+    retry_after: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "message": self.message}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> ErrorInfo:
+        return cls(row["kind"], row["message"])
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer cost: tokens in and out as the server counts them (0: not reported)."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer, or the typed reason why there is none: exactly one of ``output`` and ``error`` is set.
+
+    ``latency`` is in seconds; ``served`` is the model that the server says it used, ``fingerprint`` what the server
+    calls the state of its software behind it.
+    """
+
+    output: Interleaved | None = None
+    error: ErrorInfo | None = None
+    finish_reason: FinishReason = "stop"
+    usage: Usage = Usage()
+    latency: float = 0.0
+    served: str = ""
+    warnings: tuple[str, ...] = ()
+    fingerprint: str = ""
+
+    @classmethod
+    def failed(cls, kind: ErrorKind, text: str, *, retry_after: float | None = None, latency: float = 0.0) -> Response:
+        return cls(error=ErrorInfo(kind, text, retry_after), finish_reason="error", latency=latency)
+
+    @property
+    def text(self) -> str:
+        """The answer's text without hidden reasoning; empty when there is no answer (ask ``error`` which)."""
+        return self.output.text if self.output is not None else ""
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"latency": round(self.latency, 4)}
+        if self.output is not None:
+            row["output"] = self.output.to_json()
+        if self.error is not None:
+            row["error"] = self.error.to_json()
+        if self.finish_reason != "stop":
+            row["finish_reason"] = self.finish_reason
+        if self.usage.input_tokens or self.usage.output_tokens:
+            row["usage"] = [self.usage.input_tokens, self.usage.output_tokens]
+        if self.served:
+            row["served"] = self.served
+        if self.fingerprint:
+            row["fingerprint"] = self.fingerprint
+        if self.warnings:
+            row["warnings"] = list(self.warnings)
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Response:
+        output, error = row.get("output"), row.get("error")
+        return cls(
+            output=None if output is None else Interleaved.from_json(output, media_root),
+            error=None if error is None else ErrorInfo.from_json(error),
+            finish_reason=row.get("finish_reason", "stop"),
+            usage=Usage(*row.get("usage", (0, 0))[:2]),
+            latency=row.get("latency", 0.0),
+            served=row.get("served", ""),
+            warnings=tuple(row.get("warnings", ())),
+            fingerprint=row.get("fingerprint", ""),
+        )
+
+
+def answered(parts: Sequence[Part]) -> Response:
+    """A sound response made of parts."""
+    return Response(output=Interleaved(tuple(parts)))

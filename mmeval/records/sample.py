@@ -1,0 +1,103 @@
+"""One sample of a task: its input, references and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.records.digest import line_digest
+
+MessageRole = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: MessageRole
+    content: Interleaved
+
+    def to_json(self) -> dict[str, Any]:
+        return {"role": self.role, "content": self.content.to_json()}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Message:
+        return cls(row["role"], Interleaved.from_json(row["content"], media_root))
+
+
+def user(*parts: Part | Media | str) -> Message:
+    """A user message from texts, media and parts, in order."""
+    return message("user", *parts)
+
+
+def message(role: MessageRole, *parts: Part | Media | str | Interleaved) -> Message:
+    content: list[Part] = []
+    for part in parts:
+        if isinstance(part, Interleaved):
+            content.extend(part.parts)
+        elif isinstance(part, str):
+            content.append(text_part(part))
+        else:
+            content.append(media_part(part) if isinstance(part, Media) else part)
+    return Message(role, Interleaved(tuple(content)))
+
+
+def _part_rows(sample: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of a sample's JSON form."""
+    for message_row in sample["input"]:
+        yield from message_row["content"]
+    for answer in sample["references"]:
+        yield from answer
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One item of a task. ``metadata`` holds labels, rubrics and whatever a metric reads; no model ever sees it.
+
+    ``fault`` says in words why the sample cannot be put to a model, with the file and row to correct; empty for a sound
+    one. Of a sample with a fault the input may be empty, and labels may be missing.
+    """
+
+    id: str
+    input: tuple[Message, ...]
+    references: tuple[Interleaved, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    fault: str = ""
+
+    @cached_property
+    def digest(self) -> str:
+        """Covers everything in the sample, the bytes of its media included: scores are tied to it."""
+        from mmeval.system.json_lines import to_line  # listing tasks needs records, but no fast JSON
+
+        row = self.to_json()
+        for part in _part_rows(row):
+            for place in ("path", "name"):  # where a medium lies is no part of what it is
+                part.get("media", {}).pop(place, None)
+        return line_digest(to_line(row))
+
+    @property
+    def has_media(self) -> bool:
+        contents = (*(m.content for m in self.input), *self.references)
+        return any(part.media is not None for content in contents for part in content.parts)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "input": [m.to_json() for m in self.input],
+            "references": [answer.to_json() for answer in self.references],
+            "metadata": self.metadata,
+            **({"fault": self.fault} if self.fault else {}),
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Sample:
+        return cls(
+            id=row["id"],
+            input=tuple(Message.from_json(m, media_root) for m in row["input"]),
+            references=tuple(Interleaved.from_json(answer, media_root) for answer in row["references"]),
+            metadata=row["metadata"],
+            fault=row.get("fault", ""),
+        )

@@ -1,0 +1,56 @@
+"""One sample asked once: the exchanges that were made and the final answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mmeval.content.parts import Interleaved
+from mmeval.records.digest import content_digest
+from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.sample import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call of a trial and its reply. ``path`` is the call's place in its program, such as ``0`` or ``2.1``."""
+
+    path: str
+    role: str
+    request_digest: str
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One sample put to the model once: the exchanges in order and what came out of them.
+
+    Exactly one of ``output`` and ``error`` is set. Metrics score trials.
+    """
+
+    sample: Sample
+    repeat: int = 0
+    exchanges: tuple[Exchange, ...] = ()
+    output: Interleaved | None = None
+    error: ErrorInfo | None = None
+
+    @property
+    def digest(self) -> str:
+        """Names what a score of this trial depends on: the sample, what was asked and answered, and what came of it."""
+        answers = [("answer", e.response.output) for e in self.exchanges if e.response.output is not None]
+        if self.output is not None and not any(self.output is answer for _, answer in answers):
+            answers.append(("output", self.output))
+        asked = [e.request_digest if e.response.error is None else f"{e.request_digest}!" for e in self.exchanges]
+        return content_digest("/".join((self.sample.digest, str(self.repeat), *asked)).encode(), answers)
+
+
+def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
+    """The warnings of all exchanges of a trial, once each."""
+    return list(dict.fromkeys(text for exchange in exchanges for text in exchange.response.warnings))
+
+
+def finish_reason(trial: Trial) -> str | None:
+    """Why the model's answer ended: what cut off a part of it counts for the whole. None where there is no answer."""
+    reasons = [e.response.finish_reason for e in trial.exchanges if e.role == "model"]
+    cut = next((reason for reason in reasons if reason not in ("stop", "error")), None)
+    return cut or ("stop" if trial.error is None else None)

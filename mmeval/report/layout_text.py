@@ -1,0 +1,129 @@
+"""The tables of layouts as text: for a terminal or a page, for a paper, for a script."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from mmeval.report.markdown import cell, table_lines
+from mmeval.report.table_formats.csv import csv_text
+from mmeval.report.table_formats.latex import latex_text
+from mmeval.report.table_formats.markdown import MAX_NOTE
+from mmeval.results.layout import Cell, Table, layouts_of, tables_of
+from mmeval.results.stored_run import StoredRun
+from mmeval.task.task import Selection
+from mmeval.wording import printable
+
+log = logging.getLogger(__name__)
+
+UNKNOWN = "N/A"
+
+
+def named_by(selection: Selection) -> bool:
+    """Whether a task or a group of a run names a layout."""
+    return any(task.layout for task in selection) or any(group.layout for group in selection.groups)
+
+
+def layouts_at_end(folder: Path, results: Path) -> str:
+    """The tables of the layouts that a run names, as they stand below its own; empty where there are none.
+
+    What fails is one warning with the command that prints it later, and never the reason why a run does.
+    """
+    texts = []
+    names: Sequence[str] = ()
+    try:
+        run = StoredRun(folder, results)
+        names = layouts_of(run)
+        texts = [markdown_tables(tables_of(run, name)) for name in names]
+    except Exception as error:  # the results are there already, whatever it is
+        log.debug("a layout failed", exc_info=True)
+        later = f"mmeval report {shlex.quote(str(folder))} --layout {' or '.join(names) or 'NAME'}"
+        log.warning("the tables of the paper are not printed: %s; %s prints them", error, later)
+    return "".join(f"\n{text}" for text in texts if text)
+
+
+def markdown_tables(tables: Iterable[Table]) -> str:
+    """Each with its title above and its notes below."""
+    return "\n".join(_markdown(table) for table in tables)
+
+
+def _markdown(table: Table) -> str:
+    rows = [[_shown(value, table.digits) for value in row] for row in table.rows]
+    lines = table_lines([cell(header) for header in table.headers], rows, right_aligned=_numbers(table))
+    notes = [printable(note, limit=MAX_NOTE) for note in table.notes]
+    return "\n".join([printable(table.title, limit=MAX_NOTE), "", *lines, *(["", *notes] if notes else [])]) + "\n"
+
+
+def _shown(value: Cell, digits: int) -> str:
+    if value is None:
+        return UNKNOWN
+    return cell(value) if isinstance(value, str) else f"{value:.{digits}f}"
+
+
+def _numbers(table: Table) -> frozenset[str]:
+    """The headers of columns that hold no text."""
+    columns = zip(table.headers, zip(*table.rows, strict=True), strict=True) if table.rows else ()
+    return frozenset(cell(header) for header, values in columns if not any(isinstance(value, str) for value in values))
+
+
+def latex_tables(tables: Iterable[Table]) -> str:
+    """Tables with the rules of the package booktabs, one after the other."""
+    return "\n".join(_latex(table) for table in tables)
+
+
+def _latex(table: Table) -> str:
+    numbers = _numbers(table)
+    columns = "".join("r" if cell(header) in numbers else "l" for header in table.headers)
+    lines = [
+        rf"% {printable(table.title, limit=MAX_NOTE)}",
+        r"% \usepackage{booktabs}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        rf"{' & '.join(map(latex_text, table.headers))} \\",
+        r"\midrule",
+        *(rf"{' & '.join(_latex_cell(value, table.digits) for value in row)} \\" for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(rf"\par{{\footnotesize {latex_text(note)}\par}}" for note in table.notes),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_cell(value: Cell, digits: int) -> str:
+    if value is None:
+        return UNKNOWN
+    return latex_text(value) if isinstance(value, str) else f"{value:.{digits}f}"
+
+
+def csv_tables(tables: Iterable[Table]) -> str:
+    """One cell a line: table, row, column, value; the row by its first cell. Numbers are whole, what is unknown is
+    empty. A note stands in the column ``note``."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("table", "row", "column", "value"))
+    for table in tables:
+        title = _plain(table.title)
+        for row in table.rows:
+            for header, value in zip(table.headers[1:], row[1:], strict=True):
+                writer.writerow((title, _plain(row[0]), _plain(header), _plain(value)))
+        writer.writerows((title, "", "note", _plain(note)) for note in table.notes)
+    return out.getvalue()
+
+
+def _plain(value: Cell) -> str:
+    if value is None:
+        return ""
+    return csv_text(value) if isinstance(value, str) else repr(float(value))
+
+
+RENDERED: Mapping[str, Callable[[Iterable[Table]], str]] = {
+    "markdown": markdown_tables,
+    "latex": latex_tables,
+    "csv": csv_tables,
+}
+ENDINGS: Mapping[str, str] = {"markdown": "md", "latex": "tex", "csv": "csv"}
+"""What the file of a layout is called behind its name, by format."""

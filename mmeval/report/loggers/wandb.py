@@ -1,0 +1,34 @@
+"""Weights & Biases: the numbers of a run as one of its runs, with the results file beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mmeval.report.loggers.contract import described, flat_numbers, need_package, table_rows
+from mmeval.report.published import Published
+from mmeval.run.options import RunOutcome
+from mmeval.system.extras import need
+
+
+class WandbLogger:
+    """Logs the results to Weights & Biases.
+
+    The arguments are those of ``wandb.init``; without a ``project`` it is ``mmeval``, without a ``name`` the model's.
+
+    Where and whether it sends anything is wandb's to decide (``WANDB_MODE``, ``WANDB_DIR``, ``WANDB_API_KEY``).
+    """
+
+    def __init__(self, **init: Any) -> None:
+        need_package("wandb", "wandb")
+        self._init = init
+
+    def log(self, outcome: RunOutcome, published: Published) -> None:
+        wandb = need("wandb", "wandb")
+        given = {"project": "mmeval", "name": outcome.model_name, "job_type": "evaluation", **self._init}
+        with wandb.init(**{**given, "config": {**described(published), **given.get("config", {})}}) as run:
+            columns, rows = table_rows(outcome)
+            run.log({**flat_numbers(outcome), "results": wandb.Table(columns=list(columns), data=rows)})
+            run.summary["exit_code"] = outcome.exit_code
+            kept = wandb.Artifact(f"results-{run.id}", type="results")
+            kept.add_file(str(published.file))
+            run.log_artifact(kept)

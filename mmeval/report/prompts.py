@@ -1,0 +1,29 @@
+"""``--write_out``: what the model will see of each task's first sample."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from mmeval.dataset.bad_sample import rows_of
+from mmeval.task.task import Selection, Task
+from mmeval.wording import printable
+
+_MAX_LINE = 2000
+
+
+def write_prompts(selection: Selection, out: TextIO) -> None:
+    """The first rendered prompt of each task that can be asked: roles, text, and a placeholder for each medium."""
+    for task in selection:
+        out.write(f"{first_prompt(task)}\n")
+
+
+def first_prompt(task: Task) -> str:
+    kept = (sample for sample in rows_of(task.dataset()) if task.selected(sample))
+    sample = next((sample for sample in kept if not sample.fault), None)
+    if sample is None:
+        return f"--- {task.name}: no sample passes the task's filter and can be asked"
+    lines = [f"--- {task.name}, sample {printable(sample.id, limit=_MAX_LINE)}, wants {'+'.join(task.wanted(sample))}"]
+    for message in task.prompt(sample):
+        lines.append(f"[{message.role}]")
+        lines += [printable(line, limit=_MAX_LINE) for line in message.content.rendered().splitlines()]
+    return "\n".join([*lines, "---"])

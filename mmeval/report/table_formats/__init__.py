@@ -1,0 +1,29 @@
+"""Tables of numbers as text: for a terminal or a page, for a paper, for a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from mmeval.report.numbers import NumberRow
+from mmeval.report.table_formats.csv import csv_table
+from mmeval.report.table_formats.latex import latex_table
+from mmeval.report.table_formats.markdown import markdown_table
+
+__all__ = ["TABLES", "TableFormat"]
+
+
+class TableFormat(NamedTuple):
+    """How rows become text, how its file is called, and whether it holds every slice or the first breakdown alone."""
+
+    render: Callable[[Sequence[NumberRow], Sequence[str]], str]
+    file: str
+    every_slice: bool = False
+
+
+TABLES: Mapping[str, TableFormat] = {
+    "markdown": TableFormat(markdown_table, "numbers.md"),
+    "latex": TableFormat(latex_table, "numbers.tex"),
+    "csv": TableFormat(csv_table, "numbers.csv", every_slice=True),
+}
+"""The formats by their names. Each takes rows and the names of the runs."""

@@ -1,0 +1,61 @@
+"""Numbers for a spreadsheet or a script: one a line, with everything that is known of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from mmeval.records.score import Result
+from mmeval.report.numbers import NumberRow
+from mmeval.wording import printable
+
+COLUMNS = (
+    "run", "task", "alias", "slice", "version", "metric", "higher_is_better", "value", "stderr", "ci95_low",
+    "ci95_high", "bounds_low", "bounds_high", "n", "scored", "failed", "unscored", "unavailable", "unsupported",
+    "inapplicable", "clusters", "bootstrap_iters", "suspended", "compares_with_first", "notes",
+)  # fmt: skip
+MAX_CHARS = 2_000
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""With these, or their wide forms, a spreadsheet begins to calculate; a text that begins so gets a quote before it."""
+
+
+def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
+    """A line for each run's number, with its own notes; what is unknown is empty. Of a number that a run does not have
+    the notes say so."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        for at, (name, result) in enumerate(zip(names, row.results, strict=True)):
+            if result is None:
+                empty = [""] * (len(COLUMNS) - len(_named(name, row)) - 1)
+                writer.writerow([*_named(name, row), *empty, row.absent[at]])
+            else:
+                why = row.unlike[at - 1] if at else ""
+                notes = (csv_text(why) or "yes", csv_text(row.own_notes[at]))
+                writer.writerow([*_named(name, row), *_numbers(result), *notes])
+    return out.getvalue()
+
+
+def _named(run: str, row: NumberRow) -> list[str]:
+    texts = map(csv_text, (run, row.task, row.alias, row.slice, row.version, row.metric))
+    return [*texts, _yes(row.higher_is_better)]
+
+
+def _numbers(result: Result) -> list[str]:
+    pairs = [*(result.ci95 or (None, None)), *(result.bounds or (None, None))]
+    values = ["" if value is None else repr(float(value)) for value in (result.value, result.stderr, *pairs)]
+    lost = (result.failed, result.unscored, result.unavailable, result.unsupported, result.inapplicable)
+    counts = (result.n, result.scored, *lost, result.clusters, result.bootstrap_iters)
+    return [*values, *map(str, counts), _yes(result.suspended)]
+
+
+def _yes(truth: bool) -> str:
+    return "true" if truth else "false"
+
+
+def csv_text(text: str) -> str:
+    """Text from outside on which no spreadsheet begins to calculate."""
+    clean = printable(text, limit=MAX_CHARS)
+    return f"'{clean}" if clean.lstrip().startswith(_FORMULA) else clean

@@ -1,0 +1,57 @@
+"""A table in Markdown: one run with all its columns, several with a column each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmeval.records.score import Result
+from mmeval.report.markdown import cell, table_lines
+from mmeval.report.numbers import NumberRow
+
+_OF_ONE = ("Value", "±", "Stderr", "95 % CI", "Scored")
+MAX_NOTE = 400
+
+
+def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
+    """Numbers of several runs stand as ``0.5000 (0.4000 to 0.6000)``; one that does not compare with the first run's is
+    marked with a dagger, and the notes say why."""
+    several = len(names) > 1
+    columns = [cell(name) for name in names] if several else list(_OF_ONE)
+    headers = ["Tasks", "Version", "Metric", "↑/↓", *columns, "Notes"]
+    body = []
+    last = ""
+    for row in rows:
+        name = f"{row.task} {row.slice}"
+        first = "" if name == last else " " * row.depth + ("- " if row.depth else "") + cell(row.label)
+        numbers = _side_by_side(row) if several else _of_one(row.results[0])
+        arrow = "↑" if row.higher_is_better else "↓"
+        notes = cell(row.notes, limit=MAX_NOTE)
+        body.append([first, cell(row.version) if first else "", cell(row.metric), arrow, *numbers, notes])
+        last = name
+    if not any(row[-1] for row in body):
+        headers, body = headers[:-1], [row[:-1] for row in body]
+    return "\n".join(table_lines(headers, body, right_aligned={*columns} - {"±"})) + "\n"
+
+
+def _of_one(result: Result | None) -> list[str]:
+    if result is None:
+        return ["N/A", "±", "N/A", "N/A", ""]
+    value = "N/A" if result.value is None else f"{result.value:.4f}"
+    stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
+    interval = "N/A" if result.ci95 is None else f"{result.ci95[0]:.4f} to {result.ci95[1]:.4f}"
+    return [value, "±", stderr, interval, f"{result.scored}/{result.n}"]
+
+
+def _side_by_side(row: NumberRow) -> list[str]:
+    marks = ["", *("†" if why else "" for why in row.unlike)]
+    return [
+        absent if result is None else _short(result) + mark
+        for result, absent, mark in zip(row.results, row.absent, marks, strict=True)
+    ]
+
+
+def _short(result: Result) -> str:
+    if result.value is None:
+        return "N/A"
+    interval = "" if result.ci95 is None else f" ({result.ci95[0]:.4f} to {result.ci95[1]:.4f})"
+    return f"{result.value:.4f}{interval}"

@@ -1,0 +1,116 @@
+"""The tasks and groups of a run folder as they were when the run was made, to be scored again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import MissingError
+from mmeval.metric.contract import load_metric
+from mmeval.results.groups import tasks_inside
+from mmeval.system.yaml_document import Document
+from mmeval.task.build import build, check_metric_names, check_prompt_names
+from mmeval.task.derived_entries import with_pieces
+from mmeval.task.file import OF_A_RUN, TaskFile, parse_task
+from mmeval.task.task import Group, GroupMetric, LeftOut, Selection, TaskMetric, TaskOverrides
+
+
+def stored_selection(
+    record: Mapping[str, Any], overrides: TaskOverrides, roles: frozenset[str], *, metrics: tuple[str, ...] = ()
+) -> Selection:
+    """The tasks and groups of a run as they were when it was made, with other metrics and switches where these are
+    given. Raises UnknownNameError for a metric that is not registered, or is named to be changed and not there."""
+    for metric in metrics:
+        load_metric(metric)
+    listed = {entry["metric"] for config in record["tasks"].values() for entry in _listed(config)}
+    left_out = record.get("settings", {}).get("skip_metric", ())
+    check_metric_names({*listed, *left_out, *metrics}, overrides)
+    files = {
+        name: _stored_file(name, config, metrics, listed, overrides.metric_args)
+        for name, config in record["tasks"].items()
+    }
+    tasks = []
+    for name, file in files.items():
+        config = record["tasks"][name]
+        skipped = () if metrics else tuple(entry["metric"] for entry in config.get("skipped_metrics", ()))
+        changed = replace(overrides, data="", data_dir=None, skip_metric=(*overrides.skip_metric, *skipped))
+        task = build(file, changed, roles=roles)
+        if metrics:
+            task = replace(task, metrics=_worth_scoring(task.metrics, metrics))
+        tasks.append(replace(task, comparable=config.get("data") != "bundled"))
+    check_prompt_names(tasks, overrides)
+    groups = []
+    for group in record.get("groups", {}).values():
+        numbers = tuple(GroupMetric(**metric) for metric in group["metrics"])
+        groups.append(Group(**{**group, "members": tuple(group["members"]), "metrics": numbers}))
+    return Selection(tuple(tasks), tuple(groups), tuple(_left_out(groups, files)))
+
+
+def _left_out(groups: Sequence[Group], run: Collection[str]) -> Iterator[LeftOut]:
+    """Members of the groups that the run was made without."""
+    members = {group.name: group.members for group in groups}
+    inside = {task for group in members for task in tasks_inside(group, members)}
+    return (LeftOut(name, name, "", "the run was made without it") for name in sorted(inside - set(run)))
+
+
+def _worth_scoring(entries: Sequence[TaskMetric], names: Collection[str]) -> tuple[TaskMetric, ...]:
+    """The metrics that are asked for with the pieces that these are made of. A piece of what cannot be computed all the
+    same is not scored for it, which may cost calls; one that is itself unavailable stays, as the reason."""
+    asked = {load_metric(name).name for name in names}
+    kept: list[TaskMetric] = []
+    pieces: set[str] = set()
+    for entry in reversed(entries):  # a piece stands above what is made of it
+        if entry.bound.name in asked or entry.unavailable or not pieces.isdisjoint(entry.bound.metric.outputs):
+            kept.append(entry)
+            pieces.update(() if entry.unavailable else entry.bound.pieces)
+    return tuple(reversed(kept))
+
+
+def left_aside(record: Mapping[str, Any], selection: Selection) -> dict[str, tuple[str, ...]]:
+    """The metrics of a run that are not among those of a selection of its tasks, by task; tasks that have all of
+    theirs are not there."""
+    found = {}
+    for task in selection:
+        own = {metric.bound.name for metric in task.metrics}
+        listed = [load_metric(entry["metric"]).name for entry in record["tasks"][task.name].get("metric_list") or ()]
+        found[task.name] = tuple(name for name in dict.fromkeys(listed) if name not in own)
+    return {name: lacking for name, lacking in found.items() if lacking}
+
+
+def check_any_available(selection: Selection, names: Collection[str]) -> None:
+    """Raises MissingError where none of the metrics that were asked for by name can be computed here, whatever the
+    pieces that came along."""
+    asked = {load_metric(name).name for name in names}
+    metrics = [metric for task in selection for metric in task.metrics if metric.bound.name in asked]
+    if metrics and all(metric.unavailable for metric in metrics):
+        reasons = {metric.bound.name: metric.unavailable for metric in metrics}
+        said = "; ".join(f"the metric {name} is unavailable: {why}" for name, why in reasons.items())
+        raise MissingError(f"nothing to compute: {said}")
+
+
+_OF_THE_RUN = ("data", "system_instruction", "skipped_metrics", "judge_prompts")
+"""What a recorded task has besides the keys of its file."""
+
+
+def _stored_file(
+    name: str,
+    config: Mapping[str, Any],
+    metrics: tuple[str, ...],
+    listed: Collection[str],
+    metric_args: Mapping[str, Mapping[str, Any]],
+) -> TaskFile:
+    keys = {key: value for key, value in config.items() if key not in _OF_THE_RUN}
+    if config.get("skipped_metrics") and not metrics:  # what is made of them says why it is not there
+        keys["metric_list"] = _listed(config)
+    if metrics:
+        own = {entry["metric"]: entry for entry in _listed(config)}
+        asked = [own.get(m, {"metric": m}) for m in metrics if m in own or m not in listed]
+        keys["metric_list"] = with_pieces(asked, own, metric_args)
+    return replace(parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys)), prompts=config.get("judge_prompts", {}))
+
+
+def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The metrics of a recorded task, those that the run skipped included."""
+    return [*(config.get("metric_list") or ()), *config.get("skipped_metrics", ())]

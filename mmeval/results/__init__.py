@@ -1,0 +1,1 @@
+"""Numbers of a run: from score rows to results, stored runs, layouts and comparison."""

@@ -1,0 +1,109 @@
+"""Layouts: the tables of a benchmark's paper, made from a run folder.
+
+    def layout(run: StoredRun) -> Iterable[Table]: ...
+
+An entry point in ``mmeval.layouts`` names such a function, and the key ``layout`` of a task or group names the entry
+point. A layout only reads: it takes what is scored, and says of what is not that it is not. Its tables are printed
+below those of the run, and by ``mmeval report RUN --layout NAME``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from mmeval import plugins
+from mmeval.errors import PluginError
+from mmeval.records.score import Result
+from mmeval.results.asked import counted_by
+from mmeval.results.provenance import left_out_of, made_with
+
+if TYPE_CHECKING:
+    from mmeval.aggregate.scores import Scores
+    from mmeval.results.stored_run import StoredRun, StoredTask
+
+Cell: TypeAlias = str | float | None
+"""A text, a number, or nothing where a number is not known."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: its title, the headers, rows of as many cells, and what is to be said below it.
+
+    Numbers are written with so many ``digits`` behind the point, and whole where a program reads them.
+    """
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    digits: int = 3
+
+    def __post_init__(self) -> None:
+        uneven = next((row for row in self.rows if len(row) != len(self.headers)), None)
+        if uneven is not None:
+            raise ValueError(f"{self.title}: a row has {len(uneven)} cells below {len(self.headers)} headers")
+
+
+Layout: TypeAlias = "Callable[[StoredRun], Iterable[Table]]"
+"""The plugin contract of ``mmeval.layouts``."""
+
+
+def load_layout(name: str) -> Layout:
+    """A registered layout. Raises UnknownNameError."""
+    found: Layout = plugins.load("mmeval.layouts", name)
+    return found
+
+
+def layouts_of(run: StoredRun) -> list[str]:
+    """The layouts that the groups and tasks of a run name, each once."""
+    shown: Mapping[str, object] = run.results.get("group_subtasks", {})
+    groups = run.record.get("groups", {})
+    named = [group.get("layout") for name, group in groups.items() if not shown or name in shown]
+    named += [task.config.get("layout") for task in run.tasks]
+    return list(dict.fromkeys(str(name) for name in named if name))
+
+
+def tables_of(run: StoredRun, name: str) -> list[Table]:
+    """The tables of a layout; below the first stands with whom they were made. Raises UnknownNameError, PluginError
+    where the layout fails on this run."""
+    layout = load_layout(name)
+    try:
+        return _with_provenance(list(layout(run)), run)
+    except (Exception, SystemExit) as error:  # a layout may fail in any way; the user learns which one it is
+        raise PluginError(f"the layout {name!r} failed ({type(error).__name__}: {error})") from error
+
+
+def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
+    if not tables:
+        return []
+    first, *others = tables
+    left = (f"{said[:1].upper()}{said[1:]}." for said in left_out_of(run))
+    return [replace(first, notes=(made_with(run), *left, *first.notes)), *others]
+
+
+def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
+    """What one number says of the trials of a task that the run counts, in the order of the data set; empty where
+    nothing was scored."""
+    from mmeval.aggregate.scores import Scores
+    from mmeval.results.task_results import fill
+
+    found = Scores(range=_range(run, task, number))
+    counts = counted_by(run.ours.get("asked", {}).get(task.name))
+    fill({number: found}, (row for row in task.score_rows() if counts(row["i"], row["n"])))
+    return found
+
+
+def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
+    """One number of a task as a whole, as the results file has it."""
+    rows = (row for row in run.ours.get("results", ()) if row["task"] == task.name and row["metric"] == number)
+    return next((Result.from_json(row) for row in rows if not row.get("slice")), None)
+
+
+def _range(run: StoredRun, task: StoredTask, number: str) -> tuple[float, float]:
+    """As the results file says; without ends where it does not."""
+    metrics = run.ours.get("metrics", {}).get(task.name, {}).values()
+    spread = next((metric.get("range") for metric in metrics if number in metric.get("outputs", ())), None)
+    return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])

@@ -1,0 +1,51 @@
+"""Provenance: with whom the numbers of a stored run were made, and which numbers of the run its newest results leave
+out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mmeval.results.stored_run import StoredRun
+
+
+def made_with(run: StoredRun) -> str:
+    """One line: the model, who judged and captioned as the server calls it, the profile, and the name of the run."""
+    shown = {task.name for task in run.tasks}
+    rows = [row for task, judges in run.ours.get("judges", {}).items() if task in shown for row in judges]
+    players: dict[str, dict[str, None]] = {}
+    for row in rows:
+        players.setdefault(str(row["role"]), {})[_named(row)] = None
+    metrics = (metrics for task, metrics in run.ours.get("metrics", {}).items() if task in shown)
+    profiles = sorted({str(one.get("profile") or "standard") for own in metrics for one in own.values()})
+    roles = sorted(players, key=lambda role: (role != "judge", role))
+    words = [
+        f"model: {run.model}",
+        *(f"{role}: {' and '.join(players[role])}" for role in roles),
+        *([f"profile: {' and '.join(profiles)}"] if profiles else []),
+        f"run: {run.folder.resolve().name}",
+    ]
+    return f"Made with {', '.join(words)}."
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    asked, served = str(row.get("asked", "")), str(row.get("served", ""))
+    return f"{asked} (served as {served})" if asked and served and asked != served else served or asked
+
+
+def left_out_of(run: StoredRun) -> Iterator[str]:
+    """What the newest results of a run do not hold of it, with the command that makes results of all; at most one
+    line."""
+    if aside := run.ours.get("left_aside"):
+        yield without(aside, str(run.folder))
+
+
+def without(aside: Mapping[str, Any], folder: str) -> str:
+    """Which metrics a scoring was not asked for (``aside``, by task), and how to see their numbers again."""
+    names = ", ".join(dict.fromkeys(str(name) for own in aside.values() for name in own))
+    return (
+        f"these results are without {names}, which the last scoring was not asked for; what is scored of them is kept: "
+        f"mmeval score {shlex.quote(folder)} shows all again"
+    )

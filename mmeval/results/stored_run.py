@@ -1,0 +1,274 @@
+"""A run folder as the report reads it: JSON rows, one trial at a time, without plugins and mostly without records."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.scoring.score_set import FINISHED, ROWS, lines_so_far
+from mmeval.scoring.verdict_log import FILE as VERDICTS
+from mmeval.store.journal import Journal
+from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import trial_key
+from mmeval.store.run_folder import RunFolder
+from mmeval.system.json_lines import from_line, read_rows
+from mmeval.wording import file_name
+
+Row = Mapping[str, Any]
+"""JSON values of a line: what a plugin of any version has written there."""
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """What a run folder holds of one trial. ``scores`` is None where the trial as it stands was not scored; ``size`` is
+    how many bytes its lines take."""
+
+    index: int
+    repeat: int
+    row: Row
+    sample: Row
+    scores: Row | None
+    verdicts: Sequence[Row]
+    size: int
+
+
+@dataclass(frozen=True)
+class StoredTask:
+    """A task of a run: its resolved task file, and where its score rows lie (None: nowhere)."""
+
+    name: str
+    config: Row
+    folder: Path
+    score_set: Path | None
+
+    @property
+    def alias(self) -> str:
+        return str(self.config.get("task_alias") or self.name)
+
+    @property
+    def breakdown(self) -> tuple[str, ...]:
+        """The labels by which the task's numbers are broken down."""
+        names = self.config.get("breakdown") or ()
+        return (names,) if isinstance(names, str) else tuple(map(str, names))
+
+    def score_rows(self) -> Iterator[Row]:
+        """The score rows of every trial, also where scoring has not come to its end; none where nothing was scored."""
+        if self.score_set is not None:
+            yield from (row for _, row in _score_rows(self.score_set))
+
+    def samples(self) -> Iterator[Row]:
+        """The samples as they were recorded, in no order; one that changed meanwhile stands there again."""
+        for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"):
+            yield row["sample"]
+
+    def trials(self) -> Iterator[StoredTrial | None]:
+        """Every trial in its latest form, in the order of the data set; None in the place of one whose record is
+        damaged."""
+        file = f"{file_name(self.name)}.jsonl"
+        sample_file, trial_file = self.folder / "samples" / file, self.folder / "trials" / file
+        samples = _places(sample_file, lambda row: int(row["i"]))
+        latest = _places(trial_file, lambda row: trial_key(row["i"], row["n"]))
+        if not latest or not samples:
+            return
+        scores, verdicts = _Scores(self.score_set), _Verdicts(self.score_set)
+        with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:
+            for key in sorted(latest):
+                line = _line_at(trial_lines, latest[key])
+                row = from_line(line)
+                if row["i"] not in samples:
+                    continue  # a killed process did not get to write it
+                sample = _line_at(sample_lines, samples[row["i"]])
+                try:
+                    scored, scored_size = scores.of(key, row["d"])
+                    size = len(line) + len(sample) + scored_size
+                    asked = from_line(sample)["sample"]
+                    yield StoredTrial(row["i"], row["n"], row, asked, scored, verdicts.of(key), size)
+                except (ValueError, KeyError, TypeError):
+                    yield None
+        verdicts.close()
+
+
+class StoredRun:
+    """A run folder, for reading. ``results`` is the content of its newest results file, empty where there is none.
+
+    Raises MissingDataError where there is no run, UsageError for one that is damaged.
+    """
+
+    def __init__(self, folder: Path, results: Path | None = None) -> None:
+        self.folder = folder
+        self.record = RunFolder.read_record(folder)
+        if not self.record:
+            raise MissingDataError(f"{folder}: there is no run; {_near(folder)}")
+        self.results_file = results or newest_results(folder, self.record)
+        self.results: Row = {} if self.results_file is None else read_results(self.results_file)
+
+    @property
+    def model(self) -> str:
+        return str(self.record.get("options", {}).get("model_name") or "model")
+
+    @property
+    def name(self) -> str:
+        """The model and the name of the run, as a heading has them."""
+        return f"{self.model} ({self.folder.resolve().name})"
+
+    @property
+    def ours(self) -> Row:
+        """What the layout of lm-evaluation-harness has no place for in the results file."""
+        found: Row = self.results.get("mmeval", {})
+        return found
+
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(self.folder / "journal", MediaStore(self.folder / "media"), writable=False)
+
+    @cached_property
+    def tasks(self) -> tuple[StoredTask, ...]:
+        """The tasks of the newest results file; of a run without one, all that were asked."""
+        configs: Mapping[str, Row] = self.record.get("tasks", {})
+        names = list(self.ours.get("protocols", configs))
+        return tuple(StoredTask(name, configs.get(name, {}), self.folder, self._score_set(name)) for name in names)
+
+    @property
+    def other_tasks(self) -> list[str]:
+        """What the folder holds besides: earlier commands asked for it."""
+        shown = {task.name for task in self.tasks}
+        return [name for name in self.record.get("tasks", {}) if name not in shown]
+
+    def _score_set(self, task: str) -> Path | None:
+        """That of the results file; of a run without one, the set that was begun last."""
+        sets = self.folder / "scores" / file_name(task)
+        if not self.results:
+            return max(sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=None)
+        name = str(self.ours.get("score_sets", {}).get(task, ""))
+        return sets / name if name and name == file_name(name) else None
+
+    def close(self) -> None:
+        if "journal" in self.__dict__:
+            self.journal.close()
+
+
+def newest_results(folder: Path, record: Row) -> Path | None:
+    """The newest results file of a run: in its folder, or where ``--output_path FILE.json`` has put it."""
+    found = max(folder.glob("results_*.json"), key=lambda file: file.name, default=None)
+    named = Path(str(record.get("settings", {}).get("output_path", "")))
+    if found is None and named.suffix == ".json":
+        found = max(named.parent.glob(f"{named.stem}_*.json"), key=lambda file: file.name, default=None)
+    return found
+
+
+def read_results(file: Path) -> Row:
+    """The content of a results file. Raises UsageError for what is none."""
+    try:
+        document: Row = json.loads(file.read_bytes())
+        if isinstance(document["mmeval"]["results"], list):
+            return document
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise UsageError(
+        f"{file}: is damaged, or no results file of mmeval; remove it, then run mmeval score {file.parent}"
+    )
+
+
+def _near(folder: Path) -> str:
+    """What to give instead: the runs that lie below, if any."""
+    below = sorted(file.parent for depth in ("*", "*/*") for file in folder.glob(f"{depth}/run.json"))
+    if not below:
+        return "give the folder of a run, <output_path>/<model>/<run_id>"
+    named = ", ".join(map(str, below[:5])) + (", ..." if len(below) > 5 else "")
+    return f"give one of the runs below it: {named}"
+
+
+def _places(file: Path, key: Callable[[Row], int]) -> dict[int, int]:
+    """Where the line of each sample or trial begins, the last one of each; lines that lack what they are known by are
+    left out."""
+    found = {}
+    for offset, row in read_rows(file):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            found[key(row)] = offset
+    return found
+
+
+def _line_at(file: BinaryIO, offset: int) -> bytes:
+    file.seek(offset)
+    return file.readline()
+
+
+class _Scores:
+    """Score rows in the order of the data set, read alongside the trials."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._rows = iter(()) if folder is None else _keyed(_score_rows(folder))
+        self._next: tuple[int, int, Row] | None = next(self._rows, None)
+
+    def of(self, key: int, digest: str) -> tuple[Row | None, int]:
+        """The row of a trial and its size in bytes; None where it has none, or one of another answer. Trials must be
+        asked for in their order."""
+        while self._next is not None and self._next[0] < key:
+            self._next = next(self._rows, None)
+        if self._next is None or self._next[0] != key:
+            return None, 0
+        _, offset, row = self._next
+        self._next = next(self._rows, None)
+        size = (self._next[1] - offset) if self._next is not None else 1 << 30
+        return (row, size) if row.get("d") == digest else (None, 0)
+
+
+def _keyed(rows: Iterator[tuple[int, Row]]) -> Iterator[tuple[int, int, Row]]:
+    """Rows with the key of their trial and their place; what names no trial is left out."""
+    for offset, row in rows:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            yield trial_key(row["i"], row["n"]), offset, row
+
+
+def _score_rows(folder: Path) -> Iterator[tuple[int, Row]]:
+    """The score rows of a set, each with the place of its line, also where scoring has not come to its end."""
+    if not (folder / ROWS).is_file():
+        yield from read_rows(folder / FINISHED)
+        return
+    offset = 0
+    try:
+        for line in lines_so_far(folder):
+            yield offset, from_line(line)
+            offset += len(line)
+    except FileNotFoundError:
+        if offset:
+            raise
+        yield from read_rows(folder / FINISHED)  # scoring has come to its end just now
+
+
+class _Verdicts:
+    """The verdicts of a score set by trial. Only their places are held."""
+
+    def __init__(self, folder: Path | None) -> None:
+        keys, self._offsets = array("q"), array("q")
+        path = None if folder is None else folder / VERDICTS
+        for offset, row in () if path is None else read_rows(path):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                keys.append(trial_key(row["i"], row["n"]))
+                self._offsets.append(offset)
+        self._order = sorted(range(len(keys)), key=keys.__getitem__)
+        self._keys, self._at = keys, 0
+        self._file = path.open("rb") if path is not None and len(keys) else None
+
+    def of(self, key: int) -> list[Row]:
+        """Those of a trial; where it was judged again, the later ones. Trials must be asked for in their order."""
+        order, keys = self._order, self._keys
+        while self._at < len(order) and keys[order[self._at]] < key:
+            self._at += 1
+        found: dict[tuple[str, str], Row] = {}
+        while self._file is not None and self._at < len(order) and keys[order[self._at]] == key:
+            row = from_line(_line_at(self._file, self._offsets[order[self._at]]))
+            found[str(row.get("metric")), str(row.get("path"))] = row
+            self._at += 1
+        return list(found.values())
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,166 @@
+"""From score rows to the numbers of a report: per task, per slice, per group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.aggregate.scores import Scores, load_aggregator
+from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
+from mmeval.aggregate.summarise import combine, summarise
+from mmeval.errors import MmevalError, PluginError
+from mmeval.records.score import Cause, Result, Score
+from mmeval.scoring.score_set import ScoreSet, finished_rows
+from mmeval.task.task import Group, Task
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a task: what a metric says of its trials, and how that becomes one value. The aggregator is named,
+    so that this can be sent to another process."""
+
+    name: str
+    range: tuple[float, float]
+    higher_is_better: bool = True
+    aggregation: str = "mean"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TaskNumbers:
+    """The numbers of a task, each whole and by every value of the labels in ``breakdown``."""
+
+    task: str
+    numbers: tuple[Number, ...]
+    breakdown: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, task: Task) -> TaskNumbers:
+        numbers = (
+            Number(name, m.bound.metric.range, m.bound.metric.higher_is_better, m.aggregation, m.options)
+            for m in task.metrics
+            for name in m.bound.metric.outputs
+        )
+        return cls(task.name, tuple(numbers), task.breakdown)
+
+
+def task_results(
+    task: TaskNumbers,
+    scores: Path,
+    wanted: Callable[[int, int], bool],
+    suspended: Collection[str] = (),
+    *,
+    bootstrap_iters: int = BOOTSTRAP_ITERS,
+) -> list[Result]:
+    """The numbers of a task over the trials that are wanted, from the finished rows of its score set.
+
+    ``suspended`` names the numbers whose scoring was given up during the run: they get counts and bounds alone.
+    """
+    columns = {n.name: Scores(range=n.range, higher_is_better=n.higher_is_better) for n in task.numbers}
+    fill(columns, finished_rows(scores, wanted))
+    places = _slices(task, next(iter(columns.values()))) if columns else {}
+    results: list[Result] = []
+    for number in task.numbers:
+        column, is_suspended = columns.pop(number.name), number.name in suspended
+        results.extend(_results(task, number, column, places, bootstrap_iters, suspended=is_suspended))
+    return results
+
+
+class Unscored(NamedTuple):
+    """Why a trial has no score."""
+
+    reason: str
+    cause: Cause
+
+
+def unscored_reasons(scores: ScoreSet, wanted: Callable[[int, int], bool], name: str) -> Counter[Unscored]:
+    """Why the trials that one number lacks have no score."""
+    found = (row["scores"].get(name, {}) for row in finished_rows(scores.folder, wanted) if row["status"] == "ok")
+    given = (Score.from_json(score) for score in found if score.get("status") == "unscored")
+    return Counter(Unscored(score.reason, score.cause) for score in given)
+
+
+def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Put rows into columns; equal labels are one object, so that a long run stays small."""
+    interned: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        labels = row.get("labels")
+        if labels is not None:
+            labels = interned.setdefault(repr(labels), labels)
+        sample, repeat, cluster = row["s"], row["n"], row.get("cluster", "")
+        status, scores = row["status"], row["scores"]
+        for name, column in columns.items():
+            score = scores.get(name)
+            if status != "ok":
+                column.add(sample, repeat, status, cluster=cluster, labels=labels, faulty=_is_faulty(row))
+            elif score is None:
+                column.add(sample, repeat, Score.unscored("not scored yet"), cluster=cluster, labels=labels)
+            elif score["status"] == "scored" and score["value"] is not None:
+                column.add_value(sample, repeat, score["value"], cluster=cluster, labels=labels)
+            else:
+                known = Score.from_json(score) if score.get("bounds") else score["status"]
+                column.add(sample, repeat, known, cluster=cluster, labels=labels)
+
+
+def _is_faulty(row: Mapping[str, Any]) -> bool:
+    """Whether a trial could not be asked because of its sample's own data."""
+    return bool(row.get("error", {}).get("kind") == "bad_sample")
+
+
+Slices = Mapping[str, Sequence[int]]
+"""The places of a slice's rows by its name; the columns of a task have the same."""
+
+
+def _slices(task: TaskNumbers, column: Scores) -> Slices:
+    return {f"{label}={level}": at for label in task.breakdown for level, at in column.places(label).items()}
+
+
+def _results(
+    task: TaskNumbers, number: Number, column: Scores, places: Slices, bootstrap_iters: int, *, suspended: bool
+) -> Iterator[Result]:
+    aggregator = load_aggregator(number.aggregation)
+    slices = ((name, column.at(at)) for name, at in places.items())
+    for name, part in (("", column), *slices):
+        try:
+            result = summarise(
+                task.task,
+                number.name,
+                part,
+                aggregator,
+                number.options,
+                bootstrap_iters=bootstrap_iters,
+                suspended=suspended,
+            )
+        except MmevalError:
+            raise
+        except (Exception, SystemExit) as defect:  # an aggregator may fail in any way; the user learns which one it is
+            raise PluginError(
+                f"{task.task}: the aggregator {number.aggregation!r} failed on {number.name}"
+                f"{f' of {name}' if name else ''} ({type(defect).__name__}: {defect}). The scores are kept: mend it, "
+                "then run the same command"
+            ) from defect
+        yield replace(result, slice=name)
+
+
+def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
+    """The groups' numbers, in the order of the groups. A group may count other groups among its members; a task that
+    it reaches twice, directly and through one of them, counts once."""
+    by_name = {group.name: group for group in groups}
+    whole = {(result.task, result.metric): result for result in results if not result.slice}
+
+    def of(group: Group, metric: str, weight_by_size: bool, counted: set[str]) -> Result | None:
+        members: list[Result] = []
+        for name in sorted(group.members, key=lambda name: name in by_name):  # its own tasks first: they are its own
+            if name in by_name:
+                nested = of(by_name[name], metric, weight_by_size, counted)
+                members.extend([] if nested is None else [nested])
+            elif (name, metric) in whole and name not in counted:
+                counted.add(name)
+                members.append(whole[name, metric])
+        return combine(group.name, metric, members, weight_by_size=weight_by_size) if members else None
+
+    found = (of(group, m.metric, m.weight_by_size, set()) for group in groups for m in group.metrics)
+    return [result for result in found if result is not None]

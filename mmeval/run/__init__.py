@@ -1,0 +1,1 @@
+"""A run: options, jobs, generation, judging, complaints and the runner."""

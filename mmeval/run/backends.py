@@ -1,0 +1,200 @@
+"""Casting: which backend plays which role of a run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval import plugins
+from mmeval.backend.batch_size import AUTO, BatchSize
+from mmeval.backend.contract import AnyBackend, BatchBackend, ProgramBackend, workers_of
+from mmeval.backend.create import create_backend
+from mmeval.broker.runtime import RoleRuntime, mark_of
+from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.program.calls import MODEL
+from mmeval.program.role_variants import check_variants
+from mmeval.records.digest import digest
+from mmeval.run.options import BackendSpec
+from mmeval.run.task_run import judge_identity
+from mmeval.store.journal import Journal
+from mmeval.task.task import Selection, Task
+
+if TYPE_CHECKING:
+    from mmeval.broker.worker_pool import WorkerPool
+
+log = logging.getLogger(__name__)
+
+ROLE_LIMIT = "max_connections"
+"""Among the arguments of a role: how many of its calls may be in flight, where ``--max_connections`` is not meant."""
+
+
+class Beside(NamedTuple):
+    """Where worker processes write beside this one: the run folder, and its journal, which adopts what they write."""
+
+    run: Path
+    journal: Journal
+
+
+class Backends:
+    """The backends of a run by role; equal specs share one instance and its limit."""
+
+    def __init__(self, specs: Mapping[str, BackendSpec]) -> None:
+        self.specs = dict(specs)
+        self.named: dict[str, AnyBackend] = {}
+        self._limits: dict[int, int] = {}
+        made: dict[str, AnyBackend] = {}
+        for role, spec in specs.items():
+            key = digest([spec.name, dict(spec.args)]) if spec.instance is None else f"instance {id(spec.instance)}"
+            if key not in made:
+                made[key] = (
+                    create_backend(spec.name, _of_backend(spec.args)) if spec.instance is None else spec.instance
+                )
+                _check_workers(role, made[key], spec)
+                if ROLE_LIMIT in spec.args:
+                    self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
+            self.named[role] = made[key]
+
+    def identities(self, selection: Selection) -> dict[str, Any]:
+        """Who makes the answers: the model, and for an agent every role that it may ask, which are all but judges."""
+        model = self.named[MODEL]
+        found: dict[str, Any] = {"model": dict(model.identity)}
+        if isinstance(model, ProgramBackend):
+            judges = {role for task in selection for metric in task.metrics for role in metric.bound.whom(self.named)}
+            helpers = {role for role in self.named if role not in judges} - {MODEL}
+            found["roles"] = {role: dict(self.named[role].identity) for role in sorted(helpers)}
+        return found
+
+    def runtimes(
+        self,
+        live: Callable[[], int],
+        *,
+        limit: int,
+        retries: int,
+        batch_size: BatchSize = AUTO,
+        beside: Beside | None = None,
+    ) -> dict[str, RoleRuntime]:
+        """How each role is asked; roles with the same backend share its limit. Without a run folder ``beside`` which
+        worker processes could write, a local model answers in this process alone."""
+        made: dict[int, RoleRuntime] = {}
+        for role, backend in self.named.items():
+            if id(backend) not in made:
+                made[id(backend)] = RoleRuntime(
+                    backend,
+                    limit=self._limits.get(id(backend), limit),
+                    retries=retries,
+                    live=live,
+                    batch_size=batch_size,
+                    answerer=None if beside is None else self._pool(role, backend, beside),
+                )
+                if role != MODEL:  # whom the model asks is part of the run's identity
+                    made[id(backend)].mark = mark_of(judge_identity(role, self.named))
+        for runtime in made.values():
+            runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
+        return {role: made[id(backend)] for role, backend in self.named.items()}
+
+    def _pool(self, role: str, backend: AnyBackend, beside: Beside) -> WorkerPool | None:
+        """The copies of a backend; None where it answers in this process."""
+        if not workers_of(backend):
+            return None
+        from mmeval.broker.worker_pool import WorkerPool, worker_jobs  # with what it needs of multiprocessing
+
+        spec = self.specs[role]
+        jobs = worker_jobs(role, backend, spec.name, _of_backend(spec.args), beside.run)
+        return WorkerPool(jobs, beside.journal)
+
+
+def _check_workers(role: str, backend: AnyBackend, spec: BackendSpec) -> None:
+    """Raises UsageError for copies of a backend that another process could not make."""
+    if not workers_of(backend):
+        return
+    way_out = "give it by the name of an installed plugin, or ask for one copy"
+    if spec.instance is not None:
+        raise UsageError(f"the {role} was made in this process, and its copies would run in others: {way_out}")
+    if plugins.is_of_script("mmeval.model_backends", spec.name):
+        raise UsageError(f"the backend {spec.name!r} of the {role} is known to this process alone: {way_out}")
+
+
+def _of_backend(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a role that are its backend's."""
+    return {name: value for name, value in args.items() if name != ROLE_LIMIT}
+
+
+def _positive(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{ROLE_LIMIT}={value!r}: must be a whole number above 0")
+    return value
+
+
+def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
+    """Raises UsageError for a role that nobody asks: no metric and no task file names it, and nobody is an agent, which
+    may ask any."""
+    check_variants(backends, _by_kind(tasks))
+    if any(isinstance(backend, ProgramBackend) for backend in backends.values()):
+        return
+    asked = _asked(tasks, backends)
+    for role in backends:
+        if role != MODEL and role not in asked:
+            whom = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
+            raise UsageError(f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({whom})")
+
+
+def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
+    """Raises UsageError for a role that nobody asks and that looks like a misspelt one, before its backend is made."""
+    given = tuple(roles)
+    check_variants(given, _by_kind(tasks))
+    asked = _asked(tasks, given)
+    for role in given:
+        if role not in (MODEL, *asked) and (near := did_you_mean(role, asked)):
+            raise UsageError(f"--role {role}: no chosen task asks this role{near}")
+
+
+def _asked(tasks: Sequence[Task], present: Collection[str]) -> set[str]:
+    """The roles that task files and metrics name, with the variants of these that are present."""
+    asked = {role for task in tasks for metric in task.metrics for role in metric.bound.whom(present)}
+    return asked.union(*(task.roles for task in tasks))
+
+
+def _by_kind(tasks: Sequence[Task]) -> set[str]:
+    return {role for task in tasks for metric in task.metrics for role in metric.bound.by_kind}
+
+
+def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
+    """Raises UnknownNameError for a parameter of one modality that the command line gives and the model does not know.
+    One that only a task file gives is said, once: the model is asked without it."""
+    left_out: dict[tuple[str, str], list[str]] = {}
+    for task in tasks:
+        for role, params in ((MODEL, task.params), *task.roles.items()):
+            if role not in backends:
+                continue
+            known = backends[role].capabilities
+            for name in known.unknown_options(params):
+                if role == MODEL and name in task.given_options:
+                    knows = ", ".join(sorted(known.options or ())) or "none"
+                    raise UnknownNameError(
+                        "option of --gen_kwargs", name, known.options or (), f"The model knows {knows}."
+                    )
+                left_out.setdefault((role, name), []).append(task.name)
+    for (role, name), names in left_out.items():
+        log.warning("%s: the %s knows no option %s, and is asked without it", _some(names), role, name)
+
+
+def _some(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: BatchSize) -> None:
+    """A batch size that has no effect is said, not refused: commands are often shared between backends."""
+    if batch_size == AUTO:
+        return
+    local = [backend for backend in backends.values() if isinstance(backend, BatchBackend)]
+    if not local:
+        log.warning(
+            "--batch_size %s has no effect: this backend takes one request at a time, --max_connections bounds how "
+            "many are in flight",
+            batch_size,
+        )
+    most = min((backend.max_batch_size for backend in local), default=batch_size.rows)
+    if batch_size.rows > most:
+        log.warning("--batch_size %s: this backend takes %d requests at a time at most", batch_size, most)

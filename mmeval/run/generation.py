@@ -1,0 +1,262 @@
+"""Generation: every job put to the model, as many at once as the roles allow, each answer handed on to scoring."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from mmeval.broker.broker import Broker, Scope
+from mmeval.broker.replay import Standing, standing
+from mmeval.content.parts import Interleaved
+from mmeval.dataset.bad_sample import error_of
+from mmeval.errors import ContentError, MissingDataError, MmevalError
+from mmeval.losses import StoppedError
+from mmeval.program.calls import MODEL, CallFailed
+from mmeval.records.response import ErrorInfo
+from mmeval.records.trial import Trial
+from mmeval.run.interrupt import GRACE_SECONDS
+from mmeval.run.jobs import Job
+from mmeval.run.judging import Judging
+from mmeval.run.progress import Progress, left_to_judge
+from mmeval.run.suspension import Suspension
+from mmeval.run.tally import Tally
+from mmeval.run.task_run import TaskRun
+from mmeval.scoring.scorer import Scorer, left_to_models
+from mmeval.scoring.trial_rows import trial_line
+from mmeval.store.segment import forget_store
+from mmeval.wording import either
+
+log = logging.getLogger(__name__)
+
+MOST_LANES = 4
+"""So many times the usual number of lanes may be open where calls wait to be sent again: what bounds the memory."""
+
+
+class Generation:
+    """Puts jobs to the model. Lanes take jobs from one iterator; a lane carries one trial at a time from its prompt to
+    its score rows."""
+
+    def __init__(
+        self, runs: Sequence[TaskRun], broker: Broker, scorer: Scorer | None, progress: Progress, *, lanes: int
+    ) -> None:
+        self.tally = Tally()
+        self.stopping = False
+        self._runs, self._broker, self._scorer, self._progress = runs, broker, scorer, progress
+        self._lanes = lanes
+        self._lanes_open = 0
+        self._open_lane: Callable[[], object] = lambda: None
+        self._unreadable: Exception | None = None
+        self._failure: Exception | None = None
+        self._grace = asyncio.Timeout(None)
+        self._judging = Judging(broker, runs, progress.judged)
+        broker.roles[MODEL].on_rest = self._take_over
+
+    @property
+    def in_flight(self) -> int:
+        return self._broker.in_flight
+
+    @property
+    def suspension(self) -> Suspension:
+        return self._judging.suspension
+
+    def stop(self) -> None:
+        self.stopping = True
+        self._judging.stop()
+        self._broker.stop()
+
+    async def run(self, jobs: Iterator[Job]) -> None:
+        """Until the jobs are done. Raises the first error that concerns the whole run, after the answers that were in
+        flight have come; where the data cannot be read on, after those that are under way have been scored."""
+        try:
+            async with self._grace:
+                async with asyncio.TaskGroup() as group:
+                    self._open_lane = lambda: group.create_task(self._lane(jobs))
+                    for _ in range(self._lanes):
+                        self._open_lane()
+                if self._failure is not None:
+                    await self._judging.settle()
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
+        except TimeoutError:
+            pass  # what has not come by now is not waited for
+        if self._failure is not None:
+            raise self._failure
+        await self._drain()
+        if self._unreadable is not None:
+            raise self._unreadable
+
+    async def _drain(self) -> None:
+        if left := 0 if self.stopping or self._unreadable else self._judging.waiting + self._judging.in_flight:
+            if self._judging.waiting or not self.tally.new:  # a model that was not asked leaves nothing else to see
+                self._progress.note(left_to_judge(left))
+            self._progress.judging(left)
+        await self._judging.drain()
+        if self._scorer is not None:
+            if left := 0 if self.stopping else self._scorer.left_to_models:
+                self._progress.note(left_to_models(left))
+            await self._scorer.drain()
+
+    def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:
+        """How many trials the journal answers, and how many are still to be asked or cannot be."""
+        return Counter(self._standing(job) for job in jobs)
+
+    async def _lane(self, jobs: Iterator[Job]) -> None:
+        self._lanes_open += 1
+        try:
+            while self._spare <= 0 and (job := self._next(jobs)) is not None:
+                await self._carry(job)
+        finally:
+            self._lanes_open -= 1
+
+    async def _carry(self, job: Job) -> None:
+        self._broker.live_trials += 1
+        try:
+            await self._trial(job)
+        except Exception as error:
+            self._fail(error)
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self._broker.live_trials -= 1
+
+    def _fail(self, error: Exception) -> None:
+        """Nothing more is sent, at once; what is in flight may have been paid for, so it gets a moment to arrive."""
+        self.stop()
+        if self._failure is None:
+            self._failure = error
+            self._grace.reschedule(asyncio.get_running_loop().time() + GRACE_SECONDS)
+
+    @property
+    def _spare(self) -> int:
+        """Lanes that are open beyond those that can send: a call that rests holds no connection."""
+        return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes
+
+    def _take_over(self) -> None:
+        """A call rests before it is sent again, and another lane may use its connection meanwhile. Where no lane is
+        open the model is done, and the call is that of a judge behind the same backend."""
+        if not self.stopping and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes:
+            self._open_lane()
+
+    def _next(self, jobs: Iterator[Job]) -> Job | None:
+        if self.stopping or self._unreadable is not None:
+            return None
+        try:
+            return next(jobs, None)
+        except Exception as error:  # a loader may fail in any way; what was asked until then is kept first
+            self._unreadable = error
+            return None
+
+    async def _trial(self, job: Job) -> None:
+        run = self._runs[job.position]
+        scope = Scope(job.task.name, job.sample, job.repeat)
+        if job.sample.fault:
+            trial: Trial | None = Trial(job.sample, job.repeat, error=error_of(job.sample))
+        else:
+            trial = await self._put(job, run, scope)
+        if trial is None:
+            return
+        digest = trial.digest
+        self._count(job, scope, trial.error)
+        if trial.error is None:
+            self.tally.remarks.add(scope.exchanges)
+        if run.task.partial_output and trial.error is None:
+            self._count_left_out(run, job)
+        _record(job, run, trial, scope, digest=digest)
+        await self._score(job, run, trial, scope, digest=digest)
+
+    async def _put(self, job: Job, run: TaskRun, scope: Scope) -> Trial | None:
+        """A sample put to the model; None where the run ended before that."""
+        output: Interleaved | None = None
+        error: ErrorInfo | None = None
+        try:
+            output = _parsed(_answer(await self._broker.run(run.program(job.sample), scope), run), run)
+        except CallFailed as failed:
+            error = failed.error
+        except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
+            error = ErrorInfo("internal", str(unreadable))
+        except StoppedError:
+            return None
+        except MmevalError:
+            raise
+        except (Exception, SystemExit) as defect:  # a prompt or protocol may fail in any way; the trial records how
+            log.debug("%s failed", scope.name, exc_info=True)
+            error = ErrorInfo("internal", f"{type(defect).__name__}: {defect}")
+        return Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
+
+    def _count(self, job: Job, scope: Scope, error: ErrorInfo | None) -> None:
+        if job.sample.fault and job.repeat == 0:
+            self.tally.bad.add(job.task.name, job.sample, job.task.repeats)
+        if error is not None and error.kind == "unsupported":
+            self.tally.unsupported[error.message] += 1
+        elif error is not None:
+            self.tally.failed[error.kind] += 1
+            if not job.sample.fault:  # which is told by name
+                self.tally.examples.setdefault(error.kind, error.message)
+        elif scope.replayed == len(scope.exchanges):
+            self.tally.kept += 1
+            return
+        else:
+            self.tally.new += 1
+        self._progress.advance(ok=error is None or error.kind == "unsupported")
+
+    def _count_left_out(self, run: TaskRun, job: Job) -> None:
+        asked = run.wanted(job.sample)
+        left_out = [kind for kind in run.task.wanted(job.sample) if kind not in asked]
+        if left_out:
+            self.tally.partial[either(left_out)] += 1
+
+    async def _score(self, job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
+        if self._scorer is None or run.scores is None or run.scores.covers(job.index, job.repeat, digest):
+            return
+        line = trial_line(
+            job.sample_line,
+            index=job.index,
+            repeat=job.repeat,
+            digest=digest,
+            exchanges=trial.exchanges,
+            responses=scope.lines,
+            output=trial.output,
+            error=trial.error,
+        )
+        await self._scorer.add(job.position, line)
+        await self._judging.offer(run, job.index, trial, digest)
+
+    def _standing(self, job: Job) -> Standing:
+        if job.sample.fault:
+            return "unaskable"
+        try:
+            program = self._runs[job.position].program(job.sample)
+        except (Exception, SystemExit):
+            return "open"  # it fails again when it is its turn, and is recorded there
+        return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
+
+
+def _answer(result: object, run: TaskRun) -> Interleaved:
+    if isinstance(result, Interleaved):
+        return result
+    raise TypeError(f"the protocol {run.task.protocol_name!r} returned {type(result).__name__}, not an answer")
+
+
+def _parsed(output: Interleaved, run: TaskRun) -> Interleaved:
+    """The answer with its placeholders read in the task's own spellings, where it names some."""
+    if not run.spellings or not any(mark in part.raw for part in output.parts for mark in "<#"):
+        return output
+    return output.respelled(run.spellings)
+
+
+def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
+    run.records.keep_sample(job.index, job.sample, job.sample_line)
+    row: dict[str, object] = {"x": [[e.path, e.role, key] for e, key in zip(trial.exchanges, scope.keys, strict=True)]}
+    if trial.error is not None:
+        row["error"] = trial.error.to_json()
+    elif trial.output is not None and not _is_only_answer(trial):
+        row["output"] = written = trial.output.to_json()
+        forget_store(written, run.plan.media_root)
+    run.records.keep_trial(job.index, job.repeat, digest, row)
+
+
+def _is_only_answer(trial: Trial) -> bool:
+    return len(trial.exchanges) == 1 and trial.output is trial.exchanges[0].response.output

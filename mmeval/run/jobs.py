@@ -1,0 +1,273 @@
+"""Jobs: which samples of which tasks are put to the model, how often, in which order."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from mmeval.dataset.bad_sample import in_words, without_content
+from mmeval.dataset.contract import Dataset
+from mmeval.dataset.sampling import Subset
+from mmeval.errors import ContentError, MissingDataError, StorageError, UsageError, did_you_mean, told, written_instead
+from mmeval.records.digest import line_digest
+from mmeval.records.sample import Sample
+from mmeval.run.availability import OpenedData
+from mmeval.run.datafault import DataFault
+from mmeval.run.options import RunOptions, Unfinished
+from mmeval.run.sample_choice import Choice, Marks
+from mmeval.store.media_store import MediaStore
+from mmeval.system.json_lines import to_line
+from mmeval.task.data import TaskData
+from mmeval.task.task import Task
+
+log = logging.getLogger(__name__)
+
+LOOKED_AT = 20
+"""So many samples of a task are looked at before anything is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One trial to make. ``position`` is the task's place in the run, ``index`` the sample's in its data set."""
+
+    position: int
+    task: Task
+    index: int
+    sample: Sample
+    sample_line: bytes
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which trials of one task belong to this run: the samples that were taken, times the repeats."""
+
+    repeats: int
+    taken: Marks
+
+    def __call__(self, index: int, repeat: int) -> bool:
+        return repeat < self.repeats and index in self.taken
+
+
+class Plan:
+    """The jobs of a run. Iterating reads the data sets, one sample at a time; ``chosen`` fills up meanwhile."""
+
+    def __init__(self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore) -> None:
+        _check_draw(options)
+        self.faults: dict[str, DataFault] = {}
+        """By task, why its data could not be read on, as far as ``readable`` has come."""
+        self.bad_ahead = False
+        """Whether ``doubts`` has met a sample that cannot be asked."""
+        self.tasks, self._media = tasks, media
+        self._choices = [Choice(task, options) for task in tasks]
+        self.chosen = [Chosen(task.repeats, choice.taken) for task, choice in zip(tasks, self._choices, strict=True)]
+        unknown = set(options.samples) - {task.name for task in tasks}
+        if unknown:
+            raise UsageError(f"--samples names tasks that are not run: {', '.join(sorted(unknown))}")
+
+    def __iter__(self) -> Iterator[Job]:
+        for position in range(len(self.tasks)):
+            yield from self._jobs(position)
+
+    def readable(self) -> Iterator[Job]:
+        """The jobs of each task as far as its data can be read; why not further is warned of, and stands in
+        ``faults``. Raises StorageError, which concerns every task."""
+        for position, task in enumerate(self.tasks):
+            made = 0
+            try:
+                for job in self._jobs(position):
+                    made += 1
+                    yield job
+            except StorageError:
+                raise
+            except Exception as error:  # a loader may fail in any way
+                if task.name not in self.faults:
+                    said = "the data of %s cannot be read on: %s (what was asked of it is scored, other tasks go on)"
+                    log.warning(said, task.name, told(error))
+                self.faults[task.name] = DataFault(error, made)
+
+    def _jobs(self, position: int) -> Iterator[Job]:
+        task = self.tasks[position]
+        for index, found in self.samples(position):
+            sample, line = self._written(task, index, found)
+            for repeat in range(task.repeats):
+                yield Job(position, task, index, sample, line, repeat)
+
+    def _written(self, task: Task, index: int, sample: Sample) -> tuple[Sample, bytes]:
+        """The sample with its line; without its content where a medium of it cannot be read, as the others go on."""
+        try:
+            return sample, self._line(task, index, sample)
+        except (ContentError, MissingDataError) as error:
+            bad = without_content(sample, f"sample {index}: {error}")
+            return bad, self._line(task, index, bad)
+
+    def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
+        """The chosen samples of a task, each with its place in the data set. Raises UsageError for an id that stands
+        twice; one that cannot be asked is given another then."""
+        ids: set[int] = set()
+        for index, sample in self._choices[position]:
+            if sample.fault:
+                yield index, _with_own_id(ids, index, sample)
+                continue
+            _refuse_twice(ids, self.tasks[position], index, sample)
+            yield index, sample
+
+    def _line(self, task: Task, index: int, sample: Sample) -> bytes:
+        """The sample as it is recorded, scored and, where it has no media, recognised."""
+        has_media = sample.has_media
+        if has_media:
+            _keep_loose_media(sample, self._media)
+        try:
+            line = to_line(sample.to_json())
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"{task.name}: sample {index} ({sample.id!r}) holds what JSON cannot ({error}); mend its loader"
+            ) from None
+        if has_media:
+            return line
+        sample.__dict__["digest"] = line_digest(line)  # what the property would find, without writing the line again
+        return line
+
+    def size(self, position: int) -> int:
+        """How many samples of a task are chosen; an upper limit where a filter has yet to be applied."""
+        return self._choices[position].size
+
+    def total(self) -> int:
+        """How many trials there will be; an upper limit where a filter has yet to be applied."""
+        return sum(choice.size * task.repeats for task, choice in zip(self.tasks, self._choices, strict=True))
+
+    def check(self) -> None:
+        """Raises UsageError for a task of which no sample is left, and where no sample of any task can be asked. Opens
+        the data, and reads them up to the first sample that is chosen and can be asked; where samples are drawn, reads
+        them all."""
+        for choice in self._choices:
+            choice.check()
+        first = ""
+        for task, choice in zip(self.tasks, self._choices, strict=True):
+            fault = choice.fault()
+            if not fault:
+                return
+            first = first or f"{task.name}: {fault}"
+        if first:
+            raise UsageError(f"not a single sample can be asked; the first is {first}. Correct the data")
+
+    def doubts(self, *, scoring: bool) -> Iterator[str]:
+        """Where a task's data have another size than its file says, which of its first samples cannot be asked, and
+        what the others lack that it counts on, a label or a rubric, say."""
+        for task, choice in zip(self.tasks, self._choices, strict=True):
+            if amiss := choice.another_size:
+                yield f"{task.name}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at all of them)"
+            first = choice.first(LOOKED_AT)
+            if bad := [sample for sample in first if sample.fault]:
+                self.bad_ahead = True
+                which = f"{len(bad)} of {_the_first(len(first))}" if len(first) > 1 else "the first sample"
+                looks = f"mmeval validate {task.name}{_where(task)} looks at all of them"
+                yield f"{task.name}: {which} cannot be asked: {in_words(bad[0])}; {looks}"
+            sound = [sample for sample in first if not sample.fault]
+            yield from _doubts(task, sound) if scoring and sound else ()
+
+    def dataset(self, position: int) -> Dataset:
+        """A task's data set, opened once."""
+        return self._choices[position].dataset
+
+    def data(self) -> dict[str, dict[str, Any]]:
+        """By task, what is recorded of its data: fingerprint, number of rows, where they come from, and how samples
+        were chosen among them."""
+        found = {}
+        for task, choice in zip(self.tasks, self._choices, strict=True):
+            dataset = choice.dataset
+            found[task.name] = {"fingerprint": dataset.fingerprint, "rows": len(dataset), **task.source()}
+            if choice.counted:
+                found[task.name]["trials"] = choice.size * task.repeats
+            if choice.subset is not None:
+                found[task.name]["subset"] = {"of": choice.subset.of, "how": list(choice.subset.how)}
+        return found
+
+    def unfinished(self) -> dict[str, Unfinished]:
+        """By task, how far it has come whose data could not be read to their end."""
+        found = {}
+        for task, choice in zip(self.tasks, self._choices, strict=True):
+            if (fault := self.faults.get(task.name)) is not None:
+                found[task.name] = Unfinished(fault.made, choice.size * task.repeats if choice.counted else None)
+        return found
+
+    def subsets(self) -> dict[str, Subset]:
+        """By task, what part of its samples was taken so far; tasks that neither a flag nor their data narrowed are
+        left out."""
+        found = {task.name: choice.subset for task, choice in zip(self.tasks, self._choices, strict=True)}
+        return {name: subset for name, subset in found.items() if subset is not None}
+
+
+def _where(task: Task) -> str:
+    """The flag that names the folder of a task's data, where one was given."""
+    source = task.dataset.source if isinstance(task.dataset, OpenedData) else task.dataset
+    folder = source.data_dir if isinstance(source, TaskData) else None
+    return "" if folder is None else f" --data_dir {shlex.quote(str(folder))}"
+
+
+def _the_first(count: int) -> str:
+    return "the first sample" if count == 1 else f"the first {count} samples"
+
+
+def _doubts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
+    named = [("breakdown", label) for label in task.breakdown]
+    named += [("cluster_key", task.cluster_key)] if task.cluster_key else []
+    checked = [metric.bound for metric in task.metrics if metric.bound.metric.check and not metric.unavailable]
+    first, lack = _the_first(len(samples)), "lacks" if len(samples) == 1 else "lack"
+    labels = {label for sample in samples for label in sample.metadata}
+    for key, label in named:
+        if label not in labels:
+            yield f"{task.name}: {key} names the label {label!r}, which {first} {lack}{did_you_mean(label, labels)}"
+        elif lacking := [sample for sample in samples if sample.metadata.get(label) is None]:
+            some = f"{len(lacking)} of {first}" if len(lacking) > 1 else f"sample {lacking[0].id!r}"
+            effect = f", and {'are' if len(lacking) > 1 else 'is'} in no slice by it" if key == "breakdown" else ""
+            instead = written_instead(label, lacking[0].metadata) if label not in lacking[0].metadata else ""
+            yield f"{task.name}: {some} {'lack' if len(lacking) > 1 else 'lacks'} the label {label!r}{effect}{instead}"
+    for bound in checked:
+        faults = [bound.sample_fault(sample) for sample in samples]
+        if all(faults):
+            yield f"{task.name}: no answer to {first} can be scored by {bound.name}: {faults[0]}"
+
+
+def _check_draw(options: RunOptions) -> None:
+    """Raises UsageError for a draw that would have no effect."""
+    flags = {"--sample_shuffle": options.sample_shuffle is not None, "--stratify": bool(options.stratify)}
+    for flag in (name for name, given in flags.items() if given):
+        if options.samples:
+            raise UsageError(f"{flag} and --samples exclude each other; leave one out")
+        if options.limit is None:
+            raise UsageError(f"{flag} needs --limit: without it every sample is asked, in the order of the data set")
+
+
+def _with_own_id(ids: set[int], index: int, sample: Sample) -> Sample:
+    """A sample that cannot be asked, under a name that no earlier one has that was asked. No call is named by it, so it
+    keeps nobody else from its name."""
+    return replace(sample, id=f"{sample.id} (sample {index})") if _mark(sample.id) in ids else sample
+
+
+def _refuse_twice(ids: set[int], task: Task, index: int, sample: Sample) -> None:
+    """Calls are named by their sample's id. The ids are held as 64-bit hashes, to stay small."""
+    mark = _mark(sample.id)
+    if mark in ids:
+        raise UsageError(
+            f"{task.name}: sample {index} has the id {sample.id!r} of an earlier one; ids must be unique "
+            "(mmeval validate lists them)"
+        )
+    ids.add(mark)
+
+
+def _mark(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
+    """Media that a loader holds in memory (a parquet column) have no file of their own: the run keeps them, so that
+    the sample can be read again."""
+    for content in (*(message.content for message in sample.input), *sample.references):
+        for part in content.parts:
+            if part.media is not None and part.media.path is None:
+                store.put(part.media)

@@ -1,0 +1,213 @@
+"""Judged metrics: programs over the roles of the run, one for each metric and trial, a bounded number at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from array import array
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from mmeval.broker.broker import Broker, Scope
+from mmeval.errors import ReplayMismatchError, StorageError
+from mmeval.losses import RoleLostError, StoppedError
+from mmeval.metric.bound import BoundMetric
+from mmeval.program.calls import MODEL, CallFailed
+from mmeval.records.response import HOPELESS
+from mmeval.records.sample import Sample
+from mmeval.records.score import Score
+from mmeval.records.trial import Trial
+from mmeval.run.suspension import Suspension
+from mmeval.run.task_run import TaskRun
+from mmeval.scoring.stored_trials import stored_trial
+from mmeval.scoring.trial_rows import score_row
+from mmeval.store.paths import trial_key
+
+if TYPE_CHECKING:
+    from mmeval.broker.broker import Scope
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.metric.apply import failed, score_judged
+from mmeval.scoring.verdict_log import asked_model
+from mmeval.system.json_lines import to_line
+
+log = logging.getLogger(__name__)
+
+
+class Judging:
+    """Scores trials in the background, as many at a time as keep the judges busy.
+
+    ``suspension`` says which metrics have lost a role that they ask: they are left out from then on, the others and the
+    model go on. ``on_judged`` is told of each answer that has its scores. ``last`` says that judging is all that is
+    left: what is lost then is told in the end, which is near, and not twice.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        runs: Iterable[TaskRun],
+        on_judged: Callable[[], None] = lambda: None,
+        *,
+        last: bool = False,
+    ) -> None:
+        self.suspension = Suspension()
+        self._on_judged, self._last = on_judged, last
+        self._broker = broker
+        self._identities = {role: runtime.identity for role, runtime in broker.roles.items()}
+        self._room = asyncio.Semaphore(_room(broker, runs))
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._put_off: dict[str, tuple[TaskRun, array[int]]] = {}
+        self._failure: Exception | SystemExit | None = None
+        self._stopped = False
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._under_way)
+
+    @property
+    def waiting(self) -> int:
+        """Trials that were put off."""
+        return sum(len(keys) for _, keys in self._put_off.values())
+
+    def stop(self) -> None:
+        """Begin nothing new; what is under way ends with its answers in flight."""
+        self._stopped = True
+
+    async def offer(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
+        """Judge a trial if there is room, else put it off until ``drain``: a model that is faster than its judge does
+        not wait for it. Of what is put off a number is held, and the trial is read from the run folder again."""
+        if self._to_judge(run, trial) and self._room.locked():
+            self._put_off.setdefault(run.task.name, (run, array("q")))[1].append(trial_key(index, trial.repeat))
+        else:
+            await self.add(run, index, trial, trial_digest)
+
+    async def add(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
+        """Judge a trial that has an answer to judge, once there is room. Raises what concerns the whole run."""
+        if self._failure is not None:
+            raise self._failure
+        if self._stopped or not self._to_judge(run, trial):
+            if run.judged and trial.error is None and run.scored_as_missing(trial):
+                self._on_judged()
+            return
+        await self._room.acquire()
+        self._broker.live_trials += 1  # before its task runs, so that a local judge waits for the others
+        task = asyncio.get_running_loop().create_task(self._judge(run, index, trial, trial_digest))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def drain(self) -> None:
+        """Until every trial is judged, those that were put off too. Raises what concerns the whole run."""
+        self._last = True
+        while self._put_off:
+            _, (run, keys) = self._put_off.popitem()
+            await self._catch_up(run, frozenset(keys))
+        await self.settle()
+        if self._failure is not None:
+            raise self._failure
+
+    async def settle(self) -> None:
+        """Until what is under way has come to its end."""
+        while self._under_way:
+            await asyncio.gather(*self._under_way)
+
+    async def _catch_up(self, run: TaskRun, keys: frozenset[int]) -> None:
+        journal = self._broker.journal
+        for row, sample_row in run.records.trials():
+            if self._stopped or not self._metrics(run):
+                return
+            if trial_key(row["i"], row["n"]) in keys:
+                trial = stored_trial(row, Sample.from_json(sample_row, journal.media.root), journal)
+                await self.add(run, row["i"], trial, row["d"])
+
+    def _to_judge(self, run: TaskRun, trial: Trial) -> bool:
+        return bool(self._metrics(run)) and trial.error is None and not run.scored_as_missing(trial)
+
+    def _metrics(self, run: TaskRun) -> list[BoundMetric]:
+        return [bound for bound in run.judged if not self.suspension.covers(run.task.name, bound)]
+
+    async def _judge(self, run: TaskRun, index: int, trial: Trial, trial_digest: str) -> None:
+        try:
+            found: dict[str, Score] = {}
+            for bound in self._metrics(run):
+                try:
+                    found.update(await self._verdict(run, bound, index, trial, trial_digest))
+                except RoleLostError as lost:
+                    self._suspend(run, bound, lost)
+            if found:
+                row = {"i": index, "n": trial.repeat, "d": trial_digest}
+                run.deliver(score_row(row, trial, run.plan, found))
+                self._on_judged()
+        except StoppedError:
+            pass  # the next run asks for these verdicts
+        except (Exception, SystemExit) as error:
+            self._failure = self._failure or error
+        finally:
+            self._broker.live_trials -= 1
+            self._room.release()
+
+    def _suspend(self, run: TaskRun, bound: BoundMetric, lost: RoleLostError) -> None:
+        first = self.suspension.add(run.task.name, bound, lost, with_it=run.follows_from(bound))
+        if first and not self._last:
+            log.warning("scoring by %s is suspended: %s", bound.name, lost.reason)
+
+    async def _verdict(
+        self, run: TaskRun, bound: BoundMetric, index: int, trial: Trial, trial_digest: str
+    ) -> dict[str, Score]:
+        """One judged metric; its failure costs only its own score. A verdict is shared by whoever asks the same: equal
+        answers, other repeats, other tasks."""
+        part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
+        scope = Scope(run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True)
+        scores = await self._scores(bound, trial, run, scope)
+        run.log_verdicts(verdict_lines(scope, index=index, metric=bound.name, identities=self._identities))
+        return scores
+
+    async def _scores(self, bound: BoundMetric, trial: Trial, run: TaskRun, scope: Scope) -> dict[str, Score]:
+        try:
+            return dict(await self._broker.run(score_judged(bound, trial, run.role), scope))
+        except CallFailed as lost:
+            unscored = bound.unscored if lost.error.kind in HOPELESS else bound.lost
+            return dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
+        except (ReplayMismatchError, StorageError, RoleLostError, StoppedError):
+            raise
+        except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is recorded
+            return dict(failed(bound, defect))
+
+
+def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
+    """How many trials at a time keep the judges busy: each of their calls with a follower, since a trial is also read,
+    parsed and written, and as many as a model gives in one burst."""
+    asked = {role for run in runs for bound in run.judged for role in bound.whom(broker.roles)}
+    judges = {id(runtime): runtime for role, runtime in broker.roles.items() if role in asked}
+    model = broker.roles.get(MODEL)
+    return max(1, 2 * sum(judge.width for judge in judges.values()) + (0 if model is None else model.width))
+
+
+def verdict_lines(scope: Scope, *, index: int, metric: str, identities: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """The lines of one metric's calls for one trial; ``identities`` are those of the roles. What was never sent has
+    none."""
+    lines = []
+    for exchange, key, params, at in zip(scope.exchanges, scope.keys, scope.params, scope.times, strict=True):
+        response = exchange.response
+        if response.error is not None and response.error.kind in ("unsupported", "bad_media"):
+            continue
+        row: dict[str, Any] = {
+            "i": index,
+            "n": scope.repeat,
+            "metric": metric,
+            "path": exchange.path,
+            "role": exchange.role,
+            "asked": asked_model(identities.get(exchange.role, {})),
+            "served": response.served,
+            "fingerprint": response.fingerprint,
+            "params": params.to_json(),
+            "at": at,
+            "latency": round(response.latency, 4),
+            "usage": [response.usage.input_tokens, response.usage.output_tokens],
+            "key": key,
+        }
+        if response.error is not None:
+            row["error"] = response.error.kind
+        lines.append(to_line(row) + b"\n")
+    return b"".join(lines)

@@ -1,0 +1,170 @@
+"""What a run is asked to do, as one record: the command line, a configuration file and Python all make this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
+from mmeval.backend.batch_size import AUTO, BatchSize
+from mmeval.costs.prices import Bill
+from mmeval.dataset.sampling import Subset
+from mmeval.metric.device import AUTO as AUTO_DEVICE
+from mmeval.records.score import Result
+from mmeval.scoring.verdict_log import Served
+from mmeval.task.task import Selection, TaskOverrides
+
+if TYPE_CHECKING:
+    from mmeval.backend.contract import AnyBackend
+
+
+@dataclass(frozen=True)
+class BackendSpec:
+    """A backend by name and arguments. Equal specs share one instance. ``instance`` is one that was made already, which
+    only Python can give."""
+
+    name: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    instance: AnyBackend | None = None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Everything that steers a run besides its tasks. Each field is the flag of the same name."""
+
+    model: BackendSpec
+    output_path: Path
+    run_id: str = ""
+    """Empty: ``default``, so that the same command finds its own folder again."""
+    model_tag: str = ""
+    fresh: bool = False
+    seed: int = 0
+    limit: float | None = None
+    """Samples a task: a count, or below 1 a share of the data set."""
+    offset: int = 0
+    samples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    sample_shuffle: int | None = None
+    """The seed of a draw: ``limit`` takes samples at random, and not from the beginning."""
+    stratify: tuple[str, ...] = ()
+    """Labels over whose values a draw is spread evenly."""
+    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    max_connections: int = 64
+    retry_on_error: int = 5
+    batch_size: BatchSize = AUTO
+    """Upper limit of a micro-batch for local models."""
+    budget_usd: float | None = None
+    """What the run folder may spend in all, over all roles and sessions; None: as much as it takes."""
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    model_cost_config: Path | None = None
+    """The user's prices, over ours."""
+    use_cache: Path | None = None
+    reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
+    predict_only: bool = False
+    score_workers: int = 1
+    metric_device: str = AUTO_DEVICE
+    """Where the models of metrics go."""
+    strict: bool = False
+    max_unscored: float = 0.0
+    bootstrap_iters: int = BOOTSTRAP_ITERS
+    """Resamples for a number whose standard error has no formula; 0 leaves it without."""
+    command: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """All flags as a configuration file has them, secrets hidden: recorded, so that a later report can show them."""
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """Trials of a run. ``kept`` were answered by an earlier process, ``since`` (ISO time) says when it began."""
+
+    kept: int = 0
+    new: int = 0
+    failed: int = 0
+    unsupported: int = 0
+    unscored: int = 0
+    since: str = ""
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """How far a run has come with a task of which it has not made every trial; ``of`` is None where a filter chooses
+    and nobody has counted what it keeps."""
+
+    made: int
+    of: int | None
+
+    @property
+    def note(self) -> str:
+        """As a table says it: ``unfinished: 16 of 300``."""
+        return f"unfinished: {self.made:,}" if self.of is None else f"unfinished: {self.made:,} of {self.of:,}"
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What came of a run: where it lies, the numbers, and the exit code that tells the truth about it."""
+
+    folder: Path
+    model_name: str
+    selection: Selection
+    results: tuple[Result, ...]
+    group_results: tuple[Result, ...]
+    counts: RunCounts
+    started: str
+    seconds: float
+    exit_code: int
+    chosen: Mapping[str, Callable[[int, int], bool]] = field(default_factory=dict)
+    """By task, whether a sample's index in a repeat belongs to the run: its folder may hold more."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """By task, how many samples its data set has, chosen or not."""
+    subsets: Mapping[str, Subset] = field(default_factory=dict)
+    """By task, what part of its samples stands behind the numbers; one whose samples were all taken is left out."""
+    unfinished: Mapping[str, Unfinished] = field(default_factory=dict)
+    """The tasks of which trials are still to be made; a run that came to its end has only those whose data could not be
+    read to theirs."""
+    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    """Who was asked besides the model."""
+    score_sets: Mapping[str, Path] = field(default_factory=dict)
+    """Where the score rows of each task lie."""
+    bills: tuple[Bill, ...] = ()
+    """What the calls of the run folder have used and cost, by role and model, over all its sessions."""
+    judges: Mapping[str, list[Served]] = field(default_factory=dict)
+    """By task, every version of a judge whose verdicts stand behind its scores."""
+    left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By task, the metrics of the run that a later scoring was not asked for: its results are without them."""
+    metric_device: str = ""
+    """Where the models of metrics were; empty where none was loaded."""
+    complaints: tuple[str, ...] = ()
+    """Each thing that keeps the exit code from being 0, as one line with the way out."""
+    notes: tuple[str, ...] = ()
+    """What else there is to say of the answers, as one line each; the exit code does not depend on it."""
+    error: str = ""
+    """The complaint that the exit code is of, where data could not be read on; empty for every other run."""
+
+
+@dataclass(frozen=True)
+class RescoreOptions:
+    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics.
+
+    ``metrics`` are the only ones to compute; empty for those that the run has. One that no task of the run lists is
+    added to all of its tasks.
+    """
+
+    folder: Path
+    metrics: tuple[str, ...] = ()
+    overrides: TaskOverrides = field(default_factory=TaskOverrides)
+    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
+    """Who played the roles when the run was made, secrets hidden: asked where ``roles`` has nobody else."""
+    score_workers: int = 1
+    metric_device: str = AUTO_DEVICE
+    max_connections: int = 64
+    retry_on_error: int = 5
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    model_cost_config: Path | None = None
+    strict: bool = False
+    max_unscored: float = 0.0
+    bootstrap_iters: int = BOOTSTRAP_ITERS

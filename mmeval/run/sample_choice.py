@@ -1,0 +1,242 @@
+"""The choice: which samples of a task's data set a run takes, by filter, name, limit, offset or draw."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from array import array
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+
+from mmeval.dataset.bad_sample import in_words, rows_of
+from mmeval.dataset.contract import Dataset
+from mmeval.dataset.sampling import FEWER, Draw, Subset
+from mmeval.errors import UsageError
+from mmeval.records.sample import Sample
+from mmeval.run.options import RunOptions
+from mmeval.task.task import Task
+from mmeval.wording import counted
+
+
+class Marks:
+    """A set of indices, in one byte for each index up to the largest."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def add(self, index: int) -> None:
+        self._bytes.extend(bytes(max(0, index + 1 - len(self._bytes))))
+        self._bytes[index] = 1
+
+    def __contains__(self, index: int) -> bool:
+        return index < len(self._bytes) and self._bytes[index] == 1
+
+    def __len__(self) -> int:
+        return sum(self._bytes)
+
+
+class Choice:
+    """The chosen samples of one task. Iterating reads the data set, one sample at a time, in its order.
+
+    ``taken`` fills up meanwhile. Where samples are drawn, or a share of filtered ones is wanted, the data set is read
+    once before that, when the first of these is needed.
+    """
+
+    def __init__(self, task: Task, options: RunOptions) -> None:
+        self.taken = Marks()
+        self._task, self._options = task, options
+        self._named = options.samples.get(task.name)
+        self._counted: int | None = None
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The task's data set, opened once. Raises UsageError for a named index that it does not have."""
+        dataset = self._task.dataset()
+        for index in self._named or ():
+            if not 0 <= index < len(dataset):
+                raise UsageError(
+                    f"--samples: {self._task.name} has {len(dataset)} samples, so there is no index {index}"
+                )
+        return dataset
+
+    @property
+    def size(self) -> int:
+        """How many samples are chosen; an upper limit where a filter has yet to be applied."""
+        whole = len(self.dataset)  # opened here at the latest: what it lacks is found before anything is asked
+        if self._named is not None:
+            return len(set(self._named))
+        limit = self._limit
+        left = (whole if self._of is None else self._of) - self._options.offset
+        return max(0, left if limit is None else min(left, limit))
+
+    @property
+    def counted(self) -> bool:
+        """Whether ``size`` is what will be asked: no filter has yet to choose."""
+        return not self._task.filter or (self._named is None and self._of is not None)
+
+    @property
+    def subset(self) -> Subset | None:
+        """What part of the samples was taken, and how it was chosen; None where no flag chooses and the data are
+        whole."""
+        options = self._options
+        given = (
+            ("samples", self._named is not None),
+            ("limit", self._named is None and options.limit is not None),
+            ("offset", self._named is None and options.offset > 0),
+            ("shuffle", self._draw is not None and options.sample_shuffle is not None),
+            ("stratify", self._draw is not None and bool(options.stratify)),
+            (FEWER, self._fewer),
+        )
+        how = tuple(name for name, chose in given if chose)
+        return Subset(self._whole if self._fewer else self._of, len(self.taken), how) if how else None
+
+    @property
+    def another_size(self) -> str:
+        """What is to be said of data that hold fewer rows than the task file expects, or more; else empty."""
+        there, should = len(self.dataset), self._task.expected.rows
+        if should is None or there == should:
+            return ""
+        effect = "its numbers are those of a subset" if there < should else "these are not the data it means"
+        return f"its data hold {counted(there, 'row')}, the task file expects {should:,}: {effect}"
+
+    @property
+    def _fewer(self) -> bool:
+        """Whether the data hold less than the task file expects, as far as they were counted."""
+        expected, there = self._task.expected, self._of
+        lacks_rows = expected.rows is not None and len(self.dataset) < expected.rows
+        return lacks_rows or (expected.samples is not None and there is not None and there < expected.samples)
+
+    @property
+    def _whole(self) -> int | None:
+        """How many samples the whole data would give; None where a filter chooses and the task file does not say."""
+        expected = self._task.expected
+        return expected.samples if self._task.filter or expected.samples is not None else expected.rows
+
+    def check(self) -> None:
+        """Raises UsageError where no sample is left. Where a filter chooses, reads up to the first that it keeps."""
+        left = self.size > 0
+        if left and self._task.filter:
+            left = next(self._chosen(), None) is not None
+        if not left:
+            raise UsageError(f"{self._task.name}: {self._why_empty()}")
+
+    def fault(self) -> str:
+        """Why none of the chosen samples can be asked: the first of them, in words. Empty where one can be, and where
+        the data cannot be read so far. Reads up to the first that can be asked."""
+        first = ""
+        with contextlib.suppress(Exception):  # a loader may fail in any way, which is told when it is the row's turn
+            for _, sample in self._chosen():
+                if not sample.fault:
+                    return ""
+                first = first or in_words(sample)
+            return first
+        return ""
+
+    def first(self, count: int) -> list[Sample]:
+        """The first samples that the filter keeps, whichever are chosen; fewer where a row cannot be read."""
+        found: list[Sample] = []
+        with contextlib.suppress(Exception):  # a loader may fail in any way, which is told when it is the row's turn
+            found.extend(sample for _, sample in islice(self._kept(), count))
+        return found
+
+    def __iter__(self) -> Iterator[tuple[int, Sample]]:
+        for index, sample in self._chosen():
+            self.taken.add(index)
+            yield index, sample
+
+    def _chosen(self) -> Iterator[tuple[int, Sample]]:
+        if self._named is not None:
+            return self._picked(self._marked(self._named))
+        if self._draw is not None:
+            return self._picked(self._drawn)
+        return self._first()
+
+    def _picked(self, wanted: Marks) -> Iterator[tuple[int, Sample]]:
+        left = len(wanted)
+        for index, sample in enumerate(rows_of(self.dataset) if left else ()):
+            if index not in wanted:
+                continue
+            if self._task.selected(sample):
+                yield index, sample
+            left -= 1
+            if not left:  # before the next row is read, which may be broken
+                return
+
+    def _first(self) -> Iterator[tuple[int, Sample]]:
+        limit, skip = self._limit, self._options.offset
+        seen = 0
+        if limit == 0:
+            return
+        for index, sample in self._kept():
+            seen += 1
+            if seen <= skip:
+                continue
+            yield index, sample
+            if limit is not None and seen - skip == limit:  # before the next row is read, which may be broken
+                return
+        self._counted = seen
+
+    def _kept(self) -> Iterator[tuple[int, Sample]]:
+        """The samples that the task's filter keeps."""
+        return ((index, sample) for index, sample in enumerate(rows_of(self.dataset)) if self._task.selected(sample))
+
+    @property
+    def _draw(self) -> Draw | None:
+        options = self._options
+        if self._named is not None or (options.sample_shuffle is None and not options.stratify):
+            return None
+        return Draw(options.sample_shuffle or 0, options.stratify)
+
+    @cached_property
+    def _order(self) -> array[int]:
+        assert self._draw is not None
+        try:
+            return self._draw.order(self._kept())
+        except UsageError as error:
+            raise UsageError(f"{self._task.name}: {error}") from None
+
+    @cached_property
+    def _drawn(self) -> Marks:
+        start = self._options.offset
+        return self._marked(self._order[start : start + self.size])
+
+    @staticmethod
+    def _marked(indices: array[int] | tuple[int, ...]) -> Marks:
+        marks = Marks()
+        for index in indices:
+            marks.add(index)
+        return marks
+
+    @property
+    def _limit(self) -> int | None:
+        limit = self._options.limit
+        if limit is None or limit >= 1:
+            return None if limit is None else int(limit)
+        if self._of is None:
+            self._counted = sum(1 for _ in self._kept())
+        return math.ceil(limit * (self._of or 0))
+
+    @property
+    def _of(self) -> int | None:
+        """How many samples the task has; None where a filter chooses and they were not counted."""
+        if self._draw is not None:
+            return len(self._order)
+        return self._counted if self._task.filter else len(self.dataset)
+
+    def _why_empty(self) -> str:
+        if not len(self.dataset):
+            return "its data set is empty: there is not a single row in it"
+        why = f"no sample is left of the {len(self.dataset)} in its data set; {self._narrowed()}"
+        unknown = set(self._task.filter)
+        for sample in rows_of(self.dataset) if unknown else ():
+            unknown -= set(sample.metadata)
+        return f"{why} (no sample has the label {' or '.join(map(repr, sorted(unknown)))})" if unknown else why
+
+    def _narrowed(self) -> str:
+        ways = [f"the filter {dict(self._task.filter)}"] if self._task.filter else []
+        if self._named is not None:
+            ways.append(f"--samples {list(self._named)}")
+        elif self._options.offset:
+            ways.append(f"--offset {self._options.offset}")
+        return f"change {' or '.join(ways)}" if ways else "check its data"

@@ -1,0 +1,170 @@
+"""One task within a run: where its trials are recorded, how they are scored, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmeval.backend.contract import AnyBackend, ProgramBackend, WholeAnswers
+from mmeval.content.parts import Interleaved, PartKind
+from mmeval.metric.bound import BoundMetric
+from mmeval.metric.derived import PIECES
+from mmeval.program.calls import MODEL, Program, Role
+from mmeval.program.protocols import Ask, single
+from mmeval.program.role_variants import role_for
+from mmeval.records.digest import digest
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
+from mmeval.scoring.score_set import ScoreSet
+from mmeval.scoring.trial_rows import ScoringPlan
+from mmeval.store.task_records import TaskRecords
+from mmeval.task.derived_entries import derived_outputs, piece_ranges
+from mmeval.task.task import Task
+
+USUAL_PROTOCOL = "single"
+"""What a score set does not name: how a task is asked that says nothing of it."""
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """``scores`` is None when nothing is scored; ``judged`` are the metrics that ask a role; ``gives`` are the kinds
+    that the model under test can give (None: it is not asked); ``whole``: it has whole answers, so that the task's
+    protocol is not followed; ``present`` are the roles that the run has."""
+
+    task: Task
+    plan: ScoringPlan
+    records: TaskRecords
+    scores: ScoreSet | None = None
+    judged: tuple[BoundMetric, ...] = ()
+    spellings: tuple[str, ...] = ()
+    gives: frozenset[PartKind] | None = None
+    whole: bool = False
+    present: frozenset[str] = frozenset()
+
+    def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
+        """The kinds to ask for. Where the task allows a partial output, those that the model can give; all of them
+        when it can give none, so that the sample is found unsupported."""
+        kinds = self.task.wanted(sample)
+        if not self.task.partial_output or self.gives is None:
+            return kinds
+        return tuple(kind for kind in kinds if kind in self.gives) or kinds
+
+    def program(self, sample: Sample) -> Program[Interleaved]:
+        """What puts a sample to the model."""
+        task = self.task
+        protocol = single if self.whole else task.protocol
+        return protocol(Ask(sample, task.prompt(sample), self.wanted(sample), task.params, Role(MODEL)))
+
+    def role(self, name: str) -> Role:
+        """A role as the task's programs see it: with the generation parameters that the task file gives it, and with
+        the variants that the run has of it."""
+        return role_for(name, self.task.roles, self.present)
+
+    def judging_key(self, bound: BoundMetric) -> str:
+        """Names what a judged metric asks: its definition and the parameters of its roles."""
+        params = {name: self.role(name).params.to_json() for name in bound.whom(self.present)}
+        return digest([bound.key, params, *([dict(bound.asks)] if bound.asks else [])])[:12]
+
+    def follows_from(self, bound: BoundMetric) -> set[str]:
+        """The outputs that cannot be made without those of a metric."""
+        return derived_outputs(self.task.metrics, bound.metric.outputs)
+
+    def deliver(self, rows: bytes) -> None:
+        assert self.scores is not None
+        self.scores.add(rows)
+
+    def log_verdicts(self, lines: bytes) -> None:
+        assert self.scores is not None
+        self.scores.verdicts.add(lines)
+
+    def scored_as_missing(self, trial: Trial) -> bool:
+        """Whether the benchmark's own rule for an empty answer has already given the score."""
+        return self.plan.missing_output is not None and trial.output is not None and trial.output.empty
+
+    def left_to_judge(self) -> int:
+        """How many answers that are recorded have no scores yet, where a judge gives some."""
+        if not self.judged or self.scores is None:
+            return 0
+        return sum(not self.scores.covers(*key) for key in self.records.answered())
+
+    def close(self) -> None:
+        self.records.close()
+        if self.scores is not None:
+            self.scores.close()
+
+
+def task_run(
+    folder: Path,
+    task: Task,
+    plan: ScoringPlan,
+    backends: Mapping[str, AnyBackend],
+    *,
+    data: str = "",
+    scoring: bool = True,
+) -> TaskRun:
+    """A task's place in a run folder. ``backends`` are the run's by role: a score set is keyed by who judges, and by
+    the fingerprint of the ``data``."""
+    judged = tuple(m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable)
+    scores = ScoreSet(folder, task.name, score_definition(task, backends, data)) if scoring and task.metrics else None
+    spellings = tuple(task.config.get("placeholders") or ())
+    gives = frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
+    whole = isinstance(backends.get(MODEL), WholeAnswers)
+    present = frozenset(backends)
+    return TaskRun(task, plan, TaskRecords(folder, task.name), scores, judged, spellings, gives, whole, present)
+
+
+def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
+    """What the scoring processes must know of a task."""
+    plain = [m for m in task.metrics if not (m.bound.metric.judged or m.bound.metric.derived or m.unavailable)]
+    judged = [m for m in task.metrics if m.bound.metric.judged and not m.unavailable]
+    return ScoringPlan(
+        task=task.name,
+        metrics=tuple((m.bound.name, m.bound.params, m.bound.profile) for m in plain),
+        unavailable={name: m.unavailable for m in task.metrics if m.unavailable for name in m.bound.metric.outputs},
+        missing_output=task.missing_output,
+        labels=task.breakdown,
+        cluster_key=task.cluster_key,
+        media_root=media_root,
+        judged_outputs=tuple(name for m in judged for name in m.bound.metric.outputs),
+        batch=max((m.bound.at_once for m in plain), default=0),
+    )
+
+
+def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
+    """Who gives the verdicts when a metric asks a role. Of an agent nobody but its author knows whom it asks, so all
+    other roles but the model belong to it."""
+    own = dict(backends[role].identity)
+    if not isinstance(backends[role], ProgramBackend):
+        return own
+    others = sorted(backends.keys() - {role, MODEL})
+    return {**own, "roles": {name: dict(backends[name].identity) for name in others}}
+
+
+def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
+    """What the numbers of a task depend on besides the answers: it names the score set."""
+    asked = sorted({role for m in task.metrics for role in m.bound.whom(backends)})
+    metrics = [
+        {
+            "metric": m.bound.name,
+            "version": m.bound.metric.version,
+            "switches": m.bound.definition,
+            "profile": m.bound.profile,
+            "roles": {role: judge_identity(role, backends) for role in m.bound.whom(backends) if role in backends},
+            **({"asks": dict(m.bound.asks)} if m.bound.asks else {}),
+            **({PIECES: piece_ranges(m, task.metrics)} if m.bound.metric.derived else {}),
+            **({"unavailable": m.unavailable} if m.unavailable else {}),
+        }
+        for m in task.metrics
+    ]
+    return {
+        "task_version": task.version,
+        "data": data,
+        **({"protocol": task.protocol_name} if task.protocol_name != USUAL_PROTOCOL else {}),
+        "metrics": metrics,
+        "role_params": {role: task.roles[role].to_json() for role in asked if role in task.roles},
+        "outputs": sorted(name for m in task.metrics if not m.bound.metric.derived for name in m.bound.metric.outputs),
+        "missing_output": task.missing_output,
+        "labels": [*task.breakdown, task.cluster_key],
+    }

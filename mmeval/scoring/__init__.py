@@ -1,0 +1,1 @@
+"""Scores trials in processes of their own and keeps the rows in score sets."""

@@ -1,0 +1,146 @@
+"""The processes that score, and what follows when one dies: the trial that killed it is found, and is unscored."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from mmeval import plugins
+from mmeval.errors import MmevalError
+from mmeval.metric.contract import load_metric
+from mmeval.records.score import Score
+from mmeval.scoring.trial_rows import ScoringPlan, score_row, trial_from
+from mmeval.scoring.worker import Item, Rows, Setup, Worker, is_ready, score, start
+from mmeval.system.json_lines import from_line
+from mmeval.system.processes import FreshContext
+
+T = TypeVar("T")
+
+
+class Here:
+    """A thread of this process that scores; one is enough, and metrics need not be thread-safe."""
+
+    def __init__(self, plans: Sequence[ScoringPlan]) -> None:
+        self._worker = Worker(plans)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="mmeval-score")
+
+    async def rows(self, items: Sequence[Item]) -> Rows:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._worker.score, items)
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+class ScorePool:
+    """``count`` processes that score, begun as ``setup`` says. They start with the first work."""
+
+    def __init__(self, setup: Setup, count: int, *, fork: bool = False) -> None:
+        self._setup, self._count = setup, count
+        self._pool = self._new(count, fork=fork)
+        self._alone = asyncio.Lock()
+        self._under_way = 0
+
+    def _new(self, count: int, *, fork: bool | None = None) -> ProcessPoolExecutor:
+        """Processes that replace dead ones are forked only where nothing else knows the plugins of a script."""
+        forked = plugins.any_of_script() if fork is None else fork
+        context = multiprocessing.get_context("fork") if forked else FreshContext()
+        return ProcessPoolExecutor(count, mp_context=context, initializer=start, initargs=(self._setup,))
+
+    def begin(self) -> None:
+        """Start a process that nobody waits for yet; all of them where they are forked."""
+        self.prepare(is_ready)
+
+    def prepare(self, work: Callable[[], object]) -> None:
+        """Let a process do something early while it waits for trials."""
+        with contextlib.suppress(BrokenProcessPool):  # told where it matters
+            self._pool.submit(work)
+
+    def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
+        """What some pieces of work return. Raises what they raise, MmevalError when they kill their process."""
+        self._under_way += 1
+        try:
+            found = list(self._pool.map(_call, works))
+        except BrokenProcessPool:  # it may have died before, of a trial or idle
+            self._pool = self._new(self._count)
+            found = self._once_more(works)
+        self._under_way -= 1
+        return found
+
+    def _once_more(self, works: Sequence[Callable[[], T]]) -> list[T]:
+        try:
+            return list(self._pool.map(_call, works))
+        except BrokenProcessPool:
+            raise MmevalError(
+                "the scoring process died while it made the numbers (out of memory, or a library crashed). The scores "
+                "are kept: the same command makes the numbers again; with --score_workers 0 in its own process"
+            ) from None
+
+    async def rows(self, items: Sequence[Item]) -> Rows:
+        """A row for each trial, whatever becomes of the process that makes them."""
+        pool = self._pool
+        self._under_way += 1
+        try:
+            rows = await _asked(pool, items)
+        except BrokenProcessPool:
+            if self._pool is pool:
+                self._pool = self._new(self._count)
+            async with self._alone:
+                rows = await self._apart(items)
+        self._under_way -= 1  # not where this is cancelled: then the process is still at work
+        return rows
+
+    async def _apart(self, items: Sequence[Item]) -> Rows:
+        """Score trials whose process died in a process of their own, and in halves when that dies too: the one trial
+        that kills even its own process is to blame and is unscored. A process that lives goes on with the next half,
+        so that what it has loaded is loaded once."""
+        pool: ProcessPoolExecutor | None = None
+        left, found = [list(items)], Rows([], 0.0)
+        try:
+            while left:
+                piece, is_used = left.pop(), pool is not None
+                pool = pool or self._new(1)
+                try:
+                    made = await _asked(pool, piece)
+                except BrokenProcessPool:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    pool = None
+                    if len(piece) > 1 or is_used:  # of one that had scored others, these may have filled the memory
+                        left += [half for half in (piece[len(piece) // 2 :], piece[: len(piece) // 2]) if half]
+                        continue
+                    made = Rows([_blamed(self._setup.plans, piece[0])], 0.0)
+                found = Rows([*found.rows, *made.rows], found.seconds + made.seconds)
+        finally:
+            if pool is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
+        return found
+
+    def close(self) -> None:
+        # Nobody waits for a metric that is still at work when the run was stopped: it scores again next time.
+        unfinished = list((self._pool._processes or {}).values()) if self._under_way else []
+        for process in unfinished:
+            process.terminate()
+        # Waiting takes milliseconds; a pool that is still winding down when Python ends complains on stderr.
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+async def _asked(pool: ProcessPoolExecutor, items: Sequence[Item]) -> Rows:
+    return await asyncio.get_running_loop().run_in_executor(pool, score, items)
+
+
+def _call(work: Callable[[], T]) -> T:
+    return work()
+
+
+def _blamed(plans: Sequence[ScoringPlan], item: Item) -> bytes:
+    position, line = item
+    plan, row = plans[position], from_line(line)
+    reason = "the scoring process died on this answer (out of memory, out of time, or a library crashed)"
+    outputs = [name for metric, _, _ in plan.metrics for name in load_metric(metric).outputs]
+    scores = {name: Score.unavailable(why) for name, why in plan.unavailable.items()}
+    scores |= dict.fromkeys(outputs, Score.lost(reason))
+    return score_row(row, trial_from(row, plan.media_root), plan, scores)

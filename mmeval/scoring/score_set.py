@@ -1,0 +1,176 @@
+"""A score set: the score rows of one task under one definition of its metrics.
+
+The folder is named by that definition (metric versions and switches, the judge, the rule for missing output), so a
+new judge or a changed metric makes a set beside the old one. ``plan.json`` says what the definition is. Rows are
+appended to ``rows.jsonl`` as they come and put in the order of the data set in ``scores.jsonl`` at the end; there, and
+wherever they are put together before, the scores of derived metrics join them (see :mod:`mmeval.metric.derived`). Who
+gave the verdicts of judged metrics stands in ``verdicts.jsonl`` (see :mod:`mmeval.scoring.verdict_log`)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mmeval.errors import StorageError
+from mmeval.metric.derived import PIECES
+from mmeval.records.digest import digest
+from mmeval.records.score import ScoreStatus
+from mmeval.scoring.verdict_log import VerdictLog
+from mmeval.store.paths import trial_key
+from mmeval.system.json_lines import from_line, open_append, read_rows, to_line, write_atomic
+from mmeval.wording import file_name
+
+ROWS = "rows.jsonl"
+"""The rows of a set as they came, until its end."""
+FINISHED = "scores.jsonl"
+"""The rows of a set in their order; see :meth:`ScoreSet.finish`."""
+PLAN = "plan.json"
+"""The definition of a set."""
+
+
+_SETTLED: tuple[ScoreStatus, ...] = ("scored", "inapplicable")
+"""What no other attempt on the same answer takes back."""
+
+
+class ScoreSet:
+    """One row a trial: ``{"i", "n", "s", "d", "status", "scores": {output: score}, "labels", "cluster"}``.
+
+    ``i`` is the sample's place in the data set, ``n`` the repeat, ``d`` the trial's digest. Where a trial has several
+    rows, later ones complete or replace earlier ones.
+    """
+
+    def __init__(self, run: Path, task: str, plan: Mapping[str, Any]) -> None:
+        self.name = digest(plan)[:12]
+        self.folder = run / "scores" / file_name(task) / self.name
+        self._rows, self._sorted = self.folder / ROWS, self.folder / FINISHED
+        self._file: BinaryIO | None = None
+        self._plan = plan
+        self.verdicts = VerdictLog(self.folder)
+        self.complete = self._complete()
+
+    def covers(self, index: int, repeat: int, trial_digest: str) -> bool:
+        """Whether a trial was scored in full, by an earlier process."""
+        return bool(self.complete) and self.complete.get(trial_key(index, repeat)) == trial_digest
+
+    def scored(self) -> int:
+        """How many trials are scored in full by now."""
+        return len(self._complete())
+
+    def add(self, lines: bytes) -> None:
+        """Keep rows, at once. Raises StorageError."""
+        if self._file is None:
+            write_atomic(self.folder / PLAN, json.dumps(self._plan, indent=1, ensure_ascii=False).encode())
+            self._file = open_append(self._rows, buffering=0)
+        try:
+            left = memoryview(lines)
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            raise StorageError(
+                f"{self._rows}: cannot be written ({error.strerror}). The answers are kept: free space, then run the "
+                "same command to score the rest"
+            ) from None
+
+    def finish(self) -> None:
+        """Sort the rows into ``scores.jsonl``, one line a trial, whatever order they came in."""
+        self.close()
+        if not self._rows.is_file():
+            return
+        temporary = self._sorted.with_name(".scores.jsonl")
+        try:
+            with temporary.open("wb") as out:
+                out.writelines(lines_so_far(self.folder))
+            temporary.replace(self._sorted)
+        except OSError as error:
+            raise StorageError(f"{self._sorted}: cannot be written ({error.strerror})") from None
+        self._rows.unlink()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        self.verdicts.close()
+
+    def _complete(self) -> dict[int, str]:
+        """Trials whose every output is scored, but for those that follow from others: key to trial digest."""
+        outputs = set(self._plan["outputs"])
+        scored: dict[int, tuple[str, set[str]]] = {}
+        for path in (self._sorted, self._rows):
+            for _, row in read_rows(path):
+                key = trial_key(row["i"], row["n"])
+                before = scored.get(key, ("", set()))
+                names = {name for name, score in row["scores"].items() if score["status"] != "unscored"}
+                scored[key] = (row["d"], names | (before[1] if before[0] == row["d"] else set()))
+        return {key: digest_ for key, (digest_, names) in scored.items() if names >= outputs}
+
+
+def lines_so_far(folder: Path) -> Iterator[bytes]:
+    """The rows of a set's folder in the order of the data set, one line a trial, also where scoring has not come to
+    its end. Holds a few bytes a row."""
+    files = [path for name in (FINISHED, ROWS) if (path := folder / name).is_file()]
+    keys, places = array("q"), array("q")  # a few bytes a row, where objects would be hundreds
+    for number, path in enumerate(files):
+        for offset, row in read_rows(path):
+            with contextlib.suppress(KeyError, TypeError, ValueError):  # a row of something else than mmeval
+                key, _ = trial_key(row["i"], row["n"]), row["d"]
+                keys.append(key)
+                places.append(offset << 1 | number)
+    order = sorted(range(len(keys)), key=keys.__getitem__)  # stable: the rows of a trial stay in their order
+    derive = _deriving(folder)
+    with ExitStack() as opened:
+        readers = [opened.enter_context(path.open("rb")) for path in files]
+        for _, found in groupby(order, key=keys.__getitem__):
+            yield derive(_merged([_line_at(readers[places[i] & 1], places[i] >> 1) for i in found]))
+
+
+def _deriving(folder: Path) -> Callable[[bytes], bytes]:
+    """What puts the derived scores of a set into its rows; rows stay as they are where there are none."""
+    try:
+        plan = from_line((folder / PLAN).read_bytes())
+        is_derived = any(PIECES in entry for entry in plan["metrics"])
+    except (OSError, ValueError, KeyError, TypeError):  # of another hand, or damaged: its rows are all that is known
+        return _as_it_is
+    if not is_derived:
+        return _as_it_is
+    from mmeval.metric.derived import derivations, with_derived  # with the plugins, which most readers need not load
+
+    derived = derivations(plan)
+    return lambda line: to_line(with_derived(from_line(line), derived)) + b"\n"
+
+
+def _as_it_is(line: bytes) -> bytes:
+    return line
+
+
+def finished_rows(folder: Path, wanted: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:
+    """The finished rows of a set's folder, of the trials that are wanted, in the order of the data set."""
+    for _, row in read_rows(folder / FINISHED):
+        if wanted(row["i"], row["n"]):
+            yield row
+
+
+def _line_at(file: BinaryIO, offset: int) -> bytes:
+    file.seek(offset)
+    return file.readline()
+
+
+def _merged(lines: list[bytes]) -> bytes:
+    """The rows of one trial as one: scores of the same answer are put together, an older answer's are dropped, and
+    what was scored, or inapplicable, stays so when a later attempt leaves it unscored."""
+    if len(lines) == 1:
+        return lines[0]
+    rows = [from_line(line) for line in lines]
+    last = rows[-1]
+    scores: dict[str, Any] = {}
+    for row in rows:
+        if row["d"] == last["d"]:
+            known = {name for name, score in scores.items() if score["status"] in _SETTLED}
+            new = row["scores"].items()
+            scores.update((name, score) for name, score in new if score["status"] in _SETTLED or name not in known)
+    return to_line({**last, "scores": dict(sorted(scores.items()))}) + b"\n"

@@ -1,0 +1,191 @@
+"""The scorer: takes finished trials while requests are still in flight, and hands their rows back.
+
+Trials of tasks whose metrics use models go to a process of their own (see :mod:`mmeval.scoring.model_queue`), all
+others in batches to the ordinary ones. A metric that kills its process costs that one trial its score, with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from mmeval import plugins
+from mmeval.errors import MmevalError
+from mmeval.metric.device import AUTO, require_device, use_device, used_device
+from mmeval.scoring import worker
+from mmeval.scoring.model_queue import ModelLane
+from mmeval.scoring.pool import Here, ScorePool
+from mmeval.scoring.trial_rows import ScoringPlan
+from mmeval.scoring.worker import Item, Rows, Setup
+
+FIRST_BATCH, LARGEST_BATCH = 16, 512
+LARGEST_BATCH_BYTES = 2**20
+BATCH_SECONDS = 0.2
+"""A batch holds as many trials as keep a process busy for about this long: few handovers where a metric is quick, work
+for every process where it is slow."""
+IDLE_FLUSH = 0.5
+"""Seconds after which a batch goes although it is not full."""
+BATCHES_IN_FLIGHT = 8
+"""At least; where there are many processes, two for each: one that is scored and one that follows."""
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Scorer:
+    """Sends finished trials to the processes and hands the rows back, in batches.
+
+    ``deliver(position, rows)`` is called in the event loop's thread. With no workers the scoring happens in a thread
+    of this process. ``device`` is where the models of metrics go.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[ScoringPlan],
+        workers: int,
+        deliver: Callable[[int, bytes], None],
+        device: str = AUTO,
+    ) -> None:
+        self._plans, self._workers, self._deliver, self._device = plans, workers, deliver, device
+        self._here = Here(plans)
+        self._pool: ScorePool | None = None
+        self._model_pool: ScorePool | None = None
+        self._lane = ModelLane(plans, self._here, deliver, self._fail)
+        self._waiting: list[Item] = []
+        self._waiting_bytes = 0
+        self._batch_size = FIRST_BATCH
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(max(BATCHES_IN_FLIGHT, 2 * workers))
+        self._failure: BaseException | None = None
+        self._has_asked_models = False
+
+    def start(self) -> None:
+        """Start the processes: before the event loop, its threads and the run folder's lock, none of which a forked
+        process may inherit.
+
+        What a script has registered is known to forked processes alone; where none can be had, this process scores.
+        Only one kind can be forked, so that one forked process holds the models and scores everything else too. Raises
+        MissingError for a device that this machine has not, where a metric would put its model there.
+        """
+        forkable = sys.platform == "linux" and threading.active_count() == 1
+        with_models, of_script = any(plan.batch for plan in self._plans), plugins.any_of_script()
+        if self._workers and (forkable or not of_script):
+            together = with_models and of_script
+            self._pool = ScorePool(self._setup(threads=together), 1 if together else self._workers, fork=forkable)
+            self._pool.begin()
+            if with_models:
+                self._model_pool = None if together else ScorePool(self._setup(threads=True), 1)
+                self._lane = ModelLane(self._plans, self._model_pool or self._pool, self._deliver, self._fail)
+        elif self._workers:
+            log.warning("this process scores: others would not know the plugins that a script has registered")
+        use_device(self._device)  # of what is scored here
+        if with_models:
+            require_device(self._device)
+
+    def _setup(self, *, threads: bool) -> Setup:
+        return Setup(self._plans, worker.METRIC_SECONDS, self._device, threads)
+
+    @property
+    def left_to_models(self) -> int:
+        """Trials that wait for a score by a model, or are at it."""
+        return self._lane.left
+
+    async def add(self, position: int, line: bytes) -> None:
+        """Queue a trial; waits only when the workers are far behind. Raises what went wrong while delivering rows."""
+        if self._failure is not None:
+            raise self._failure
+        if self._plans[position].batch:
+            self._has_asked_models = True
+            await self._lane.add(position, line)
+            return
+        self._waiting.append((position, line))
+        self._waiting_bytes += len(line)
+        if len(self._waiting) >= self._batch_size or self._waiting_bytes >= LARGEST_BATCH_BYTES:
+            await self._flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(IDLE_FLUSH, self._flush_idle)
+
+    async def drain(self) -> None:
+        """Wait until everything that was queued is scored and delivered."""
+        await self._flush()
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+        await self._lane.drain()
+        if self._failure is not None:
+            raise self._failure
+
+    def prepare(self, work: Callable[[], object]) -> None:
+        """Let a process do something early while it waits for trials; nothing where there is none."""
+        if self._pool is not None:
+            self._pool.prepare(work)
+
+    def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
+        """What some pieces of work return, done by the processes, or here where there are none. Each must be a function
+        of a module or a ``partial`` of one. Raises what they raise, MmevalError when they kill their process."""
+        return [work() for work in works] if self._pool is None else self._pool.compute(works)
+
+    def device_of_models(self) -> str:
+        """Where the models of metrics were, as torch writes it; empty where this scorer has loaded none."""
+        pool = self._model_pool or self._pool
+        if not self._has_asked_models or pool is None:
+            return used_device()
+        with contextlib.suppress(MmevalError):  # the scores are there; only where they were made is not known
+            return pool.compute([used_device])[0]
+        return ""
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._here.close()
+        for pool in (self._model_pool, self._pool):
+            if pool is not None:
+                pool.close()
+
+    def _flush_idle(self) -> None:
+        self._timer = None
+        task = asyncio.get_running_loop().create_task(self._flush())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._waiting:
+            return
+        batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        await self._room.acquire()
+        task = asyncio.get_running_loop().create_task(self._score(batch))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _score(self, batch: list[Item]) -> None:
+        try:
+            rows, seconds = await self._rows(batch)
+            self._batch_size = max(1, min(LARGEST_BATCH, int(BATCH_SECONDS * len(batch) / max(seconds, 1e-6))))
+            for position in {position for position, _ in batch}:
+                mine = [row for (p, _), row in zip(batch, rows, strict=True) if p == position]
+                self._deliver(position, b"".join(mine))
+        except BaseException as error:
+            self._fail(error)
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._room.release()
+
+    async def _rows(self, batch: list[Item]) -> Rows:
+        return await (self._here if self._pool is None else self._pool).rows(batch)
+
+    def _fail(self, error: BaseException) -> None:
+        """What went wrong is raised by the next who adds a trial, or waits for all."""
+        self._failure = self._failure or error
+
+
+def left_to_models(left: int) -> str:
+    """What is told while everything else is done."""
+    return f"the models of metrics score {left:,} more trial{'s' if left != 1 else ''}"

@@ -1,0 +1,33 @@
+"""Trials of a run folder, put together again from its records and its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmeval.content.parts import Interleaved
+from mmeval.records.response import ErrorInfo
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Exchange, Trial
+from mmeval.store.journal import Entry, Journal
+
+
+def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
+    """A trial by its row (see TaskRecords). A call that failed has left no answer, so its exchange is missing."""
+    exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
+    error, output = row.get("error"), row.get("output")
+    if error is not None:
+        return Trial(sample, row["n"], exchanges, error=ErrorInfo.from_json(error))
+    if output is not None:
+        return Trial(sample, row["n"], exchanges, Interleaved.from_json(output, journal.media.root))
+    if not exchanges:
+        return Trial(sample, row["n"], error=ErrorInfo("internal", "its answer is no longer in the journal"))
+    return Trial(sample, row["n"], exchanges, exchanges[0].response.output)
+
+
+def stored_exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[tuple[Exchange, Entry]]:
+    """The answered calls of a trial with their journal entries, in order."""
+    for path, role, key in row["x"]:
+        entry = journal.get(key)
+        if entry is not None:
+            yield Exchange(path, role, entry.request_digest, entry.response), entry

@@ -1,0 +1,155 @@
+"""Scoring: a trial that travels as one line becomes a row of scores.
+
+The line holds what the journal and the sample file hold anyway. It is decoded once, and all metrics of its task score
+the same objects. Who does it, and where, is :mod:`mmeval.scoring.scorer`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmeval.content.parts import Interleaved
+from mmeval.metric.apply import NO_LIMIT, failed, score_all, score_one
+from mmeval.metric.bound import BoundMetric
+from mmeval.metric.derived import BY_MISSING_OUTPUT
+from mmeval.metric.result import MetricScores, writable
+from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.sample import Sample
+from mmeval.records.score import Score
+from mmeval.records.trial import Exchange, Trial
+from mmeval.system.json_lines import to_line
+from mmeval.system.time_limit import TimeLimit
+
+
+@dataclass(frozen=True)
+class ScoringPlan:
+    """What a worker must know of one task. Metrics are named, so that a plan can be sent to a fresh process.
+
+    ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to the reason known before the run.
+    ``batch`` is how many trials a metric wants at once, at least 1 where one opens a model; 0 where none does either:
+    then any process scores the task, else the one that holds the models.
+    """
+
+    task: str
+    metrics: tuple[tuple[str, Mapping[str, Any], str], ...]
+    unavailable: Mapping[str, str]
+    missing_output: float | None
+    labels: tuple[str, ...]
+    cluster_key: str
+    media_root: Path
+    judged_outputs: tuple[str, ...] = ()
+    batch: int = 0
+
+
+def trial_line(
+    sample_line: bytes,
+    *,
+    index: int,
+    repeat: int,
+    digest: str,
+    exchanges: Sequence[Exchange],
+    responses: Sequence[bytes],
+    output: Interleaved | None,
+    error: ErrorInfo | None,
+) -> bytes:
+    """A trial as one JSON object. ``output`` is spelt out only where it is not the only exchange's own output."""
+    calls = b",".join(
+        b'{"path":"%s","role":%s,"d":"%s","response":%s}'
+        % (e.path.encode(), to_line(e.role), e.request_digest.encode(), line)
+        for e, line in zip(exchanges, responses, strict=True)
+    )
+    same = len(exchanges) == 1 and output is exchanges[0].response.output
+    tail = b"" if same or output is None else b',"output":' + to_line(output.to_json())
+    tail += b"" if error is None else b',"error":' + to_line(error.to_json())
+    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (index, repeat, digest.encode(), sample_line)
+    return b'%s,"exchanges":[%s]%s}' % (head, calls, tail)
+
+
+def trial_from(row: Mapping[str, Any], media_root: Path, *, sample: Sample | None = None) -> Trial:
+    """The trial of a line made by :func:`trial_line`; of a ``sample`` that was already read where one is given."""
+    exchanges = tuple(
+        Exchange(e["path"], e["role"], e["d"], Response.from_json(e["response"], media_root)) for e in row["exchanges"]
+    )
+    error = row.get("error")
+    if error is not None:
+        output = None
+    elif "output" in row:
+        output = Interleaved.from_json(row["output"], media_root)
+    else:
+        output = exchanges[0].response.output
+    return Trial(
+        sample=sample or Sample.from_json(row["sample"], media_root),
+        repeat=row["n"],
+        exchanges=exchanges,
+        output=output,
+        error=None if error is None else ErrorInfo.from_json(error),
+    )
+
+
+def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: Mapping[str, Score]) -> bytes:
+    """One line of a score set."""
+    status = "ok" if trial.error is None else "unsupported" if trial.error.kind == "unsupported" else "failed"
+    record: dict[str, Any] = {"i": row["i"], "n": row["n"], "s": trial.sample.id, "d": row["d"], "status": status}
+    if trial.error is not None:
+        record["error"] = trial.error.to_json()
+    record["scores"] = {name: scores[name].to_json() for name in sorted(scores)}
+    if plan.labels:
+        record["labels"] = {key: trial.sample.metadata.get(key) for key in plan.labels}
+    if plan.cluster_key:
+        cluster = trial.sample.metadata.get(plan.cluster_key)
+        record["cluster"] = trial.sample.id if cluster is None else str(cluster)
+    try:
+        return to_line(record) + b"\n"
+    except TypeError:
+        record["scores"] = {name: writable(scores[name]).to_json() for name in sorted(scores)}
+        return to_line(record) + b"\n"
+
+
+def score_trials(
+    trials: Sequence[Trial], plan: ScoringPlan, metrics: Sequence[BoundMetric], limit: TimeLimit = NO_LIMIT
+) -> list[dict[str, Score]]:
+    """All scores of some trials of a task that need no judge; batched metrics have them all at once. A trial without an
+    answer has none; an empty answer has the score that the benchmark defines for it, where it does."""
+    found = [_without_looking(trial, plan, metrics) for trial in trials]
+    open_ = [
+        (trial, scores)
+        for trial, scores in zip(trials, found, strict=True)
+        if trial.error is None and not _is_missing(trial, plan)
+    ]
+    for bound in metrics:
+        if bound.metric.batch:
+            each = score_all(bound, [trial for trial, _ in open_], limit)
+        else:
+            each = [_timed(bound, trial, limit) for trial, _ in open_]
+        for (_, scores), more in zip(open_, each, strict=True):
+            scores.update(more)
+    return found
+
+
+def _without_looking(trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric]) -> dict[str, Score]:
+    """The scores that need no metric."""
+    if trial.error is not None:
+        return {}
+    scores = {name: Score.unavailable(reason) for name, reason in plan.unavailable.items()}
+    if plan.missing_output is not None and _is_missing(trial, plan):
+        empty = Score(plan.missing_output, evidence=BY_MISSING_OUTPUT)
+        scores.update(dict.fromkeys(plan.judged_outputs, empty))
+        scores.update({name: empty for bound in metrics for name in bound.metric.outputs})
+    return scores
+
+
+def _is_missing(trial: Trial, plan: ScoringPlan) -> bool:
+    return plan.missing_output is not None and trial.output is not None and trial.output.empty
+
+
+def _timed(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> MetricScores:
+    limit.begin()
+    try:
+        return score_one(bound, trial)
+    except TimeoutError as late:  # the alarm came when the metric was through, and before its end was noted
+        return failed(bound, late)
+    finally:
+        limit.end()

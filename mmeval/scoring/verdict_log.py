@@ -1,0 +1,97 @@
+"""The verdict log: who gave each verdict of a score set, and when.
+
+``verdicts.jsonl`` lies beside the score rows. It is appended to, and says what the rows must not: times, which differ
+from run to run. A line is one call of a judged metric:
+
+    {"i": 0, "n": 0, "metric": "rubric_judge", "path": "0.1", "role": "judge", "asked": "m-large",
+     "served": "m-large-2026-01", "fingerprint": "fp_1", "params": {"temperature": 0}, "at": 1767225600.0,
+     "latency": 1.2, "usage": [812, 40], "key": "judge@1b2c3d4e/.../0"}
+
+``i`` and ``n`` are the sample's place and the repeat, ``path`` the call's place in the metric's program, ``asked`` the
+model as the command named it, ``served`` and ``fingerprint`` what the server says it used, ``at`` the time of the
+answer in seconds since 1970, ``latency`` in seconds, ``usage`` tokens in and out, ``key`` the answer's name in the
+journal. A call that failed has an ``error``. Where a trial was judged again, the later lines hold.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval.errors import StorageError
+from mmeval.system.json_lines import open_append, read_rows
+
+if TYPE_CHECKING:  # whoever runs calls knows the score sets already
+    pass
+
+FILE = "verdicts.jsonl"
+
+
+class VerdictLog:
+    """Appends to the log of one score set; the file is made with the first verdict."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._fd = -1
+
+    def add(self, lines: bytes) -> None:
+        """Keep lines, at once. Raises StorageError."""
+        if not lines:
+            return
+        if self._fd < 0:
+            with open_append(self._path, buffering=0) as file:  # cuts off a torn line
+                self._fd = os.dup(file.fileno())
+        try:
+            left = memoryview(lines)
+            while left:
+                left = left[os.write(self._fd, left) :]
+        except OSError as error:
+            raise StorageError(
+                f"{self._path}: cannot be written ({error.strerror}). The verdicts are in the journal: free space, "
+                "then run the same command"
+            ) from None
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def asked_model(identity: Mapping[str, Any]) -> str:
+    """What a backend calls its model; the backend's own name where it has none."""
+    return str(identity.get("model") or identity.get("backend") or "")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A version of a judge that has given verdicts: what was asked for, and what the server says it used."""
+
+    role: str
+    asked: str
+    served: str
+    fingerprint: str
+
+
+def served_versions(folder: Path) -> list[Served]:
+    """Every version that stands in a score set's log, in the order of their first verdicts."""
+    found = (row for _, row in read_rows(folder / FILE) if "error" not in row)
+    return list(dict.fromkeys(Served(r["role"], r["asked"], r["served"], r["fingerprint"]) for r in found))
+
+
+def version_warnings(judges: Mapping[str, list[Served]]) -> Iterator[str]:
+    """One line for each judge of a task that was served under several versions: its verdicts may not compare."""
+    for task, versions in judges.items():
+        for role, asked in dict.fromkeys((one.role, one.asked) for one in versions):
+            names = [
+                " ".join(filter(None, (v.served, v.fingerprint)))
+                for v in versions
+                if (v.role, v.asked) == (role, asked)
+            ]
+            if len(names) > 1:
+                yield (
+                    f"{task}: the {role} {asked} was served under {len(names)} versions ({', '.join(names)}); its "
+                    "verdicts may differ for that alone"
+                )

@@ -1,0 +1,1 @@
+"""From flags, files and the environment to the options of a run."""

@@ -1,0 +1,163 @@
+"""From settings to what a run takes: its options, what overrules the task files, and what the report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval import plugins
+from mmeval.backend.batch_size import BatchSize
+from mmeval.errors import UsageError
+from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.secrets import without_secrets
+from mmeval.settings.modelflags import model_spec
+from mmeval.settings.report_options import ReportContext, refuse_taken
+from mmeval.settings.resolve import Setting, exclude_each_other
+from mmeval.settings.role_flags import role_specs
+from mmeval.task.task import TaskOverrides
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a command line, a configuration file and the environment ask for, typed."""
+
+    options: RunOptions
+    overrides: TaskOverrides
+    tasks: tuple[str, ...]
+    include_path: tuple[Path, ...]
+    report: ReportContext
+    log_samples: bool
+    write_out: bool
+    dry_run: bool
+    loggers: Mapping[str, Mapping[str, Any]]
+    """The loggers by name, each with its arguments."""
+    baseline: Path | None = None
+    """Another run, whose numbers stand beside those of this one in the tables; None: no other."""
+    page: bool = True
+    """Whether the report page is written at the end."""
+
+
+def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
+    """Raises UsageError for settings that contradict each other, or a model that is missing."""
+    _check_together(settings)
+    values = {name: setting.value for name, setting in settings.items()}
+    config = as_config(settings)
+    options = replace(_options(values, model_spec(settings), role_specs(settings), command), settings=config)
+    overrides = TaskOverrides(**_going_to("overrides", values))
+    return Plan(
+        options=options,
+        overrides=overrides,
+        tasks=values["tasks"],
+        include_path=values["include_path"],
+        report=replace(_report(values, options), settings=config),
+        log_samples=values["log_samples"],
+        write_out=values["write_out"],
+        dry_run=values["dry_run"],
+        loggers=chosen_loggers(settings),
+        baseline=values["baseline"],
+        page=values["report"],
+    )
+
+
+def chosen_loggers(settings: Mapping[str, Setting]) -> dict[str, Mapping[str, Any]]:
+    """The loggers that are named, each with its arguments. Raises UsageError for one that is named twice."""
+    chosen: dict[str, Mapping[str, Any]] = dict(settings["logger"].value)
+    for name in ("wandb", "trackio"):
+        args = settings[f"{name}_args"]
+        if args.value and name in chosen:
+            raise UsageError(f"{settings['logger'].origin} {name} and {args.origin} exclude each other; leave one out")
+        if args.value:
+            chosen[name] = args.value
+    return chosen
+
+
+def _check_together(settings: Mapping[str, Setting]) -> None:
+    if not settings["model"].value:
+        known = ", ".join(plugins.names("mmeval.model_backends"))
+        raise UsageError(f"--model is missing; the backends are: {known}")
+    for one, other in (("samples", "limit"), ("samples", "offset"), ("data", "data_dir")):
+        exclude_each_other(settings, one, other)
+    refuse_taken(settings["metadata"].value, settings["metadata"].origin)
+
+
+def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    from mmeval.settings.flags import FLAGS
+
+    return {
+        flag.to.partition(".")[2]: values[flag.name]
+        for flag in FLAGS
+        if flag.to.startswith(f"{target}.") and flag.name in values
+    }
+
+
+def _options(
+    values: Mapping[str, Any], model: BackendSpec, roles: Mapping[str, BackendSpec], command: str
+) -> RunOptions:
+    given = _going_to("options", values)
+    given["model"], given["roles"] = model, roles
+    options = RunOptions(**given, command=command)
+    if options.output_path.suffix == ".json":
+        return replace(options, output_path=options.output_path.parent)
+    return options
+
+
+def _report(values: Mapping[str, Any], options: RunOptions) -> ReportContext:
+    named: Path = values["output_path"]
+    into_file = named.suffix == ".json"
+    return ReportContext(
+        model=options.model.name,
+        model_args=options.model.args,
+        gen_kwargs=values["gen_kwargs"],
+        limit=options.limit,
+        batch_size=options.batch_size,
+        seed=options.seed,
+        bootstrap_iters=options.bootstrap_iters,
+        use_cache=str(options.use_cache or ""),
+        system_instruction=values["system_instruction"],
+        profile=values["profile"],
+        metadata=values["metadata"],
+        stem=named.stem if into_file else "results",
+        folder=named.parent if into_file else None,
+    )
+
+
+def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
+    """The settings as a configuration file would say them: JSON values, secrets hidden, ``--config`` left out."""
+    plain = {name: _plain(name, setting.value) for name, setting in settings.items() if name not in _NOT_KEPT}
+    return without_secrets({name: value for name, value in plain.items() if value not in (None, "", [], {})})
+
+
+_NOT_KEPT = ("config", "show_config")
+
+
+class _Word(NamedTuple):
+    """A value that a configuration file writes as a word."""
+
+    value: Any
+    word: str
+
+
+_WORDS = {"reasoning_tags": _Word(None, "none")}
+
+
+def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
+    backend, args = spec
+    return {"backend": backend, **args}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in ("judge", "captioner") and value is not None:
+        return _plain_role(value)
+    if name == "role":
+        return {role: _plain_role(spec) for role, spec in value.items()}
+    if name in _WORDS and value == _WORDS[name].value:
+        return _WORDS[name].word
+    if isinstance(value, BatchSize):
+        value = value.rows or str(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain("", item) for key, item in value.items()}
+    return [_plain("", item) for item in value] if isinstance(value, (list, tuple)) else value

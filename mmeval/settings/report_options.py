@@ -1,0 +1,75 @@
+"""What a report says besides the numbers: who was asked, and with which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
+from mmeval.backend.batch_size import AUTO, BatchSize
+from mmeval.errors import UsageError
+from mmeval.secrets import without_secrets
+
+_OTHER_SEEDS = 1234
+
+
+@dataclass(frozen=True)
+class ReportContext:
+    """The settings that stand above the table and in the ``config`` of a results file.
+
+    ``metadata`` is the user's own and is added to that ``config``. ``stem`` is the beginning of the results file's
+    name; ``folder`` is where it lies (None: the run folder). ``settings`` are all flags as a configuration file has
+    them, without secrets.
+    """
+
+    model: str
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    limit: float | None = None
+    batch_size: BatchSize = AUTO
+    seed: int = 0
+    bootstrap_iters: int = BOOTSTRAP_ITERS
+    use_cache: str = ""
+    system_instruction: str = ""
+    profile: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    stem: str = "results"
+    folder: Path | None = None
+
+    @property
+    def shown_batch_size(self) -> str:
+        return str(self.batch_size)
+
+
+def as_arguments(values: Mapping[str, Any]) -> str:
+    """``k=v,k2=v2``, secrets hidden; ``None`` for nothing, as users of lm-evaluation-harness know it."""
+    return ",".join(f"{name}={value}" for name, value in without_secrets(values).items()) or "None"
+
+
+def _run_config(context: ReportContext) -> dict[str, Any]:
+    return {
+        "model": context.model,
+        "model_args": as_arguments(context.model_args) if context.model_args else "",
+        "batch_size": context.shown_batch_size,
+        "batch_sizes": [],
+        "device": context.model_args.get("device"),
+        "use_cache": context.use_cache or None,
+        "limit": context.limit,
+        "bootstrap_iters": context.bootstrap_iters,
+        "gen_kwargs": without_secrets(context.gen_kwargs) or None,
+        "random_seed": context.seed,
+        "numpy_seed": _OTHER_SEEDS,
+        "torch_seed": _OTHER_SEEDS,
+        "fewshot_seed": _OTHER_SEEDS,
+        "profile": context.profile or None,
+    }
+
+
+def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
+    """Raises UsageError when the user's own words would replace what the results file says of the run."""
+    taken = sorted(metadata.keys() & _run_config(ReportContext("")).keys())
+    if taken:
+        raise UsageError(f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name")

@@ -1,0 +1,138 @@
+"""Where each setting comes from: a flag, else the configuration file, else the environment, else the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import MissingDataError, TaskFileError, UsageError, did_you_mean
+from mmeval.settings.flags import FLAGS, HARMLESS, OTHER_VARIABLES, REFUSED, SCORE_FLAGS, Flag
+
+
+class Setting(NamedTuple):
+    """A typed value, and whom to name when it cannot be used: ``--limit``, ``run.yaml:3: limit``, ``MMEVAL_LIMIT``;
+    empty for a default. ``Any``: each flag has its own type."""
+
+    value: Any
+    origin: str = ""
+
+
+class _Raw(NamedTuple):
+    value: Any
+    origin: str
+
+
+def resolve(
+    flags: Iterable[Flag],
+    given: Mapping[str, Any],
+    environ: Mapping[str, str],
+    config: Path | None = None,
+    *,
+    spelt: str = "--{}",
+) -> dict[str, Setting]:
+    """Every flag with its value. ``given`` are the flags of the command line by name, refused ones included; ``spelt``
+    is how messages call them.
+
+    Raises UsageError for a value that cannot be read, an unknown key of the file and a flag that is refused.
+    """
+    wanted = list(flags)
+    sources = [{name: _Raw(value, spelt.format(name)) for name, value in given.items()}]
+    if config is not None:
+        sources.append(read_config(config, [flag.name for flag in wanted]))
+    sources.append(_from_environment(environ))
+    for source in sources:
+        _refuse(source)
+    return {flag.name: _setting(flag, sources) for flag in wanted}
+
+
+def config_file(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path | None:
+    """The file that ``--config`` or ``MMEVAL_CONFIG`` names."""
+    spelt = given.get("config") or environ.get("MMEVAL_CONFIG")
+    return Path(spelt).expanduser() if spelt else None
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """One warning for each ``MMEVAL_...`` variable that nothing reads, with the near names."""
+    known = (
+        {flag.variable for flag in (*FLAGS, *SCORE_FLAGS)}
+        | {_variable(name) for name in REFUSED}
+        | set(OTHER_VARIABLES)
+    )
+    found = sorted(name for name in environ if name.startswith("MMEVAL_") and name not in known)
+    return [f"the variable {name} has no effect{did_you_mean(name, known)}" for name in found]
+
+
+def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) -> None:
+    """Raises UsageError when both are given."""
+    first, second = settings[one], settings[other]
+    if first.value not in _NOT_GIVEN and second.value not in _NOT_GIVEN:
+        raise UsageError(f"{first.origin} and {second.origin} exclude each other; leave one out")
+
+
+_NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {}, ())
+
+
+def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
+    """The keys of a configuration file. Raises TaskFileError with the line for what cannot be used."""
+    from mmeval.system.yaml_document import read_document
+
+    if not file.is_file():
+        raise MissingDataError(f"--config: {file} does not exist")
+    names = set(known) - {"config"}
+    document = read_document(file)
+    found: dict[str, _Raw] = {}
+    for key, value in document.data.items():
+        name, line = key.replace("-", "_"), document.place((key,)).line
+        if name in found:
+            raise TaskFileError(f"{key!r} stands here twice", file=file, line=line)
+        if name == "config":
+            raise TaskFileError("a configuration file cannot name another one", file=file, line=line)
+        if name not in names and name not in REFUSED:
+            raise TaskFileError(f"unknown key {key!r}{did_you_mean(name, names)}", file=file, line=line)
+        found[name] = _Raw(value, f"{file}:{line}: {key}")
+    return found
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, _Raw]:
+    """What the variables say; an empty one says nothing."""
+    variables = {name: _variable(name) for name in (*(flag.name for flag in (*FLAGS, *SCORE_FLAGS)), *REFUSED)}
+    if not environ.get(variables["verbosity"]):
+        variables["verbosity"] = "MMEVAL_LOG_LEVEL"
+    return {name: _Raw(environ[variable], variable) for name, variable in variables.items() if environ.get(variable)}
+
+
+def _variable(name: str) -> str:
+    return f"MMEVAL_{name.upper()}"
+
+
+def _refuse(source: Mapping[str, _Raw]) -> None:
+    for name, raw in source.items():
+        if name in REFUSED and not _harmless(name, raw.value):
+            raise UsageError(f"{raw.origin} has no effect here: {REFUSED[name]}")
+
+
+def _harmless(name: str, value: Any) -> bool:
+    words = value if isinstance(value, list) else [value]
+    return len(words) == 1 and str(words[0]).lower() in HARMLESS.get(name, ())
+
+
+def _setting(flag: Flag, sources: Iterable[Mapping[str, _Raw]]) -> Setting:
+    for source in sources:
+        raw = source.get(flag.name)
+        if raw is not None and raw.value is not None:
+            return Setting(typed(flag, raw.value, raw.origin), raw.origin)
+    return Setting(flag.default)
+
+
+def typed(flag: Flag, raw: Any, origin: str) -> Any:
+    """The value of a flag. Raises UsageError or MissingDataError that begins with ``origin``."""
+    try:
+        value = flag.read(raw)
+    except (UsageError, MissingDataError) as error:
+        kind = MissingDataError if isinstance(error, MissingDataError) else UsageError
+        raise kind(f"{origin}: {error}") from None
+    if flag.choices and value not in flag.choices:
+        shown = [choice for choice in flag.choices if choice]
+        raise UsageError(f"{origin}: {' or '.join(shown)} is expected, not {value!r}{did_you_mean(value, shown)}")
+    return value

@@ -1,0 +1,84 @@
+"""Who plays which role: ``--role``, and the short forms for the judge and the captioner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval import plugins
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.run.options import BackendSpec
+from mmeval.settings import values
+from mmeval.settings.resolve import Setting
+
+
+def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
+    """The backend of each role. ``--judge`` and ``--captioner`` say what ``--role judge=`` and ``--role captioner=``
+    do, and nothing else.
+
+    Raises UsageError for a role that is given twice, and for arguments of a judge that is not named.
+    """
+    found = {name: BackendSpec(backend, args) for name, (backend, args) in settings["role"].value.items()}
+    for role in ("judge", "captioner"):
+        given = settings[role]
+        if given.value is None:
+            continue
+        if role in found:
+            raise UsageError(f"{given.origin} and {settings['role'].origin} {role}= say the same; leave one out")
+        found[role] = _spec(given)
+    extra = _judge_arguments(settings)
+    if extra and settings["judge"].value is None:
+        origin = settings["judge_args"].origin or settings["judge_base_url"].origin
+        raise UsageError(f"{origin} needs a judge: give --judge BACKEND, or write the arguments into --role judge=...")
+    if extra:
+        judge = found["judge"]
+        twice = sorted(judge.args.keys() & extra.keys())
+        if twice:
+            raise UsageError(f"{twice[0]} of the judge is given twice; leave one out")
+        found["judge"] = BackendSpec(judge.name, {**judge.args, **extra})
+    return found
+
+
+def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
+    """Who played which role when a run was made, by the settings that it recorded; secrets are hidden in them."""
+    found = values.roles(settings.get("role", {}))
+    found |= {role: values.backend(settings[role]) for role in ("judge", "captioner") if role in settings}
+    if "judge" in found:
+        name, args = found["judge"]
+        address = {"base_url": settings["judge_base_url"]} if "judge_base_url" in settings else {}
+        found["judge"] = (name, {**args, **settings.get("judge_args", {}), **address})
+    return {role: BackendSpec(name, args) for role, (name, args) in found.items()}
+
+
+def with_roles(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Recorded settings with those that are given now above them: who plays a role now stands for who played it."""
+    replaced = recorded_roles(given).keys()
+    gone = {*replaced, *(("judge_args", "judge_base_url") if "judge" in replaced else ())}
+    shown = {**{name: value for name, value in settings.items() if name not in gone}, **given}
+    kept = {role: spec for role, spec in settings.get("role", {}).items() if role not in replaced}
+    if roles := {**kept, **given.get("role", {})}:
+        shown["role"] = roles
+    else:
+        shown.pop("role", None)
+    return shown
+
+
+def _spec(given: Setting) -> BackendSpec:
+    name, args = given.value
+    known = plugins.names("mmeval.model_backends")
+    if name.rpartition("/")[2] not in known:
+        hint = f"A model of a server is written as {given.origin} openai,model={name}."
+        raise UnknownNameError("backend", name, known, hint)
+    return BackendSpec(name, args)
+
+
+def _judge_arguments(settings: Mapping[str, Setting]) -> dict[str, Any]:
+    args = dict(settings["judge_args"].value)
+    address = settings["judge_base_url"]
+    if not address.value:
+        return args
+    if "base_url" in args:
+        raise UsageError(
+            f"{address.origin} and base_url of {settings['judge_args'].origin} say the same; leave one out"
+        )
+    return {**args, "base_url": address.value}

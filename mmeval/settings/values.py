@@ -1,0 +1,375 @@
+"""Readers of flag values: from the text of a flag or an environment variable, or from a value of a configuration file.
+
+Each takes either and returns the typed value; each raises UsageError that says what was expected. The caller adds
+which flag it was.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmeval.aggregate.statistics import FEWEST_DRAWS
+from mmeval.backend.batch_size import BatchSize
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.metric.device import device_fault
+from mmeval.wording import split_names
+
+Reader = Callable[[Any], Any]
+"""Reads one flag; ``Any`` because a configuration file may hold whatever YAML can say."""
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: Mapping[str, Any] = {"true": True, "false": False, "null": None, "none": None, "~": None}
+SWITCH_WORDS: Mapping[str, bool] = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_SEED_TAIL = (1234, 1234, 1234)
+"""The default seeds of numpy, torch and the few-shot sampler in lm-evaluation-harness."""
+
+
+def scalar(text: str) -> Any:
+    """One value as YAML 1.2 reads it: true, false, null, numbers, ``[...]``, ``{...}`` and quoted text; else the text.
+
+    The traps of YAML 1.1 are left out: ``no`` is a word and ``1:30`` is no number of seconds. What would lose its
+    spelling as a number stays a text: ``0012345``, and ``12e4567``, which no number can hold.
+    """
+    text = text.strip()
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    if text[:1] in ("[", "{"):
+        return _json_or_list(text)
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text
+
+
+def _json_or_list(text: str) -> Any:
+    try:
+        return read_json(text)
+    except ValueError:
+        pass
+    if text.startswith("[") and text.endswith("]"):
+        return [scalar(item) for item in split_outside_brackets(text[1:-1], ",")]
+    return text
+
+
+def read_json(text: str) -> Any:
+    """A JSON value whose numbers are finite: NaN and Infinity are no JSON, and results that hold them cannot be
+    written. Raises ValueError."""
+    import json
+
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(spelt: str) -> float:
+    found = float(spelt)
+    if not math.isfinite(found):
+        raise ValueError(f"{spelt} is too large for a number")
+    return found
+
+
+def split_outside_brackets(text: str, separator: str) -> list[str]:
+    """The pieces of a text between separators that stand outside of brackets and quotes; empty pieces are left out."""
+    pieces: list[str] = []
+    start = depth = 0
+    quote = ""
+    for at, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"" and (at == 0 or text[at - 1] in "=,[{ :"):
+            quote = char
+        elif char in "[{(":
+            depth += 1
+        elif char in ")}]":
+            depth = max(0, depth - 1)
+        elif char == separator and not depth:
+            pieces.append(text[start:at])
+            start = at + 1
+    pieces.append(text[start:])
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def text(value: Any) -> str:
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise UsageError(f"a text is expected, not {value!r}")
+
+
+def switch(value: Any) -> bool:
+    """True or false; a flag without a value is true."""
+    if isinstance(value, bool):
+        return value
+    known = SWITCH_WORDS.get(str(value).lower())
+    if known is None:
+        raise UsageError(f"true or false is expected, not {value!r}")
+    return known
+
+
+def integer(low: int) -> Reader:
+    """A reader of whole numbers from ``low`` on."""
+
+    def read(value: Any) -> int:
+        found = scalar(value) if isinstance(value, str) else value
+        if isinstance(found, bool) or not isinstance(found, int) or found < low:
+            raise UsageError(f"a whole number of {low} or more is expected, not {value!r}")
+        return found
+
+    return read
+
+
+def draws(value: Any) -> int:
+    """A number of resamples: none, or enough of them to read an interval from."""
+    found: int = integer(0)(value)
+    if 0 < found < FEWEST_DRAWS:
+        raise UsageError(f"0 or a whole number of {FEWEST_DRAWS} or more is expected, not {value!r}")
+    return found
+
+
+def number(low: float) -> Reader:
+    """A reader of finite numbers from ``low`` on."""
+
+    def read(value: Any) -> float:
+        found = scalar(value) if isinstance(value, str) else value
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found) or found < low:
+            raise UsageError(f"a number of {low:g} or more is expected, not {value!r}")
+        return found
+
+    return read
+
+
+def tolerated(value: Any) -> float:
+    """A count of trials, or below 1 a share."""
+    found: float = number(0)(value)
+    if found >= 1 and found != int(found):
+        raise UsageError(f"{found} is neither a whole number of trials nor a share below 1")
+    return found
+
+
+def limit(value: Any) -> float | int | None:
+    """Samples a task: a count, or below 1 a share. Counts stay whole; ``none`` is no limit."""
+    found = scalar(value) if isinstance(value, str) else value
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found) or found <= 0:
+        raise UsageError(f"a count of samples, or a share between 0 and 1, is expected, not {value!r}")
+    if found >= 1 and found != int(found):
+        raise UsageError(f"{found} is neither a whole number of samples nor a share below 1")
+    return int(found) if found >= 1 else found
+
+
+def seed(value: Any) -> int:
+    """One seed, or four as lm-evaluation-harness writes them. Only the first has a use here, so the others must keep
+    their default (1234) or repeat the first."""
+    items = value if isinstance(value, (list, tuple)) else split_outside_brackets(str(value), ",")
+    found = [scalar(str(item)) for item in items]
+    if len(found) not in (1, 4) or any(isinstance(item, bool) or not isinstance(item, int) for item in found):
+        raise UsageError(f"one whole number, or four, is expected, not {value!r}")
+    if len(found) == 4 and tuple(found[1:]) not in (_SEED_TAIL, (found[0],) * 3):
+        raise UsageError(f"only the first seed has a use here; write {found[0]} or {found[0]},1234,1234,1234")
+    return int(found[0])
+
+
+def batch_size(value: Any) -> BatchSize:
+    """``auto`` (the backend decides), ``auto:3`` (a size that ran out of memory is tried again three times), or a whole
+    number."""
+    auto, colon, growths = str(value).partition(":")
+    try:
+        if auto == "auto":
+            return BatchSize(growths=integer(1)(growths) if colon else 0)
+        return BatchSize(rows=integer(1)(value))
+    except UsageError:
+        raise UsageError(f"auto, auto:N or a whole number of 1 or more is expected, not {value!r}") from None
+
+
+def path(value: Any) -> Path:
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise UsageError(f"a path is expected, not {value!r}")
+    return Path(value).expanduser()
+
+
+def paths(value: Any) -> tuple[Path, ...]:
+    """Several paths; the environment separates them by ``;``."""
+    return tuple(path(item) for item in _items(value))
+
+
+def words(value: Any) -> tuple[str, ...]:
+    """Names separated by commas or blanks, in order, once each. A name that is a file or a folder stays whole."""
+    return split_names(map(text, value if isinstance(value, (list, tuple)) else [value]))
+
+
+def arguments(value: Any) -> dict[str, Any]:
+    """``k=v,k2=v2`` with YAML scalars, a JSON object, a file, or a mapping; several are merged in order."""
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        merged: dict[str, Any] = {}
+        for item in value:
+            merged.update(arguments(item))
+        return merged
+    spelt = text(value).strip()
+    if spelt.startswith("{"):
+        return json_object(spelt)
+    if "=" not in spelt and spelt.endswith((".yaml", ".yml", ".json")):
+        return file_object(Path(spelt).expanduser())
+    return _pairs(spelt)
+
+
+def _pairs(spelt: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    last = ""
+    for piece in split_outside_brackets(spelt, ","):
+        key, equals, item = piece.partition("=")
+        if not equals or not key.strip():
+            after = f" after {last!r}" if last else ""
+            raise UsageError(f"{piece!r}{after} is no NAME=VALUE; write lists as NAME=[a,b] and texts in quotes")
+        last = key.strip()
+        found[last] = scalar(item)
+    return found
+
+
+def json_object(value: Any) -> dict[str, Any]:
+    """A JSON object, a file that holds one, or a mapping."""
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    spelt = " ".join(str(item) for item in value) if isinstance(value, (list, tuple)) else text(value)
+    if spelt.strip().endswith((".json", ".yaml", ".yml")):
+        return file_object(Path(spelt.strip()).expanduser())
+    try:
+        found = read_json(spelt)
+    except ValueError as error:
+        raise UsageError(f"a JSON object is expected, not {spelt!r} ({error})") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"a JSON object is expected, not {spelt!r}")
+    return found
+
+
+def file_object(file: Path) -> dict[str, Any]:
+    """The mapping that a YAML or JSON file holds (JSON is YAML). Its reader refuses numbers that are not finite."""
+    from mmeval.system.yaml_document import read_document
+
+    if not file.is_file():
+        raise MissingDataError(f"{file} does not exist")
+    return dict(read_document(file).data)
+
+
+def samples(value: Any) -> dict[str, tuple[int, ...]]:
+    """A map of task names to indices of samples, counted from 0."""
+    found = json_object(value)
+    for task, indices in found.items():
+        numbers = isinstance(indices, (list, tuple)) and all(
+            isinstance(i, int) and not isinstance(i, bool) and i >= 0 for i in indices
+        )
+        if not numbers:
+            raise UsageError(f"{task!r} needs a list of indices from 0 on, not {indices!r}")
+    return {task: tuple(indices) for task, indices in found.items()}
+
+
+def switches(value: Any) -> dict[str, dict[str, Any]]:
+    """A map of metric names to their switches."""
+    found = json_object(value)
+    for name, given in found.items():
+        if not isinstance(given, dict):
+            raise UsageError(f"{name!r} needs an object of switches, not {given!r}")
+    return found
+
+
+def reasoning_tags(value: Any) -> tuple[str, str] | None:
+    """``<think>,</think>``, the same as a list, or ``none`` to leave reasoning in the answer."""
+    found = scalar(value) if isinstance(value, str) else value
+    if found is None or found is False:
+        return None
+    items = list(found) if isinstance(found, (list, tuple)) else split_outside_brackets(str(found), ",")
+    if len(items) == 1 and isinstance(items[0], (list, tuple)):
+        items = list(items[0])
+    if len(items) != 2 or not all(isinstance(item, str) and item for item in items) or items[0] == items[1]:
+        raise UsageError(f"an opening and a closing tag are expected, as in '<think>,</think>', not {value!r}")
+    return (items[0], items[1])
+
+
+def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
+    """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them (the environment separates them by ``;``), or a
+    mapping of a name to such a text or to ``{backend: ..., k: v}``, which is what a file holds."""
+    if isinstance(value, Mapping):
+        return {str(name): _backend(str(name), given) for name, given in value.items()}
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for item in _items(value):
+        name, equals, given = text(item).partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"NAME=BACKEND[,k=v...] is expected, not {item!r}")
+        if name.strip() in found:
+            raise UsageError(f"the role {name.strip()!r} is given twice")
+        found[name.strip()] = _backend(name.strip(), given)
+    return found
+
+
+def backend(value: Any) -> tuple[str, dict[str, Any]]:
+    """One backend: ``BACKEND[,k=v...]``, a file, or a mapping with ``backend`` and its arguments."""
+    return _backend("", value)
+
+
+def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
+    if role == "model":
+        raise UsageError("the role 'model' is what --model and --model_args give")
+    if isinstance(given, str) and given.strip().endswith((".yaml", ".yml", ".json")) and "=" not in given:
+        given = file_object(Path(given.strip()).expanduser())
+    if isinstance(given, Mapping):
+        rest = {str(key): item for key, item in given.items()}
+        name = rest.pop("backend", "")
+    else:
+        name, _, spelt = text(given).partition(",")
+        rest = arguments(spelt) if spelt.strip() else {}
+    if not isinstance(name, str) or not name.strip():
+        raise UsageError(
+            f"the role {role!r} needs the name of a backend" if role else "the name of a backend is missing"
+        )
+    return name.strip(), rest
+
+
+def loggers(value: Any) -> dict[str, dict[str, Any]]:
+    """``NAME[,k=v...]``, several of them (the environment separates them by ``;``), or a mapping of names to
+    arguments."""
+    if isinstance(value, Mapping):
+        return {str(name): arguments(given or {}) for name, given in value.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for item in _items(value):
+        name, _, spelt = text(item).partition(",")
+        if not name.strip() or "=" in name or name.strip() in found:
+            raise UsageError(f"NAME[,k=v...] is expected, each name once, not {item!r}")
+        found[name.strip()] = arguments(spelt) if spelt.strip() else {}
+    return found
+
+
+def _items(value: Any) -> Sequence[Any]:
+    if isinstance(value, (list, tuple)):
+        return value
+    return [item for item in str(value).split(";") if item.strip()]
+
+
+def device(value: Any) -> str:
+    """Where the models of metrics go: ``auto``, or a device as torch writes it."""
+    spelt = text(value).strip().lower()
+    if wanted := device_fault(spelt):
+        raise UsageError(f"{wanted} is expected, not {value!r}")
+    return spelt
+
+
+def level(value: Any) -> str:
+    """A log level by its name, in either case."""
+    name = str(value).upper()
+    if name not in LEVELS:
+        raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
+    return name

@@ -1,0 +1,1 @@
+"""The run folder: journal, segments, media, records of tasks and locks."""

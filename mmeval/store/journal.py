@@ -1,0 +1,324 @@
+"""The journal: every answer that was paid for, written before its program goes on.
+
+One append-only JSONL segment for each writer (see ``segment.py``), merged on reading. A line is one call: its key, the
+request's digest, who was asked, the response. A process that is killed anywhere has lost nothing: the next one finishes
+what a receipt began. A torn last line is ignored, and a damaged one is skipped aloud: the call that it answered is
+asked again.
+
+Worker processes write segments of their own, and this process *adopts* their lines. Such a line is *raw*: nobody has
+looked whether the answer is acceptable, or split its reasoning off. What that makes of it is another line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mmeval.content.media import Media
+from mmeval.errors import CorruptMediaError
+from mmeval.records.response import Response
+from mmeval.store.media_store import MediaStore
+from mmeval.store.segment import INBOX, Segment, Written, key_hash, receipt_path
+from mmeval.store.spending import Payee, Spending
+from mmeval.store.ticket import Ticket, line_head
+from mmeval.system.json_lines import from_line, to_line
+
+log = logging.getLogger(__name__)
+
+_OFFSET_BITS = 44
+MAX_READERS = 16
+"""Segments that are open for reading at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One answered call: the digest of what was asked, the response, and the response's JSON as it was written.
+
+    ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier process was given this answer;
+    ``raw``: it stands there as a worker wrote it.
+    """
+
+    request_digest: str
+    response: Response
+    line: bytes
+    at: float
+    earlier: bool = False
+    raw: bool = False
+
+
+class Journal:
+    """The answers of one run folder, and in ``spending`` what its calls have used.
+
+    ``damaged`` lists what could not be read, as ``file:line`` with the reason.
+    """
+
+    def __init__(self, folder: Path, media: MediaStore, *, writable: bool = True) -> None:
+        self.media = media
+        self.damaged: list[str] = []
+        self.spending = Spending()
+        self._oldest = math.inf
+        self._folder = folder
+        self._own = Segment(folder, media)
+        self._index: dict[bytes, int] = {}
+        self._refused: Counter[bytes] = Counter()
+        self._segments: list[Path] = []
+        self._numbers: dict[Path, int] = {}
+        self._adopted: dict[bytes, Entry] = {}
+        """What workers have written and nobody has asked to keep yet."""
+        self._adopted_to: dict[Path, int] = {}
+        """Where the last line of a worker's segment begins that was adopted."""
+        self._readers: dict[int, BinaryIO] = {}
+        try:
+            for path in sorted(folder.glob("*.jsonl")):
+                self._read_segment(path)
+            self._first_own = len(self._segments)
+            if writable:
+                self._finish_receipts()
+        except BaseException:
+            self.close()
+            raise
+
+    def __len__(self) -> int:
+        """How many calls have an answer."""
+        return len(self._index)
+
+    @property
+    def since(self) -> str:
+        """When the oldest answer came, in local time; empty when there is none."""
+        if math.isinf(self._oldest):
+            return ""
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self._oldest))
+
+    def __contains__(self, key: str) -> bool:
+        return key_hash(key) in self._index
+
+    def get(self, key: str) -> Entry | None:
+        """The answer to a call, or None when there is none yet."""
+        row = self.row(key)
+        if row is None:
+            return None
+        response = Response.from_json(row["r"], self.media.root)
+        earlier = self._index[key_hash(key)] >> _OFFSET_BITS < self._first_own
+        return Entry(row["d"], response, to_line(row["r"]), row.get("t", 0.0), earlier, row.get("w") is not None)
+
+    def row(self, key: str) -> Mapping[str, Any] | None:
+        """The line that answers a call, as JSON values: no record is made of it."""
+        place = self._index.get(key_hash(key))
+        if place is None:
+            return None
+        row = self._row_at(place)
+        draw = row.get("w")
+        if draw is not None and draw < self.refusals(key):
+            return None  # somebody has looked at it since
+        return row
+
+    def refusals(self, key: str) -> int:
+        """How many replies to a call were not acceptable, over all processes."""
+        return self._refused[key_hash(key)] if self._refused else 0
+
+    def append(
+        self,
+        key: str,
+        request_digest: str,
+        response: Response,
+        *,
+        by: str = "",
+        attempt: int = 0,
+        to: Payee | None = None,
+        in_place: bool = False,
+        refused: bool = False,
+    ) -> Entry:
+        """Keep an answer, or the record of a failure (which never answers a later call); ``refused`` is a failure for
+        which a reply came that was not acceptable.
+
+        ``to`` is who was asked, after ``attempt`` tries that failed; None where no call was sent for the answer.
+        Returns the response with its media backed by files of the store; with ``in_place`` media that are files already
+        (a data set's own) stay where they are. Raises StorageError when it cannot be written.
+
+        What a worker has written is not written again, and where the response is another than the worker's, the line
+        says that no call was sent: the call is counted with the worker's line.
+        """
+        hashed = key_hash(key)
+        adopted = self._adopted.pop(hashed, None)
+        if adopted is not None:
+            if adopted.response is response and not refused:
+                return adopted
+            to, attempt = None, 0
+        head = line_head(key, request_digest, by=by, to=to, attempt=attempt)
+        if refused:
+            head["refused"] = True
+            self._refused[hashed] += 1
+        written = self._own.keep(head, response, in_place=in_place)
+        if response.error is None:
+            self._index[hashed] = self._place(self._own.path, written.offset)
+        if to is not None:
+            self.spending.add(to, written.response, 1 + attempt)
+        return Entry(request_digest, written.response, written.line, written.at)
+
+    def adopt(self, ticket: Ticket, request_digest: str, segment: Path, written: Written) -> None:
+        """Take note of an answer that a worker has written into a segment of its own."""
+        self._adopted_to[segment] = written.offset
+        entry = Entry(request_digest, written.response, written.line, written.at, raw=True)
+        hashed = key_hash(ticket.key)
+        self._index[hashed] = self._place(segment, written.offset)
+        self._adopted[hashed] = entry
+        if ticket.to is not None:
+            self.spending.add(ticket.to, written.response, 1 + ticket.attempt)
+
+    def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
+        """Of the calls (keys, with the digests of their requests) that a worker was given, those that it had answered
+        before it died, without having told of it."""
+        self._adopt_rest(segment)
+        known = len(self.damaged)
+        found = {}
+        for key, request_digest in calls.items():
+            receipt = receipt_path(self._folder, key)
+            if receipt.exists():
+                self._try_receipt(receipt)
+            entry = self.get(key)
+            if entry is not None and entry.raw and entry.request_digest == request_digest:
+                self._adopted[key_hash(key)] = entry
+                found[key] = entry.response
+        for place in self.damaged[known:]:
+            log.warning("%s is damaged and was left out; what it answered is asked again", place)
+        return found
+
+    def sync(self) -> None:
+        """Push what was written to the disk itself; called on a timer, because doing it for every line is slow."""
+        self._own.sync()
+
+    def close(self) -> None:
+        for file in self._readers.values():
+            file.close()
+        self._readers.clear()
+        self._index.clear()
+        self._adopted.clear()
+        self._own.close()
+
+    # --- receipts, and lines of others -------------------------------------------------------------------------------
+
+    def _finish_receipts(self) -> None:
+        for path in sorted((self._folder / INBOX).glob("*.receipt")):
+            self._try_receipt(path)
+        for path in (self._folder / INBOX).glob("*.part"):
+            path.unlink()
+
+    def _try_receipt(self, path: Path) -> None:
+        try:
+            self._finish_receipt(path)
+        except (ValueError, KeyError, TypeError, CorruptMediaError) as error:
+            aside = path.rename(path.with_suffix(".damaged"))
+            self.damaged.append(f"{aside}: {error}")
+        else:
+            path.unlink()
+
+    def _finish_receipt(self, path: Path) -> None:
+        with path.open("rb") as file:
+            head = from_line(file.readline())
+            for row in head["media"]:
+                self.media.put(_received(file.read(row["size"]), row))
+        del head["media"]
+        if self._has_line(head):
+            return
+        line = to_line(head["r"])
+        self.spending.add_line(head)
+        del head["r"]
+        _, offset = self._own.write_line(head, line, failed=False)
+        self._index[key_hash(head["k"])] = self._place(self._own.path, offset)
+
+    def _has_line(self, head: Mapping[str, Any]) -> bool:
+        place = self._index.get(key_hash(head["k"]))
+        if place is None:
+            return False
+        row = self._row_at(place)
+        return bool(row["d"] == head["d"] and row.get("w") == head.get("w"))
+
+    def _adopt_rest(self, segment: Path) -> None:
+        """Adopt the lines of a dead worker's segment that come after those that it has told of."""
+        if not segment.exists():
+            return
+        told = self._adopted_to.get(segment, -1)
+        with segment.open("rb") as file:
+            for _, offset, line in _lines(file):
+                if offset <= told:
+                    continue
+                try:
+                    row = from_line(line)
+                    self._index[key_hash(row["k"])] = self._place(segment, offset)
+                    self.spending.add_line(row)
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    log.warning("%s: the line at byte %d is damaged and was left out (%s)", segment, offset, error)
+                    continue
+                self._adopted_to[segment] = offset
+
+    def _place(self, segment: Path, offset: int) -> int:
+        """A line's place as the index has it: the number of its segment, and where it begins there."""
+        number = self._numbers.get(segment)
+        if number is None:
+            number = self._numbers[segment] = len(self._segments)
+            self._segments.append(segment)
+        return number << _OFFSET_BITS | offset
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def _read_segment(self, path: Path) -> None:
+        with path.open("rb") as file:
+            for line_number, offset, line in _lines(file):
+                try:
+                    row = from_line(line)
+                    key = key_hash(row["k"])
+                    answered = "r" in row and bool(row["d"])
+                    if "refused" in row:
+                        self._refused[key] += 1
+                    self.spending.add_line(row)
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    self.damaged.append(f"{path}:{line_number}: {error}")
+                    continue
+                if answered and self._newer(row, self._index.get(key)):
+                    self._index[key] = self._place(path, offset)
+                    self._oldest = min(self._oldest, row.get("t", math.inf))
+
+    def _newer(self, row: Mapping[str, Any], place: int | None) -> bool:
+        """Whether a line replaces the one that its key has; segments are not read in the order of their time."""
+        return place is None or bool(row.get("t", 0.0) >= self._row_at(place).get("t", 0.0))
+
+    def _reader(self, number: int) -> BinaryIO:
+        """A segment for reading; a folder that was resumed a thousand times has more of them than may be open."""
+        file = self._readers.pop(number, None)
+        if file is None:
+            file = self._segments[number].open("rb")
+            if len(self._readers) >= MAX_READERS:
+                self._readers.pop(next(iter(self._readers))).close()
+        self._readers[number] = file  # the last one used stands last
+        return file
+
+    def _row_at(self, place: int) -> Mapping[str, Any]:
+        file = self._reader(place >> _OFFSET_BITS)
+        file.seek(place & ((1 << _OFFSET_BITS) - 1))
+        row: Mapping[str, Any] = from_line(file.readline())
+        return row
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """Line number, offset and content of every complete line; what follows the last line break is a torn tail."""
+    offset = 0
+    for number, line in enumerate(file, start=1):
+        if not line.endswith(b"\n"):
+            return
+        yield number, offset, line
+        offset += len(line)
+
+
+def _received(data: bytes, row: Mapping[str, Any]) -> Media:
+    """A receipt's medium under the type that its line names. Raises CorruptMediaError when the receipt is damaged."""
+    media = Media(data=data, sha256=hashlib.sha256(data).hexdigest(), mime=row["mime"], name=row.get("name", ""))
+    if media.sha256 != row["sha256"]:
+        raise CorruptMediaError("a medium in it is damaged")
+    return media

@@ -1,0 +1,66 @@
+"""The store of produced media: each kept once, under the digest of its content."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+from mmeval.content.media import Media, stored_path
+from mmeval.errors import StorageError
+
+
+class MediaStore:
+    """Produced media by content: ``<root>/ab/abcd...png``, each written once, whole or not at all."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._unsynced: list[Path] = []
+
+    def put(self, media: Media) -> Media:
+        """Keep the bytes of a medium; return the same medium, now backed by its file.
+
+        Raises StorageError when the disk is full or the folder cannot be written.
+        """
+        path = stored_path(self.root, media.sha256, media.mime)
+        if not _holds(path, media):
+            self._write(path, media.read())
+            self._unsynced.append(path)
+        return Media(sha256=media.sha256, mime=media.mime, size=media.size, path=path, name=media.name)
+
+    def sync(self) -> None:
+        """Push the media written since the last time to the disk itself."""
+        written, self._unsynced = self._unsynced, []
+        for path in written:
+            with contextlib.suppress(FileNotFoundError):  # someone has cleaned up
+                descriptor = os.open(path, os.O_RDONLY)
+                os.fsync(descriptor)
+                os.close(descriptor)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        except OSError as error:
+            raise StorageError(
+                f"{path}: cannot store a medium ({error.strerror or error}); free space or make the folder writable, "
+                "then run the same command again"
+            ) from None
+        finally:
+            with contextlib.suppress(OSError):  # gone already when all went well
+                temporary.unlink(missing_ok=True)
+
+
+def _holds(path: Path, media: Media) -> bool:
+    """Whether a file has a medium's bytes. A file that was cut off or damaged is written again."""
+    try:
+        if path.stat().st_size != media.size:
+            return False
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == media.sha256
+    except OSError:
+        return False

@@ -1,0 +1,81 @@
+"""Answers kept across runs (``--use_cache``): one SQLite file beside a store of media.
+
+The key is who answers (the backend's whole identity), what is asked (the request's digest, media included) and the
+seed. A change of any of these misses; an upgraded library does not.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.errors import CorruptMediaError, MissingDataError, StorageError
+from mmeval.records.digest import digest
+from mmeval.records.response import Response
+from mmeval.store.media_store import MediaStore
+
+
+class ResponseCache:
+    """Sound answers only; a failure is never kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._media = MediaStore(folder / "media")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(folder / "responses.sqlite", timeout=30)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, response TEXT NOT NULL)")
+        except (OSError, sqlite3.Error) as error:
+            raise StorageError(
+                f"--use_cache {folder}: cannot be opened ({error}); name a folder that is writable"
+            ) from None
+
+    @staticmethod
+    def key(identity: Mapping[str, Any], request_digest: str, seed: int) -> str:
+        return digest([identity, request_digest, seed])
+
+    def get(self, key: str) -> Response | None:
+        """A kept answer, its media read into memory; None when there is none, or when it or a medium is damaged."""
+        try:
+            row = self._db.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            raise StorageError(f"--use_cache: cannot be read ({error}); name another folder, or leave it out") from None
+        if row is None:
+            return None
+        try:
+            return _loaded(Response.from_json(json.loads(row[0]), self._media.root))
+        except (CorruptMediaError, MissingDataError, ValueError, KeyError):
+            return None
+
+    def put(self, key: str, response: Response) -> None:
+        if response.output is None:
+            return
+        for medium in response.output.media():
+            self._media.put(medium)
+        row = response.to_json()
+        for part in row["output"]:
+            if "media" in part:
+                part["media"].pop("path", None)
+        try:
+            with self._db:
+                self._db.execute("INSERT OR REPLACE INTO responses VALUES (?, ?)", (key, json.dumps(row)))
+        except sqlite3.Error as error:
+            raise StorageError(f"--use_cache: an answer cannot be kept ({error})") from None
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _loaded(response: Response) -> Response:
+    parts = (response.output or Interleaved()).parts
+    loaded = tuple(
+        p if p.media is None else replace(p, media=Media.from_bytes(p.media.read(), p.media.name)) for p in parts
+    )
+    return replace(response, output=Interleaved(loaded))

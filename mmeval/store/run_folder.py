@@ -1,0 +1,205 @@
+"""A run's folder: who may write in it, what made it, and what was asked and answered there.
+
+run.json               what the run is: identity, provenance, resolved task files, settings as the last command gave
+                       them, every command that extended it
+run.lock               held by the process that works here
+workers/               logs of its worker processes, and the lock that each of them shares
+journal/               answers (see mmeval.store.journal)
+media/                 produced media, by content
+samples/<task>.jsonl   the samples as they were asked: labels and references, so that the folder explains itself
+trials/<task>.jsonl    which journalled answers make up each trial
+scores/<task>/<set>/   score rows (see mmeval.scoring.score_set)
+"""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import json
+import os
+import platform
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmeval._version import __version__
+from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
+from mmeval.records.score import FORMAT_VERSION
+from mmeval.store.writer_lock import wait_for_writers
+from mmeval.system.json_lines import write_atomic
+
+WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fresh starts this one over"
+
+
+class RunFolder:
+    """Opened by one process at a time. Raises RunLockedError when another one works here."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._record: dict[str, Any] = {}
+        self._lock = _locked(path)
+        try:
+            self._record = self.read_record(path)
+        except UsageError:
+            self.close()
+            raise
+
+    journal = property(lambda self: self.path / "journal")
+    media = property(lambda self: self.path / "media")
+
+    @staticmethod
+    def read_record(path: Path) -> dict[str, Any]:
+        """``run.json``; empty for a new folder. Raises UsageError for one that cannot be read."""
+        file = path / "run.json"
+        if not file.is_file():
+            return {}
+        try:
+            record: dict[str, Any] = dict(json.loads(file.read_bytes()).items())
+        except (ValueError, AttributeError) as error:
+            raise UsageError(f"{file}: is damaged ({error}); restore it, or start over with --fresh") from None
+        if record.get("format", 0) > FORMAT_VERSION:
+            raise UsageError(
+                f"{file}: was written by a newer mmeval ({record.get('mmeval')}); upgrade mmeval to use it"
+            )
+        return record
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        return self._record
+
+    def claim(self, identity: Mapping[str, Any], answers: int) -> None:
+        """Compare who is asked now with who was asked before. Raises IdentityChangedError naming what changed."""
+        check_identity(self.path, self._record, identity, answers)
+
+    def changed_data(self, data: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """The tasks whose data are not those that this run began with."""
+        before = self._record.get("data", {})
+        return [
+            name
+            for name, record in data.items()
+            if name in before and before[name]["fingerprint"] != record["fingerprint"]
+        ]
+
+    def describe(
+        self,
+        *,
+        identity: Mapping[str, Any],
+        provenance: Mapping[str, Any],
+        tasks: Mapping[str, Mapping[str, Any]],
+        groups: Mapping[str, Mapping[str, Any]],
+        data: Mapping[str, Mapping[str, Any]],
+        options: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
+        command: str,
+    ) -> None:
+        """Write ``run.json``: the first identity stays, this session is added, the configurations of ``tasks`` and
+        ``groups`` join those of earlier sessions."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        session = {"started": now, "command": command, "mmeval": __version__, "provenance": dict(provenance)}
+        self._record.update(
+            format=FORMAT_VERSION,
+            mmeval=__version__,
+            created=self._record.get("created", now),
+            identity=dict(identity),
+            options=dict(options),
+            settings=dict(settings or {}),
+            tasks={**self._record.get("tasks", {}), **tasks},
+            groups={**self._record.get("groups", {}), **groups},
+            data={**self._record.get("data", {}), **{name: dict(record) for name, record in data.items()}},
+            finished=False,
+            sessions=[*self._record.get("sessions", []), session],
+        )
+        self._write()
+
+    def finish(self) -> None:
+        """Note that every trial of the last command was made."""
+        self._record["finished"] = True
+        self._write()
+
+    def _write(self) -> None:
+        text = json.dumps(self._record, indent=1, ensure_ascii=False)
+        write_atomic(self.path / "run.json", text.encode("utf-8", "backslashreplace"))  # a path need not be text
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+
+def check_identity(path: Path, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
+    """Raises IdentityChangedError when a run whose ``record`` this is goes on with another identity after its first
+    answers, naming what changed."""
+    before = record.get("identity")
+    if before is None or not answers:
+        return
+    changes = list(_differences(before, json.loads(json.dumps(identity))))
+    if changes:
+        raise IdentityChangedError(
+            f"{path}: the run changed ({'; '.join(changes)}) after {answers} answers. {WAYS_OUT}"
+        )
+
+
+def _locked(folder: Path) -> int:
+    file = folder / "run.lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise UsageError(
+            f"the run folder {folder} cannot be written ({error.strerror}); choose another --output_path"
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        owner = os.pread(lock, 200, 0).decode(errors="replace").strip()
+        os.close(lock)
+        raise RunLockedError(
+            f"{folder}: another process is working here ({owner}). Wait for it, or name another --run_id"
+        ) from None
+    try:
+        wait_for_writers(folder)
+    except BaseException:
+        os.close(lock)
+        raise
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n".encode(), 0)
+    return lock
+
+
+def provenance() -> dict[str, Any]:
+    """What is recorded of the machine and the libraries; it never decides what may be reused."""
+    return {"python": platform.python_version(), "platform": platform.platform(), "argv0": Path(sys.argv[0]).name}
+
+
+def set_aside(path: Path) -> Path | None:
+    """For ``--fresh``: move an earlier run out of the way, whole; nothing that was paid for is deleted.
+
+    Raises RunLockedError when another process works there.
+    """
+    if not path.exists():
+        return None
+    lock = _locked(path)
+    moment = f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}"
+    names = itertools.chain([moment], (f"{moment}-{number}" for number in itertools.count(2)))
+    target = next(target for name in names if not (target := path.with_name(name)).exists())
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be moved aside ({error.strerror})") from None
+    finally:
+        os.close(lock)
+    return target
+
+
+def _differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for key in sorted({*before, *now}):
+            yield from _differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
+    elif before != now:
+        yield f"{name} {_short(before)} -> {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False) if value is not None else "none"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,156 @@
+"""A segment: the part of a journal that one process writes, a line for each answer, whole or not at all.
+
+An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media go to the
+content-addressed store, then its line is written, then the receipt is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.errors import StorageError
+from mmeval.records.response import Response
+from mmeval.store.media_store import MediaStore
+from mmeval.system.json_lines import to_line
+
+INBOX = "inbox"
+"""The folder of receipts, below the journal's."""
+KEEP_WAY_OUT = "Everything before it is kept: free space or fix the folder, then run the same command"
+
+
+class Written(NamedTuple):
+    """An answer as it was kept: its media are files of the store, ``line`` is its JSON, ``at`` when it was written (in
+    seconds since the epoch), ``offset`` where its line begins in the segment."""
+
+    response: Response
+    line: bytes
+    at: float
+    offset: int
+
+
+class Segment:
+    """Writes one segment of a journal; the file is made with the first line."""
+
+    def __init__(self, folder: Path, media: MediaStore) -> None:
+        self.media = media
+        self.path = folder / f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
+        self._folder, self._inbox = folder, folder / INBOX
+        self._fd = -1
+        self._size = 0
+
+    @property
+    def begun(self) -> bool:
+        return self._fd >= 0
+
+    def keep(self, head: Mapping[str, Any], response: Response, *, in_place: bool = False) -> Written:
+        """Keep an answer, or the record of a failure, media first. With ``in_place`` media that are files already stay
+        where they are. Raises StorageError when it cannot be written."""
+        unsaved = self._unsaved_media(response, in_place=in_place)
+        receipt = self._write_receipt(head, response, unsaved) if unsaved else None
+        if receipt is not None:
+            response = self._store_media(response)
+        line = to_line(portable(response, self.media.root))
+        at, offset = self.write_line(head, line, failed=response.error is not None)
+        if receipt is not None:
+            receipt.unlink(missing_ok=True)
+        return Written(response, line, at, offset)
+
+    def write_line(self, head: Mapping[str, Any], line: bytes, *, failed: bool) -> tuple[float, int]:
+        """Returns the time that the line bears, and where it begins. Raises StorageError, and then nothing of it is
+        there."""
+        at = round(time.time(), 6)
+        if self._fd < 0:
+            self._open()
+        whole = b'%s,"t":%r,%s:%s}\n' % (to_line(head)[:-1], at, b'"failed"' if failed else b'"r"', line)
+        written = 0
+        try:
+            while written < len(whole):
+                written += os.write(self._fd, whole[written:])
+        except OSError as error:
+            os.ftruncate(self._fd, self._size)
+            raise StorageError(f"{self._folder}: cannot write an answer ({error.strerror}). {KEEP_WAY_OUT}") from None
+        offset = self._size
+        self._size += len(whole)
+        return at, offset
+
+    def sync(self) -> None:
+        """Push what was written to the disk itself."""
+        self.media.sync()  # first, so that no durable line names a medium that is not
+        if self._fd >= 0:
+            os.fsync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _open(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageError(
+                f"{self.path}: cannot be written ({error.strerror}); choose another --output_path"
+            ) from None
+
+    def _store_media(self, response: Response) -> Response:
+        parts = (response.output or Interleaved()).parts
+        stored = tuple(p if p.media is None else replace(p, media=self.media.put(p.media)) for p in parts)
+        return replace(response, output=Interleaved(stored))
+
+    def _unsaved_media(self, response: Response, *, in_place: bool) -> list[Media]:
+        media = response.output.media() if response.output is not None else ()
+        return [m for m in media if m.path is None or not (in_place or m.path.is_relative_to(self.media.root))]
+
+    def _write_receipt(self, head: Mapping[str, Any], response: Response, media: Sequence[Media]) -> Path:
+        row = {**head, "r": portable(response, self.media.root), "media": [m.to_json() for m in media]}
+        path = receipt_path(self._folder, head["k"])
+        temporary = path.with_suffix(f".{secrets.token_hex(4)}.part")
+        try:
+            self._inbox.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(to_line(row) + b"\n")
+                for medium in media:
+                    file.write(medium.read())
+            temporary.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise StorageError(f"{path}: cannot keep an answer's media ({error.strerror}). {KEEP_WAY_OUT}") from None
+        return path
+
+
+def receipt_path(folder: Path, key: str) -> Path:
+    """Where the receipt of a call lies, in a journal's folder."""
+    return folder / INBOX / f"{key_hash(key).hex()}.receipt"
+
+
+def key_hash(key: str) -> bytes:
+    """A key as the index has it: short, and of one length."""
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def portable(response: Response, store: Path) -> dict[str, Any]:
+    """A response whose stored media are named by content alone, so that a run folder can be moved."""
+    row = response.to_json()
+    if "output" in row:
+        forget_store(row["output"], store)
+    return row
+
+
+def forget_store(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
+    """Take the paths of stored media out of the JSON of parts; media that lie elsewhere keep theirs."""
+    for part in parts:
+        if "media" in part and part["media"].get("path", "").startswith(f"{store}{os.sep}"):
+            del part["media"]["path"]

@@ -1,0 +1,97 @@
+"""Spending: what the calls of a run folder have used, by who was asked; the journal's lines are its truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from mmeval.records.response import Response
+
+
+class Payee(NamedTuple):
+    """Who was asked: the role, the name under which its calls are priced, and whether it is a local model, which costs
+    nothing but electricity."""
+
+    role: str
+    model: str
+    local: bool = False
+
+
+UNKNOWN = Payee("", "")
+"""Whoever answered the lines of a journal that do not say so: they were written before lines did."""
+
+NOT_SENT: tuple[()] = ()
+"""What a line says whose answer cost no call: it came from a cache, from the sample, or from an agent, whose own calls
+have lines of their own."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What was used. ``calls`` counts every try, the failed ones too; ``answered`` those that came to an answer, be it
+    one that was not accepted. Tokens are as the servers count them; ``images`` are those that were made."""
+
+    calls: int = 0
+    answered: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    images: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def add(self, response: Response, tries: int = 1) -> None:
+        """Count an answer or a failure, with the tries before it."""
+        usage, parts = response.usage, response.output.parts if response.output is not None else ()
+        self.calls += tries
+        self.answered += response.output is not None or usage.output_tokens > 0
+        self.input_tokens += usage.input_tokens
+        self.output_tokens += usage.output_tokens
+        for part in parts:
+            self.images += part.kind == "image" and part.media is not None
+
+    def add_line(self, row: Mapping[str, Any]) -> None:
+        """Count a line of a journal. Raises what a line that is none gives rise to."""
+        response = row.get("r") or row["failed"]
+        tokens_in, tokens_out = response.get("usage", (0, 0))[:2]
+        self.calls += 1 + row.get("a", 0)
+        self.answered += "output" in response or tokens_out > 0
+        self.input_tokens += tokens_in
+        self.output_tokens += tokens_out
+        self.images += sum(part["type"] == "image" and "media" in part for part in response.get("output", ()))
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+class Spending:
+    """Totals by payee, over all sessions of a run folder."""
+
+    def __init__(self) -> None:
+        self._by_payee: dict[tuple[Any, ...], Spent] = {}  # a plain tuple finds what an equal Payee has put there
+
+    def __iter__(self) -> Iterator[tuple[Payee, Spent]]:
+        return ((Payee(*payee), spent) for payee, spent in sorted(self._by_payee.items()))
+
+    @property
+    def total(self) -> Spent:
+        return sum(self._by_payee.values(), Spent())
+
+    def add_line(self, row: Mapping[str, Any]) -> None:
+        """Count a line of a journal that says who was asked, or else bears usage."""
+        payee = row.get("to")
+        if payee is None:
+            payee = UNKNOWN if (row.get("r") or row["failed"]).get("usage") else NOT_SENT
+        if payee:
+            self._of(tuple(payee)).add_line(row)
+
+    def add(self, payee: Payee, response: Response, tries: int) -> None:
+        """Count an answer or a failure that has just come, with all its tries."""
+        self._of(payee).add(response, tries)
+
+    def _of(self, payee: tuple[Any, ...]) -> Spent:
+        found = self._by_payee.get(payee)
+        if found is None:
+            found = self._by_payee[payee] = Spent()
+        return found

@@ -1,0 +1,50 @@
+"""Tickets: what goes with a call on its way to a backend, so that whoever has the answer can keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval.records.request import Request
+from mmeval.store.spending import NOT_SENT, Payee
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Whose call it is, and how the journal names it.
+
+    ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who is paid for it (None: nobody).
+    ``attempt`` counts the tries that failed before, ``draw`` the replies to this call that were not acceptable.
+    ``remarks`` are warnings that the answer gets, of what was done to the request.
+    """
+
+    trial: str
+    key: str = ""
+    by: str = ""
+    to: Payee | None = None
+    attempt: int = 0
+    draw: int = 0
+    remarks: tuple[str, ...] = ()
+
+
+NO_TICKET = Ticket("")
+"""For a backend whose answers this process keeps, and whose calls wait for no company."""
+
+
+def line_head(
+    key: str, request_digest: str, *, by: str = "", to: Payee | None = None, attempt: int = 0
+) -> dict[str, Any]:
+    """The beginning of a journal line: everything but the time and the response."""
+    head: dict[str, Any] = {"k": key, "d": request_digest, "to": NOT_SENT if to is None else tuple(to)}
+    if by:
+        head["by"] = by
+    if attempt:
+        head["a"] = attempt
+    return head
+
+
+def raw_head(ticket: Ticket, request: Request) -> dict[str, Any]:
+    """The beginning of the line that a worker writes: ``w`` says that nobody has looked at the answer since, and how
+    many replies to the call were refused before this one."""
+    ticket_head = line_head(ticket.key, request.digest, by=ticket.by, to=ticket.to, attempt=ticket.attempt)
+    return {**ticket_head, "w": ticket.draw}

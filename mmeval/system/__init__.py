@@ -1,0 +1,1 @@
+"""What Python, the disk and optional packages give to all of mmeval."""

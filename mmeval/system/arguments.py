@@ -1,0 +1,135 @@
+"""The values of switches: what the type of a keyword argument allows, and how that is said to people."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from mmeval.errors import did_you_mean
+from mmeval.wording import either
+
+T = TypeVar("T")
+
+Hint: TypeAlias = Any
+"""A type as an annotation writes it; types have no common type of their own."""
+
+
+class FilePath:
+    """Marks a text that may be a path, relative to the file in which it stands. Names may have a slash (``org/model``):
+    a path begins with ``.``."""
+
+    def is_path(self, written: str) -> bool:
+        return written.startswith(".")
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+PathOrName: TypeAlias = Annotated[str, FilePath()]
+
+
+class Checked:
+    """Marks a value that has to be more than its type says: ``fault`` gives what it must be, empty when it is."""
+
+    def __init__(self, fault: Callable[[Any], str]) -> None:
+        self.fault = fault
+
+
+def _share_fault(value: float | None) -> str:
+    return "" if value is None or 0 <= value <= 1 else "a number from 0 to 1"
+
+
+Share: TypeAlias = Annotated[float, Checked(_share_fault)]
+"""A number from 0 to 1, both ends included."""
+OptionalShare: TypeAlias = Annotated[float | None, Checked(_share_fault)]
+
+
+def hint_of(function: Callable[..., Any], name: str) -> Hint:
+    """The type of an argument; ``Any`` where it has none, or one that cannot be found out."""
+    written = getattr(function, "__annotations__", {}).get(name, Any)
+    only = SimpleNamespace(__annotations__={name: written})
+    try:
+        return get_type_hints(only, globalns=getattr(function, "__globals__", {}), include_extras=True)[name]
+    except Exception:  # an annotation may be any expression, of names that exist for a type checker alone
+        return Any
+
+
+def marks_of(hint: Hint, kind: type[T]) -> list[T]:
+    """What an annotation says besides the type."""
+    return [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)]
+
+
+def is_path(value: Any, hint: Hint) -> bool:
+    """Whether a value of this type is a path."""
+    return isinstance(value, str) and any(mark.is_path(value) for mark in marks_of(hint, FilePath))
+
+
+def fault_of(value: Any, hint: Hint) -> str:
+    """Why a value is not of a type, with near names; empty when it is. Types that YAML cannot write are not checked."""
+    if _fits(value, hint):
+        faults = (mark.fault(value) for mark in marks_of(hint, Checked))
+        return next((f"must be {fault}, not {value!r:.80}" for fault in faults if fault), "")
+    near = did_you_mean(value, _words(hint)) if isinstance(value, str) else ""
+    return f"must be {_wanted(hint)}, not {value!r:.80}{near}"
+
+
+class _Form(NamedTuple):
+    """A type taken apart: ``list[str]`` is the kind ``list`` with ``(str,)`` inside. ``Any``: see ``Hint``."""
+
+    kind: Any
+    inner: tuple[Hint, ...]
+
+
+def _form(hint: Hint) -> _Form:
+    kind: Any = get_origin(hint)
+    if kind is Annotated:
+        return _form(get_args(hint)[0])
+    return _Form("union" if kind in (Union, types.UnionType) else kind or hint, get_args(hint))
+
+
+def _fits(value: Any, hint: Hint) -> bool:
+    kind, inner = _form(hint)
+    if kind == "union":
+        return any(_fits(value, option) for option in inner)
+    if kind is Literal:
+        return any(type(value) is type(option) and value == option for option in inner)
+    if kind in _LISTS:
+        return isinstance(value, (list, tuple)) and all(_fits(item, inner[0] if inner else Any) for item in value)
+    if kind not in _SAID:
+        return True
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+_LISTS = (list, Sequence)
+_SAID: Mapping[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    dict: "a mapping",
+    Mapping: "a mapping",
+    types.NoneType: "null",
+}
+
+
+def _wanted(hint: Hint) -> str:
+    kind, inner = _form(hint)
+    if kind == "union":
+        return either(map(_wanted, inner))
+    if kind is Literal:
+        return either(map(str, inner))
+    if kind in _LISTS:
+        return f"a list, each {_wanted(inner[0])}" if inner and inner[0] is not Any else "a list"
+    return _SAID.get(kind, "something else")
+
+
+def _words(hint: Hint) -> list[str]:
+    """The texts that a type names one by one."""
+    kind, inner = _form(hint)
+    if kind is Literal:
+        return [option for option in inner if isinstance(option, str)]
+    return [word for part in inner for word in _words(part)]

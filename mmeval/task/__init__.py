@@ -1,0 +1,1 @@
+"""Tasks: from a YAML file to what a run asks and scores."""

@@ -1,0 +1,200 @@
+"""The data of a task: the folder that holds its samples, found or fetched, and what a record says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from mmeval.content.media import path_inside
+from mmeval.dataset.contract import Dataset, DataSource, Loader
+from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError, UsageError
+from mmeval.task.file import TaskFile
+from mmeval.task.task import TaskOverrides
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """Where a task's samples come from; calling it finds the folder, downloads what is missing, and loads."""
+
+    task: str
+    loader: Loader
+    path: str = ""
+    """``dataset_path``: a local folder, or the name of a data set on the hub."""
+    revision: str = ""
+    beside: Path = Path()
+    """What a relative ``path`` is relative to."""
+    place: str = ""
+    """The file and line of ``dataset_path``, for whoever has to correct it."""
+    bundled: Path | None = None
+    """The folder of the bundled samples, when these are to be used."""
+    has_bundled: bool = False
+    """Whether bundled samples could be used."""
+    data_dir: Path | None = None
+    name: str = ""
+    split: str = "test"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    fetch: bool = True
+    """False: a data set of the hub is taken from the cache as it is there, and the network is never asked."""
+
+    def __call__(self) -> Dataset:
+        return self.loader(DataSource(self.task, self.folder, self.name, self.split, self.options))
+
+    @cached_property
+    def folder(self) -> Path:
+        """Raises MissingDataError where there is none, with the way to supply it; NotFetchedError where it would have
+        to be fetched, and ``fetch`` is false."""
+        if self.bundled is not None:
+            return self.bundled
+        if self.data_dir is not None:
+            return self._supplied(self.data_dir)
+        local = self.local()
+        if local is not None:
+            return local
+        if not self.fetch:
+            return self._cached()
+        from mmeval.dataset.hub import OutOfReachError, snapshot
+
+        try:
+            return snapshot(self.path, self.revision or "main")
+        except OutOfReachError as error:
+            raise OutOfReachError(f"{error}. Other ways: {self._ways()}") from error
+
+    def _cached(self) -> Path:
+        from mmeval.dataset.hub_cache import cached_snapshot
+
+        found = cached_snapshot(self.path, self.revision or "main", "dataset")
+        if found is None:
+            what = f"the data set {self.path} is not on this machine"
+            raise NotFetchedError(f"{what}; fetch it: mmeval prepare {self.task}")
+        return found
+
+    def _ways(self) -> str:
+        """The ways to data that the hub does not give here."""
+        ways = [
+            f"'mmeval prepare {self.task}' on a machine with a network (with --data_dir FOLDER it puts them there)",
+            "--data_dir FOLDER for a folder that holds them",
+        ]
+        if self.has_bundled:
+            ways.append("--data bundled for the few samples that ship with the task (not comparable)")
+        return "; ".join(ways)
+
+    def local(self) -> Path | None:
+        """The local folder that ``dataset_path`` means, or None when it names a data set on the hub.
+
+        Raises MissingDataError for a folder that is not there, and for what can be neither.
+        """
+        if not self.path:
+            return self.beside
+        try:
+            folder = self.beside / Path(self.path).expanduser()
+        except RuntimeError:  # ``~name`` of nobody
+            raise self._missing(
+                f"nobody's home folder is {self.path!r}; correct it, or give --data_dir FOLDER"
+            ) from None
+        if folder.is_dir():
+            return folder
+        if is_absolute(self.path) or self.path.startswith((".", "~")):
+            raise self._missing(f"there is no folder {folder}; correct it, or give --data_dir FOLDER")
+        if not _HUB_NAME.fullmatch(self.path):
+            raise self._missing(
+                f"there is no folder {self.path!r} beside the file, and it is no data set of the hub either "
+                "(owner/name); correct it, or give --data_dir FOLDER"
+            )
+        return None
+
+    def _missing(self, reason: str) -> MissingDataError:
+        return MissingDataError(f"{self.place}: dataset_path: {reason}")
+
+    def record(self) -> dict[str, Any]:
+        """What a record says of the data, without paths of the machine: ``path`` and ``revision`` as the task file has
+        them, ``commit`` where the folder is one commit of a hub's data set (else empty), and ``bundled``.
+
+        Finds the folder first, as calling does. Raises MissingDataError.
+        """
+        return {
+            "path": portable(self.path),
+            "revision": self.revision,
+            "commit": _commit(self.folder),
+            "bundled": self.bundled is not None,
+        }
+
+    def _supplied(self, data_dir: Path) -> Path:
+        if not data_dir.is_dir():
+            raise MissingDataError(f"--data_dir {data_dir}: there is no such folder")
+        if self.path and not is_absolute(self.path) and ".." not in PurePosixPath(self.path).parts:
+            inner = data_dir / self.path
+            if inner.is_dir():
+                return inner
+        return data_dir
+
+
+def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
+    """The data of a task. Raises MissingDataError when bundled samples are asked for and it has none."""
+    if overrides.data not in ("", "bundled"):
+        raise UsageError(f"--data {overrides.data}: the only word it takes is bundled")
+    bundled = bundled_folder(file) if overrides.data == "bundled" else None
+    if overrides.data == "bundled" and bundled is None:
+        raise MissingDataError(f"no bundled samples: {file.name}; leave it out, or leave out --data bundled")
+    keys, place = file.keys, file.document.place(("dataset_path",))
+    return TaskData(
+        task=file.name,
+        loader=loader,
+        path=keys.dataset_path,
+        revision=keys.revision,
+        beside=file.beside("dataset_path") if keys.dataset_path else file.folder,
+        place=f"{place.file}:{place.line}",
+        bundled=bundled,
+        has_bundled=_has_bundled(file),
+        data_dir=overrides.data_dir,
+        name=keys.dataset_name,
+        split=keys.test_split,
+        options=keys.dataset_kwargs,
+    )
+
+
+def bundled_folder(file: TaskFile) -> Path | None:
+    """The folder of a task's bundled samples, beside its YAML unless ``bundled`` says otherwise; None without one.
+
+    Raises TaskFileError for a path that leads out of that folder.
+    """
+    home = file.beside("bundled") if "bundled" in file.document.data else file.folder
+    try:
+        folder = path_inside(home, file.keys.bundled)
+    except UsageError as error:
+        raise file.document.error(("bundled",), str(error)) from None
+    return folder if folder.is_dir() else None
+
+
+def _has_bundled(file: TaskFile) -> bool:
+    try:
+        return bundled_folder(file) is not None
+    except TaskFileError:  # said when they are asked for
+        return False
+
+
+def portable(path: str) -> str:
+    """A path without what belongs to one machine: an absolute one becomes its last name."""
+    return PurePosixPath(path.replace("\\", "/")).name if is_absolute(path) else path
+
+
+def is_hub_name(path: str) -> bool:
+    """Whether a path may be the name of a data set on the hub, where no folder of that name is there."""
+    return _HUB_NAME.fullmatch(path) is not None and ".." not in path and not path.startswith((".", "~"))
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a path is absolute on any system."""
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+
+
+def _commit(folder: Path) -> str:
+    """The hub's cache keeps a commit as ``snapshots/<commit>``."""
+    home = folder.absolute()
+    return home.name if home.parent.name == "snapshots" and _COMMIT.fullmatch(home.name) else ""

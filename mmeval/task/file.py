@@ -1,0 +1,245 @@
+"""Task files: what one YAML file and its includes say, checked against the schema, every fault with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from mmeval import plugins
+from mmeval._version import __version__
+from mmeval.errors import TaskFileError, UsageError, did_you_mean
+from mmeval.plugins import package_folder
+from mmeval.records.request import GenerationParams
+from mmeval.system.version_requirement import satisfies
+from mmeval.system.yaml_document import Document, KeyPath, Problem
+from mmeval.task.schema import REFUSED, ByHandKeys, ExpectedKeys, GroupKeys, GroupMetricKeys, TaskKeys
+
+OF_A_RUN = "run.json#"
+"""How what stands in the place of its file begins, for a task that a run has recorded."""
+
+Keys = TypeVar("Keys", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """One task as its file says it, includes and overrides applied."""
+
+    keys: TaskKeys
+    document: Document
+    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The words of judges' prompts by metric and name, where a run has recorded them."""
+
+    @property
+    def name(self) -> str:
+        return self.keys.task
+
+    @property
+    def version(self) -> str:
+        """``metadata.version`` as it is written: ``1.10`` is not ``1.1``."""
+        return _written(self.document, ("metadata", "version"))
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the task's own YAML file."""
+        return self.document.file.parent
+
+    def beside(self, key: str) -> Path:
+        """The folder of the file in which ``key`` was written: what a path in its value is relative to."""
+        return self.document.place((key,)).file.parent
+
+
+@dataclass(frozen=True)
+class GroupFile:
+    """One group as its file says it. ``members`` are names or documents (inline groups, tasks with overrides)."""
+
+    keys: GroupKeys
+    document: Document
+
+    @property
+    def name(self) -> str:
+        return self.keys.group
+
+    @property
+    def version(self) -> str:
+        return _written(self.document, ("metadata", "version"))
+
+    @property
+    def members(self) -> Iterator[tuple[KeyPath, str | Document]]:
+        listed = self.document.data["task"]
+        if isinstance(listed, str):
+            yield ("task",), listed
+            return
+        for position, member in enumerate(listed):
+            path = ("task", position)
+            yield path, member if isinstance(member, str) else self.document.at(path)
+
+
+class RequirementError(TaskFileError):
+    """The file asks for another version of mmeval."""
+
+
+def parse_task(document: Document) -> TaskFile:
+    """A task. Raises one TaskFileError with every fault of the document, each with its line."""
+    _check_requirement(document)
+    problems = [*_generation_problems(document)]
+    keys = _validated(TaskKeys, document, problems, f"the task {document.data.get('task', '')!r}")
+    return TaskFile(keys, document)
+
+
+def parse_group(document: Document) -> GroupFile:
+    """A group. Raises one TaskFileError with every fault of the document, each with its line."""
+    _check_requirement(document)
+    keys = _validated(GroupKeys, document, [], f"the group {document.data.get('group', '')!r}")
+    return GroupFile(keys, document)
+
+
+def _check_requirement(document: Document) -> None:
+    """Before anything else: a file written for a newer mmeval may hold keys that this one does not know."""
+    wanted = document.data.get("requires_mmeval")
+    try:
+        met = not isinstance(wanted, str) or satisfies(__version__, wanted)
+    except ValueError as error:
+        raise document.error(("requires_mmeval",), str(error)) from None
+    if not met:
+        message = f"this task needs mmeval {wanted}, installed is {__version__}; install such a version"
+        place = document.place(("requires_mmeval",))
+        raise RequirementError(message, file=place.file, line=place.line)
+
+
+def _validated(model: type[Keys], document: Document, problems: list[Problem], what: str) -> Keys:
+    keys: Keys | None = None
+    try:
+        keys = model.model_validate(dict(document.data))
+    except ValidationError as error:
+        problems += [_problem(model, document, dict(fault)) for fault in error.errors(include_url=False)]
+    problems += _metadata_problems(document, required=model is TaskKeys, what=what)
+    if keys is None or problems:
+        raise document.errors(list(dict.fromkeys(problems)))
+    return keys
+
+
+def _metadata_problems(document: Document, *, required: bool, what: str) -> Iterator[Problem]:
+    metadata = document.data.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return
+    if "version" not in metadata:
+        if required:
+            yield ("metadata",), f"version is missing: {what} needs one, so that scores can be told apart"
+        return
+    version = metadata["version"]
+    if isinstance(version, bool) or not isinstance(version, str | int | float) or version == "":
+        yield ("metadata", "version"), "must be a number or text"
+
+
+def _generation_problems(document: Document) -> Iterator[Problem]:
+    yield from generation_problems(document.data.get("generation_kwargs"), ("generation_kwargs",))
+    roles = document.data.get("roles")
+    for role, params in roles.items() if isinstance(roles, Mapping) else ():
+        yield from generation_problems(params, ("roles", role))
+
+
+def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
+    """What is wrong with generation parameters, key by key; the schema speaks of those that are no mapping."""
+    for key, value in params.items() if isinstance(params, Mapping) else ():
+        try:
+            GenerationParams.from_mapping({key: value})
+        except UsageError as error:
+            yield (*path, key), str(error)
+
+
+def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any]) -> Problem:
+    """A fault that the schema found, in words, at the key to blame."""
+    loc: tuple[str | int, ...] = fault["loc"]
+    path = _known_path(document, loc)
+    kind = fault["type"]
+    if kind == "extra_forbidden":
+        return path, _unknown_key(str(loc[-1]), _fields_at(model, loc))
+    if kind == "missing":
+        return path, f"{loc[-1]} is missing"
+    if kind == "mmeval":
+        return path, str(fault["msg"])
+    hint = (
+        "; put it in quotes"
+        if kind == "string_type" and not isinstance(fault["input"], list | dict | type(None))
+        else ""
+    )
+    return path, f"{_wanted(fault)}, not {_shown(document, path, fault['input'])}{hint}"
+
+
+def _known_path(document: Document, loc: Sequence[str | int]) -> KeyPath:
+    """The path in the file: the schema also names the alternatives of a union, which stand nowhere."""
+    path: KeyPath = ()
+    for step in loc:
+        if (*path, step) in document.places:
+            path = (*path, step)
+    return path
+
+
+def _unknown_key(key: str, known: Sequence[str]) -> str:
+    if key in REFUSED:
+        return f"is not supported here: {REFUSED[key]}"
+    return f"unknown key{did_you_mean(key, known)}"
+
+
+def _fields_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    owner = _INNER.get(str(loc[0])) if len(loc) > 1 else None
+    return [*owner.model_fields] if owner is not None else [*model.model_fields, "include"]
+
+
+_INNER: dict[str, type[BaseModel]] = {
+    "aggregate_metric_list": GroupMetricKeys,
+    "expected": ExpectedKeys,
+    "by_hand": ByHandKeys,
+}
+"""Whose keys are meant below a key of the file."""
+
+
+_WANTED = {
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a name or a mapping",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be {expected}",
+    "too_short": "must not be empty",
+}
+
+
+def _wanted(fault: Mapping[str, Any]) -> str:
+    text = _WANTED.get(fault["type"])
+    return str(fault["msg"]) if text is None else text.format(**fault.get("ctx", {}))
+
+
+def _shown(document: Document, path: KeyPath, value: Any) -> str:
+    if isinstance(value, Mapping | list):
+        return "a mapping" if isinstance(value, Mapping) else "an empty list" if not value else "a list"
+    written = document.place(path).written if path in document.places else ""
+    return written or "nothing"
+
+
+def _written(document: Document, path: KeyPath) -> str:
+    value: Any = document.data
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    if value is None:
+        return ""
+    place = document.places.get(path)
+    return place.written if place is not None and place.written else str(value)
+
+
+def word_for(file: TaskFile) -> str:
+    """What a command is given for a task: its name where a package or a run brings it, else the path of its file."""
+    path = file.document.file
+    if str(path).startswith(OF_A_RUN):
+        return file.name
+    folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
+    return file.name if any(folder and path.is_relative_to(folder) for folder in folders) else str(path)

@@ -1,0 +1,57 @@
+"""Faults of a task file that show when its plugins are looked up; each belongs to a key, which has a line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.system.arguments import fault_of, hint_of
+from mmeval.system.yaml_document import KeyPath
+from mmeval.task.file import TaskFile
+
+T = TypeVar("T")
+
+
+class KeyFaultsError(UsageError):
+    """Some faults, each at its key."""
+
+    def __init__(self, *problems: tuple[KeyPath, str]) -> None:
+        super().__init__("; ".join(message for _, message in problems))
+        self.problems = problems
+
+
+def plugin_at(load: Callable[[str], T], name: str, path: KeyPath) -> T:
+    """The plugin that a key names. Raises KeyFaultsError for a name that nobody has registered."""
+    try:
+        return load(name)
+    except UnknownNameError as error:
+        raise KeyFaultsError((path, str(error))) from None
+
+
+def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
+    """Where the name stands in ``key: name`` and in ``key: {name: ..., ...}``."""
+    return (*path, "name") if (*path, "name") in file.document.places else path
+
+
+def check_options(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
+    """Faults for the options that a plugin's function does not take; its first parameter is no option."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    known = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
+    faults = [((*path, name), f"unknown key{did_you_mean(name, known)}") for name in options if name not in known]
+    missing = [
+        p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in options
+    ]
+    faults += [(path, f"the option {name!r} is missing") for name in missing]
+    if faults:
+        raise KeyFaultsError(*faults)
+
+
+def check_values(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
+    """Faults for options whose values the function's annotations do not allow."""
+    found = [((*path, name), fault_of(value, hint_of(function, name))) for name, value in options.items()]
+    if faults := [(place, fault) for place, fault in found if fault]:
+        raise KeyFaultsError(*faults)

@@ -1,0 +1,320 @@
+"""The keys of a task file and of a group file, with their types. Unknown keys are refused, never ignored."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from mmeval.content.parts import PART_KINDS
+from mmeval.content.placeholders import SPELLINGS
+from mmeval.errors import did_you_mean
+from mmeval.metric.profiles import Profile
+from mmeval.system.version_requirement import parse_specifier
+
+PER_SAMPLE = "per_sample"
+"""``output_modalities: per_sample``: each sample says in its metadata, under ``output_modalities``, what is wanted."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+MAX_REPEATS = 10_000
+
+
+def _fault(message: str) -> PydanticCustomError:
+    return PydanticCustomError("mmeval", "{message}", {"message": message})
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _as_named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _as_prompt(value: Any) -> Any:
+    return {"user": value} if isinstance(value, str) else value
+
+
+def _is_name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise _fault(f"{value!r} is no name: letters, digits and _ . + - only")
+    return value
+
+
+def _is_kind(value: str) -> str:
+    if value == "reasoning" or value not in PART_KINDS:
+        known = [kind for kind in PART_KINDS if kind != "reasoning"]
+        raise _fault(f"unknown kind of part {value!r}{did_you_mean(value, known)} (known: {', '.join(known)})")
+    return value
+
+
+def _is_wanted_kind(value: str) -> str:
+    return value if value == PER_SAMPLE else _is_kind(value)
+
+
+def _is_spelling(value: str) -> str:
+    if value not in SPELLINGS:
+        raise _fault(f"unknown placeholder spelling {value!r}{did_you_mean(value, SPELLINGS)}")
+    return value
+
+
+def _is_specifier(value: str) -> str:
+    try:
+        parse_specifier(value)
+    except ValueError as error:
+        raise _fault(str(error)) from None
+    return value
+
+
+def _is_unique(values: list[str]) -> list[str]:
+    twice = sorted({value for value in values if values.count(value) > 1})
+    if twice:
+        raise _fault(f"names {', '.join(twice)} more than once")
+    return values
+
+
+def _has_no_template_names(values: list[str]) -> list[str]:
+    taken = [value for value in values if value in ("id", "input")]
+    if taken:
+        raise _fault(f"{taken[0]!r} is a variable of every template already; rename that label in the data")
+    return values
+
+
+def _is_filter(values: dict[str, Any]) -> dict[str, Any]:
+    for label, wanted in values.items():
+        options = wanted if isinstance(wanted, list) else [wanted]
+        if any(isinstance(option, dict | list) for option in options):
+            raise _fault(f"the label {label!r} takes a value or a list of values")
+    return values
+
+
+def _is_members(values: list[Any]) -> list[Any]:
+    for value in values:
+        if not isinstance(value, str) and not (isinstance(value, dict) and ("task" in value or "group" in value)):
+            raise _fault("holds names, inline groups {group: ...} and overrides {task: NAME, ...}, nothing else")
+    return values
+
+
+def _is_loader_options(values: dict[str, Any]) -> dict[str, Any]:
+    if "trust_remote_code" in values:
+        raise _fault("trust_remote_code is not supported: a data set's own script is never run; register a loader")
+    return values
+
+
+def _is_inner_path(value: str) -> str:
+    parts = PurePosixPath(value).parts
+    if (
+        not parts
+        or ".." in parts
+        or PurePosixPath(value).is_absolute()
+        or PureWindowsPath(value).drive
+        or "\\" in value
+    ):
+        raise _fault(f"{value!r} is no path inside the data folder, written with /")
+    return value
+
+
+def _is_sha256(value: str) -> str:
+    if not _SHA256.fullmatch(value):
+        raise _fault(f"{value!r} is no SHA-256: 64 hexadecimal digits in lower case")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_is_name)]
+Kind = Annotated[str, AfterValidator(_is_kind)]
+Names = Annotated[list[str], BeforeValidator(_as_list), AfterValidator(_is_unique)]
+
+
+class _Keys(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class Named(BaseModel):
+    """A plugin by name, or ``{name, ...options}``."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    name: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class PromptKeys(BaseModel):
+    """``prompt``: a template, ``{system, user}``, or ``{function, ...options}``."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    system: str | None = None
+    user: str | None = None
+    function: str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+    @model_validator(mode="after")
+    def _one_form(self) -> PromptKeys:
+        if self.function is None and self.options:
+            name = next(iter(self.options))
+            raise _fault(f"unknown key {name!r}{did_you_mean(name, ('system', 'user', 'function'))}")
+        if self.function is not None and (self.system is not None or self.user is not None):
+            raise _fault("takes either a function or system and user, not both")
+        if self.function is None and self.system is None and self.user is None:
+            raise _fault("needs user, system, or function")
+        return self
+
+
+class MetricKeys(BaseModel):
+    """One entry of ``metric_list``; what is not named here is a switch of the metric."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    metric: str
+    aggregation: Annotated[Named, BeforeValidator(_as_named)] = Named(name="mean")
+    higher_is_better: bool | None = None
+    asks: dict[str, Name] = {}
+
+    @property
+    def switches(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+Count = Annotated[int, Field(ge=0)]
+InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
+
+
+class ExpectedKeys(_Keys):
+    """``expected``: what the whole data set holds. ``rows`` counts before the filter, ``samples`` behind it; ``media``
+    are different files by their kind, on both sides of all rows; ``files`` are SHA-256 digests by path."""
+
+    rows: Count | None = None
+    samples: Count | None = None
+    media: dict[Kind, Count] = {}
+    files: dict[InnerPath, Annotated[str, AfterValidator(_is_sha256)]] = {}
+
+
+class GroupExpectedKeys(_Keys):
+    """``expected`` of a group: what the data of its tasks hold together. A row, or a file, that several of them share
+    counts once."""
+
+    rows: Count | None = None
+    media: dict[Kind, Count] = {}
+
+
+class ByHandKeys(_Keys):
+    """One entry of ``by_hand``: a file or folder that nobody fetches for the user, by its path in the data folder."""
+
+    path: InnerPath
+    source: Annotated[str, Field(min_length=1)]
+    note: str = ""
+
+
+class TaskKeys(_Keys):
+    """Every key of a task."""
+
+    task: Name
+    task_alias: str | None = None
+    tag: Names = []
+    dataset_path: str = ""
+    dataset_name: str = ""
+    dataset_kwargs: Annotated[dict[str, Any], AfterValidator(_is_loader_options)] = {}
+    test_split: str = "test"
+    revision: str = ""
+    bundled: str = "bundled"
+    expected: ExpectedKeys = ExpectedKeys()
+    by_hand: list[ByHandKeys] = []
+    loader: str = "interleaved"
+    prompt: Annotated[PromptKeys | None, BeforeValidator(_as_prompt)] = None
+    prompt_fields: Annotated[Names, AfterValidator(_has_no_template_names)] = []
+    protocol: Annotated[Named, BeforeValidator(_as_named)] = Named(name="single")
+    input_modalities: Annotated[list[Kind], AfterValidator(_is_unique)] = []
+    output_modalities: Annotated[
+        list[Annotated[str, AfterValidator(_is_wanted_kind)]],
+        BeforeValidator(_as_list),
+        Field(min_length=1),
+        AfterValidator(_is_unique),
+    ] = ["text"]
+    partial_output: bool = False
+    placeholders: Annotated[list[Annotated[str, AfterValidator(_is_spelling)]], AfterValidator(_is_unique)] = []
+    filter: Annotated[dict[str, Any], AfterValidator(_is_filter)] = {}
+    breakdown: Names = []
+    roles: dict[str, dict[str, Any]] = {}
+    profile: Profile = "standard"
+    missing_output: float | None = None
+    cluster_key: str = ""
+    requires_mmeval: Annotated[str, AfterValidator(_is_specifier)] = ""
+    generation_kwargs: dict[str, Any] = {}
+    repeats: int = Field(default=1, ge=1, le=MAX_REPEATS)
+    metric_list: list[MetricKeys] = []
+    layout: str = ""
+    metadata: dict[str, Any]
+
+
+ABOUT_DATA = ("expected", "by_hand")
+"""Keys that say what the data should be, for who fetches them: a score does not depend on them."""
+
+
+class GroupMetricKeys(_Keys):
+    """One entry of a group's ``aggregate_metric_list``."""
+
+    metric: str
+    aggregation: Literal["mean"] = "mean"
+    weight_by_size: bool = False
+
+
+class GroupKeys(_Keys):
+    """Every key of a group. ``task`` holds names, inline groups, and ``{task: name, ...overrides}``."""
+
+    group: Name
+    group_alias: str | None = None
+    task: Annotated[list[Any], BeforeValidator(_as_list), Field(min_length=1), AfterValidator(_is_members)]
+    tag: Names = []
+    aggregate_metric_list: list[GroupMetricKeys] = []
+    layout: str = ""
+    expected: GroupExpectedKeys = GroupExpectedKeys()
+    requires_mmeval: Annotated[str, AfterValidator(_is_specifier)] = ""
+    metadata: dict[str, Any] = {}
+
+
+_ROWS = 'the loader makes samples from rows: name one under "loader" (see mmeval.loaders)'
+_SHOTS = 'examples are not drawn from the data; write them into "prompt"'
+_SPLIT = 'only one split is read; name it under "test_split"'
+
+REFUSED: dict[str, str] = {
+    "doc_to_text": 'use "prompt", a template over {{ input }}',
+    "doc_to_target": "references come from the loader",
+    "doc_to_choice": _ROWS,
+    "doc_to_image": _ROWS,
+    "doc_to_visual": _ROWS,
+    "doc_to_audio": _ROWS,
+    "doc_to_messages": _ROWS,
+    "doc_to_parts": _ROWS,
+    "process_docs": 'use "filter" to choose rows, or a loader to change them',
+    "custom_dataset": _ROWS,
+    "process_results": 'register a metric and name it in "metric_list"',
+    "filter_list": "answers are read by the metrics: use a switch of the metric",
+    "output_type": 'use "output_modalities"; every answer is generated',
+    "num_fewshot": _SHOTS,
+    "fewshot_split": _SHOTS,
+    "fewshot_config": _SHOTS,
+    "fewshot_delimiter": _SHOTS,
+    "target_delimiter": _SHOTS,
+    "training_split": _SPLIT,
+    "validation_split": _SPLIT,
+    "description": 'use "prompt: {system: ..., user: ...}"',
+    "gen_prefix": 'use "prompt"',
+    "use_prompt": 'use "prompt"',
+    "unsafe_code": "a task file cannot allow code to run; the sandbox decides",
+    "should_decontaminate": "there is no decontamination",
+    "doc_to_decontamination_query": "there is no decontamination",
+    "judge": 'use "roles: {judge: {...}}" for its parameters and --judge BACKEND for the model',
+    "class": "a task is a file; register a loader, a prompt or a protocol for what YAML cannot say",
+    "lmms_eval_specific_kwargs": "a task asks every model the same",
+    "model_specific_prompt_kwargs": "a task asks every model the same",
+    "model_specific_generation_kwargs": 'a task asks every model the same; use "generation_kwargs"',
+    "weight_by_size": 'belongs into an entry of "aggregate_metric_list"',
+}
+"""Keys known from other harnesses that mean nothing here, and what to use instead."""

@@ -1,0 +1,204 @@
+"""A task: a task file put together with the plugins that it names, ready to be run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
+from mmeval.dataset.contract import Dataset
+from mmeval.errors import UsageError, written_instead
+from mmeval.metric.bound import BoundMetric
+from mmeval.program.calls import Program
+from mmeval.program.protocols import Ask
+from mmeval.records.request import GenerationParams
+from mmeval.records.sample import Message, Sample
+
+_WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
+
+
+@dataclass(frozen=True)
+class TaskOverrides:
+    """What the command line changes in the chosen tasks. Each field is the flag of the same name.
+
+    ``data`` is ``"bundled"`` or empty; ``gen_kwargs`` is merged over ``generation_kwargs``;
+    ``metric_args`` maps a metric to switches; None and empty leave a task as its file says.
+    """
+
+    data: str = ""
+    data_dir: Path | None = None
+    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    metric_args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    skip_metric: tuple[str, ...] = ()
+    profile: str = ""
+    repeats: int | None = None
+    system_instruction: str = ""
+    protocol: str = ""
+    trust_remote_code: bool = False
+    """The user's consent to run code that a task file names, such as somebody's metric."""
+    judge_prompts: Path | None = None
+    """A folder of prompts that replace those of the same name."""
+
+
+@dataclass(frozen=True)
+class TaskMetric:
+    """One entry of ``metric_list``: a metric with its switches, and how its scores become one number: the name of an
+    aggregator, and its options."""
+
+    bound: BoundMetric
+    aggregation: str = "mean"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    unavailable: str = ""
+    """Why it cannot be computed here (an extra, a role that is missing); empty when it can."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """The pieces that a metric made of others has to go without, each with why it cannot be computed here; those of
+    its pieces among them."""
+
+
+class Expected(NamedTuple):
+    """How much the whole data of a task hold: ``rows`` before the filter, ``samples`` behind it; None: nobody says."""
+
+    rows: int | None = None
+    samples: int | None = None
+
+
+UNTOLD = Expected()
+"""Of data whose size nobody says."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One runnable task.
+
+    ``config`` is the resolved task file as JSON: what is recorded and what a changed task is recognised by. ``prompt``
+    makes the messages of a sample, ``protocol`` the program that asks them. ``wanted`` gives the kinds of part that a
+    sample's answer should have.
+    """
+
+    name: str
+    alias: str
+    version: str
+    file: Path
+    config: Mapping[str, Any]
+    dataset: Callable[[], Dataset]
+    prompt: Callable[[Sample], tuple[Message, ...]]
+    protocol: Callable[[Ask], Program[Interleaved]]
+    protocol_name: str
+    wanted: Callable[[Sample], tuple[PartKind, ...]]
+    params: GenerationParams
+    metrics: tuple[TaskMetric, ...]
+    given_options: frozenset[str] = frozenset()
+    """The parameters of one modality that the command line gives; those of ``params`` that are not among them are the
+    task file's."""
+    repeats: int = 1
+    partial_output: bool = False
+    """Whether a model that gives only some of the wanted kinds is asked for those; else its samples are unsupported."""
+    missing_output: float | None = None
+    """The score of an answer that came but is empty, where the benchmark defines one; None: such an answer is scored
+    by the metric like any other."""
+    cluster_key: str = ""
+    breakdown: tuple[str, ...] = ()
+    filter: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    roles: Mapping[str, GenerationParams] = field(default_factory=dict)
+    """Generation parameters of other roles, such as the judge's, by name."""
+    input_modalities: tuple[PartKind, ...] = ()
+    """The kinds of part that samples hold; empty when the file does not say."""
+    source: Callable[[], Mapping[str, Any]] = dict
+    """Where the data come from, for the record: path, revision and what it resolved to."""
+    layout: str = ""
+    """The tables of a paper that are printed of a run with this task; see :mod:`mmeval.results.layout`."""
+    expected: Expected = UNTOLD
+    """What the task file says of its data's size."""
+    comparable: bool = True
+    """False for bundled samples: the result cannot be compared with a published number."""
+
+    def selected(self, sample: Sample) -> bool:
+        """Whether the task's ``filter`` keeps a sample: each key's label is the wanted value, or one of a list.
+
+        A sample that cannot be asked may lack labels with the rest of its content. A label that it lacks keeps it, as
+        it may belong here.
+        """
+        for key, wanted in self.filter.items():
+            label = sample.metadata.get(key)
+            if label is None and sample.fault:
+                continue
+            if label not in wanted if isinstance(wanted, list) else label != wanted:
+                return False
+        return True
+
+
+@dataclass(frozen=True)
+class GroupMetric:
+    """One entry of a group's ``aggregate_metric_list``."""
+
+    metric: str
+    weight_by_size: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tasks reported together. ``members`` are names of tasks and of groups, in the order of the file."""
+
+    name: str
+    alias: str
+    members: tuple[str, ...]
+    metrics: tuple[GroupMetric, ...] = ()
+    version: str = ""
+    layout: str = ""
+    """The tables of a paper that are printed of a run with this group; see :mod:`mmeval.results.layout`."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A member of a group that is not run, since its data are not here; ``why`` says what is missing."""
+
+    name: str
+    alias: str
+    version: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What ``--tasks`` named: the tasks to run, once each, and the groups to report, outermost first. Members of these
+    that are not run are ``left_out``."""
+
+    tasks: tuple[Task, ...]
+    groups: tuple[Group, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks)
+
+
+@dataclass(frozen=True)
+class FixedKinds:
+    """``output_modalities`` as a list: the same for every sample."""
+
+    kinds: tuple[PartKind, ...]
+
+    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:  # noqa: ARG002  # the contract of Task.wanted
+        return self.kinds
+
+
+@dataclass(frozen=True)
+class SampleKinds:
+    """``output_modalities: per_sample``: what the sample's metadata name under ``output_modalities``."""
+
+    task: str
+
+    def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
+        kinds = sample.metadata.get("output_modalities")
+        if not isinstance(kinds, list | tuple) or not kinds or not all(kind in _WANTED_KINDS for kind in kinds):
+            raise UsageError(
+                f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
+                f"must name kinds of part under output_modalities, not {kinds!r}{self._instead(sample)}"
+            )
+        return tuple(kinds)
+
+    def _instead(self, sample: Sample) -> str:
+        absent = "output_modalities" not in sample.metadata
+        return written_instead("output_modalities", sample.metadata) if absent else ""

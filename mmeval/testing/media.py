@@ -1,0 +1,35 @@
+"""Small media for the conformance kit, made without any extra, and some that nobody can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mmeval.content.encode import rgb_png, wav
+from mmeval.content.media import Media
+from mmeval.content.parts import PartKind
+
+SIDE = 48
+"""Pixels: larger than the patch of any vision model, so that no processor has to refuse it."""
+RATE = 16_000
+"""Hz."""
+
+
+def small_media(kind: PartKind) -> Media:
+    """A picture of colour gradients, a second of a tone, or, of other kinds, bytes that are only carried about."""
+    if kind == "image":
+        gradients = ((5 * x, 5 * y, 255 - 2 * x - 2 * y) for y in range(SIDE) for x in range(SIDE))
+        return rgb_png(b"".join(map(bytes, gradients)), SIDE)
+    if kind == "audio":
+        return wav((np.sin(np.arange(RATE) / 6) / 4).astype(np.float32), RATE)
+    return Media.from_bytes(f"a medium of the kind {kind}".encode())
+
+
+UNREADABLE: Mapping[PartKind, Media] = {
+    "image": Media.from_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64)),
+    "audio": Media.from_bytes(b"RIFF\x40\0\0\0WAVE" + bytes(64)),
+    "video": Media.from_bytes(b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(64)),
+    "document": Media.from_bytes(b"%PDF-1.7\n" + bytes(64)),
+}
+"""Media that begin as their kind does and then hold nothing."""

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import soundfile
+
+from mmeval.backend import excerpt
+from mmeval.backend.excerpt import document_excerpt, is_large, is_long, is_read, smaller, sound_excerpt
+from mmeval.content.media import Media
+from mmeval.content.parts import Part
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
+from mmeval.errors import CorruptMediaError
+from tests.support.tiny_media import pdf, picture, sound, word, zipped
+
+
+def tone(seconds: float, rate: int = 8000, channels: int = 1, form: str = "WAV") -> Media:
+    """A tone that is louder on the left."""
+    wave = np.sin(np.arange(int(seconds * rate)) * 440 * 2 * np.pi / rate)
+    file = io.BytesIO()
+    soundfile.write(file, np.stack([wave * 0.8, wave * 0.4][:channels], axis=1), rate, format=form)
+    return Media.from_bytes(file.getvalue())
+
+
+def the_only(made: tuple[list[Part], str]) -> Media:
+    ((part,), _) = made
+    assert part.media is not None
+    return part.media
+
+
+def test_a_sound_that_is_too_long_becomes_its_beginning_in_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excerpt, "MAX_AUDIO_SECONDS", 2)
+    long = tone(3.5, rate=44100, channels=2)
+    assert is_long(long, DEFAULT_LIMITS)
+    made = sound_excerpt(long, DEFAULT_LIMITS)
+    heard = audio(the_only(made))
+
+    assert made[1] == "its first 2 seconds at 16,000 Hz"
+    assert (the_only(made).mime, heard.rate, heard.samples.shape) == ("audio/wav", 16000, (32000, 1))
+    assert np.abs(heard.samples).max() == pytest.approx(0.6, abs=0.02)
+
+
+def test_a_sound_of_exactly_the_limit_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excerpt, "MAX_AUDIO_SECONDS", 2)
+    assert not is_long(tone(2.0), DEFAULT_LIMITS)
+    assert is_long(tone(2.01), DEFAULT_LIMITS)
+
+
+def test_a_sound_that_is_longer_than_what_is_decoded_whole_has_a_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excerpt, "MAX_AUDIO_SECONDS", 1)
+    limits = DecodeLimits(max_audio_seconds=1.5)
+    assert audio(the_only(sound_excerpt(tone(4), limits))).seconds == 1
+
+
+def test_a_short_sound_in_a_form_that_servers_do_not_name_becomes_wav() -> None:
+    flac = Media.from_bytes(sound("FLAC"))
+    made = sound_excerpt(flac, DEFAULT_LIMITS)
+    assert is_long(flac, DEFAULT_LIMITS)
+    assert (the_only(made).mime, made[1]) == ("audio/wav", "the whole at 16,000 Hz")
+
+
+def test_the_usual_limits() -> None:
+    assert (excerpt.MAX_AUDIO_SECONDS, excerpt.MAX_SIDE, excerpt.MAX_DOCUMENT_CHARS) == (300, 4096, 20_000)
+
+
+def test_a_large_picture_is_made_smaller_and_keeps_its_proportions() -> None:
+    large = Media.from_bytes(picture(size=(5000, 2500)))
+    made = smaller(large, DEFAULT_LIMITS)
+    assert is_large(large, DEFAULT_LIMITS)
+    assert (image(the_only(made)).size, made[1]) == ((4096, 2048), "a PNG of 4096 x 2048 pixels")
+
+
+@pytest.mark.parametrize(("form", "large"), [("PNG", False), ("JPEG", False), ("WEBP", False), ("TIFF", True)])
+def test_only_forms_that_are_not_taken_everywhere_are_changed(form: str, large: bool) -> None:
+    medium = Media.from_bytes(picture(form))
+    assert is_large(medium, DEFAULT_LIMITS) is large
+    assert image(the_only(smaller(medium, DEFAULT_LIMITS))).size == (8, 4)
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    ((part,), about) = document_excerpt(Media.from_bytes("ä".encode() * 25_000, "a.txt"), DEFAULT_LIMITS)
+    assert (part.kind, part.text) == ("text", f"\n{'ä' * 20_000}\n")
+    assert about == "its first 20,000 characters"
+
+
+def test_a_short_text_is_whole() -> None:
+    ((part,), about) = document_excerpt(Media.from_bytes(b"a,b\n1,2\n", "a.csv"), DEFAULT_LIMITS)
+    assert (part.text, about) == ("\na,b\n1,2\n\n", "8 characters of text")
+
+
+def test_the_words_of_a_word_document_are_read() -> None:
+    ((part,), _) = document_excerpt(Media.from_bytes(word("Dear guest,", "welcome.")), DEFAULT_LIMITS)
+    assert part.text == "\nDear guest,\nwelcome.\n\n"
+
+
+def test_a_pdf_of_more_pages_than_are_read_whole_has_a_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excerpt, "MAX_DOCUMENT_CHARS", 30)
+    ((part,), about) = document_excerpt(Media.from_bytes(pdf("Hello there", pages=5)), DecodeLimits(max_pages=2))
+    assert part.text == "\nHello there\nHello there\nHello \n"
+    assert about == "its first 30 characters"
+
+
+def test_a_pdf_without_words_is_shown_as_pictures_of_its_first_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excerpt, "MAX_DOCUMENT_PAGES", 2)
+    parts, about = document_excerpt(Media.from_bytes(pdf("", pages=3)), DEFAULT_LIMITS)
+    assert [part.kind for part in parts] == ["image", "image"]
+    assert about == "2 pictures of its pages, which hold no text,"
+
+
+def test_binary_content_is_no_document() -> None:
+    noise = Media.from_bytes(bytes(range(256)))
+    assert is_read(noise), "it may be anything, and looking will tell"
+    with pytest.raises(CorruptMediaError):
+        document_excerpt(noise, DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), zipped("x.odt")], ids=["doc", "another archive"]
+)
+def test_formats_that_nothing_here_reads_are_known(data: bytes) -> None:
+    assert not is_read(Media.from_bytes(data))
+
+
+@pytest.mark.parametrize("data", [word("x"), word("x", part="xl/workbook")], ids=["docx", "xlsx"])
+def test_office_documents_are_read(data: bytes) -> None:
+    assert is_read(Media.from_bytes(data))

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from mmeval.broker import runtime as roles_module
+from mmeval.broker.batcher import Asked, Deliver
+from mmeval.broker.runtime import RoleRuntime
+from mmeval.errors import EXIT_UNEXPECTED, MissingDataError
+from mmeval.losses import StartFailedError, StoppedError
+from mmeval.records.response import Response
+from mmeval.store.ticket import Ticket
+from tests.support.in_loop import in_loop
+from tests.support.toy import Toy, ToyLocal, reply, request
+
+
+class Loaded(Toy):
+    """A server that is started by us; ``trouble`` is what that meets."""
+
+    def __init__(self, trouble: Exception | None = None) -> None:
+        super().__init__()
+        self.starts = 0
+        self._trouble = trouble
+
+    def start(self) -> None:
+        self.starts += 1
+        if self._trouble is not None:
+            raise self._trouble
+
+
+class Failing:
+    """Answers the second time; ``attempts`` are what the tickets said."""
+
+    places = 1
+
+    def __init__(self) -> None:
+        self.attempts: list[int] = []
+
+    async def start(self) -> None: ...
+
+    async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+        self.attempts.append(batch[0].ticket.attempt)
+        deliver(0, reply("at last") if len(self.attempts) > 1 else Response.failed("timeout", "slow"))
+        return 0
+
+    async def close(self) -> None: ...
+
+
+def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None = None) -> RoleRuntime:
+    return RoleRuntime(backend, limit=8, retries=retries, live=lambda: 1, answerer=answerer)
+
+
+@in_loop
+async def test_a_backend_is_started_with_the_first_call_and_once() -> None:
+    backend = Loaded()
+    role = runtime(backend)
+    assert backend.starts == 0
+
+    await asyncio.gather(*(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3)))
+    await role.ask(request("question 4"), Ticket("t4"))
+    assert (backend.starts, len(backend.asked)) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said", "code"),
+    [
+        (MissingDataError("fetch the weights"), "fetch the weights", MissingDataError.exit_code),
+        (ValueError("odd"), "ValueError: odd", EXIT_UNEXPECTED),
+    ],
+    ids=["expected", "unexpected"],
+)
+@in_loop
+async def test_a_backend_that_cannot_be_started_is_told_of_at_every_call_and_tried_once(
+    trouble: Exception, said: str, code: int
+) -> None:
+    backend = Loaded(trouble)
+    role = runtime(backend)
+    role.plays(["judge"])
+    for _ in range(2):
+        with pytest.raises(StartFailedError) as lost:
+            await role.ask(request(), Ticket("t"))
+    assert (str(lost.value), lost.value.reason) == (said, f"the judge cannot be started: {said}")
+    assert (lost.value.exit_code, backend.starts, backend.asked) == (code, 1, [])
+    assert lost.value.__cause__ is trouble
+
+
+@in_loop
+async def test_a_worker_is_told_of_the_tries_that_failed_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roles_module, "BACKOFF_BASE", 0.0)
+    failing = Failing()
+    response, tries = await runtime(ToyLocal(), retries=1, answerer=failing).ask(request(), Ticket("t"))
+
+    assert (response.text, tries, failing.attempts) == ("at last", 1, [0, 1])
+
+
+@in_loop
+async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None:
+    backend = ToyLocal(max_batch_size=1)
+    role = runtime(backend)
+    backend.gate.clear()
+    calls = [asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}"))) for i in range(2)]
+    await asyncio.sleep(0.05)
+    role.stop()
+    backend.gate.set()
+    (first, _), second = await asyncio.gather(*calls, return_exceptions=True)  # type: ignore[misc]  # the first is no error
+    await role.close()
+
+    assert (first.text, type(second)) == ("answer 0", StoppedError)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mmeval.content.encode import png, rgb_png, wav
+from mmeval.decode import audio, image
+
+
+def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
+    picture = Image.new("RGB", (5, 3), (1, 2, 3))
+    assert image(png(picture)).tobytes() == picture.tobytes()
+    noted = picture.copy()
+    noted.info = {"icc_profile": b"of a camera" * 20}
+    assert png(noted).sha256 == png(picture).sha256
+    assert noted.info  # the caller's own stays
+
+
+def test_pixels_come_back_without_pillow_having_written_them() -> None:
+    picture = Image.effect_noise((5, 3), 80).convert("RGB")
+    assert image(rgb_png(picture.tobytes(), 5)).tobytes() == picture.tobytes()
+
+
+@pytest.mark.parametrize(("count", "width"), [(0, 1), (3, 0), (3, -1), (4, 1), (9, 2)])
+def test_pixels_that_fill_no_rows_are_refused(count: int, width: int) -> None:
+    with pytest.raises(ValueError, match="no picture"):
+        rgb_png(bytes(count), width)
+
+
+def test_a_sound_comes_back_with_its_channels_and_what_is_too_loud_is_clipped() -> None:
+    samples = np.array([[0.0, 0.5], [2.0, -2.0]], np.float32)
+    heard = audio(wav(samples, 8000))
+    assert heard.rate == 8000
+    assert np.allclose(heard.samples, np.clip(samples, -1, 1), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("samples", "rate"),
+    [([], 8000), ([0.1], 0), ([float("nan")], 8000), (0.5, 8000), ([[[0.5]]], 8000)],
+    ids=["none", "rate", "nan", "no axis", "three axes"],
+)
+def test_what_is_no_sound_is_refused(samples: object, rate: int) -> None:
+    with pytest.raises(ValueError, match=r"no sound|NaN"):
+        wav(np.array(samples, np.float32), rate)

@@ -1,0 +1,31 @@
+"""Lines kept aside while answers are open."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from mmeval.errors import StorageError
+from mmeval.interchange.spool import KeptLines
+
+
+def test_values_come_back_in_any_order_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    values = [{"a": [1, None]}, "half \ud83d", "x" * 100_000, []]
+    kept = KeptLines()
+
+    spans = [kept.put(value) for value in values]
+
+    assert [kept.get(span) for span in reversed(spans)] == values[::-1]
+    assert list(tmp_path.iterdir()) == []
+    kept.close()
+    kept.close()
+
+
+def test_a_folder_that_is_not_there_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+
+    with pytest.raises(StorageError, match="name another folder with TMPDIR"):
+        KeptLines()

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmeval.judge.json_reply import MAX_CHARS, MAX_DEPTH, ReplyError, read_object
+
+READ: dict[str, tuple[str, dict[str, Any]]] = {
+    "nothing else": ('{"grade": 4}', {"grade": 4}),
+    "a fence": ('```json\n{"grade": 4}\n```', {"grade": 4}),
+    "prose around it": ('I weigh {both sides}. {"grade": 4} That is all.', {"grade": 4}),
+    "single quotes": ("{'grade': 4, 'why': 'it is \"fine\"'}", {"grade": 4, "why": 'it is "fine"'}),
+    "trailing commas": ('{"grade": 4, "list": [1, 2,],}', {"grade": 4, "list": [1, 2]}),
+    "words of Python": ('{"grade": None, "a": True, "b": False}', {"grade": None, "a": True, "b": False}),
+    "a line break in a text": ('{"grade": "a\nb"}', {"grade": "a\nb"}),
+    "escapes": (r'{"grade": "\u00e9\ud83d\ude00\n\"\/"}', {"grade": 'é😀\n"/'}),
+    "escapes that are none": (r'{"grade": "\alpha \d"}', {"grade": r"\alpha \d"}),
+    "half a surrogate": (r'{"grade": "\ud83d"}', {"grade": "\ufffd"}),
+    "sets and styles in the prose": ('{x : x > 0}, {color: red}. {"grade": 4}', {"grade": 4}),
+    "the key as a word": ('My grade: 4, for "grade" means {grade}. {"grade": 4}', {"grade": 4}),
+    "doubled braces": ('{{"grade": 4}}', {"grade": 4}),
+    "the same object twice": ('{"grade": 4, "a": 1} so {"a": 1, "grade": 4}', {"a": 1, "grade": 4}),
+    "another object beside it": ('{"note": 1} {"grade": 4} {"grad": 5}', {"grade": 4}),
+    "an object in a list": ('[{"grade": 4}]', {"grade": 4}),
+    "numbers": ('{"grade": -1.5e2, "n": 0}', {"grade": -150.0, "n": 0}),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), READ.values(), ids=READ)
+def test_an_object_is_read_however_it_is_dressed_up(text: str, found: dict[str, Any]) -> None:
+    assert read_object(text, ["grade"]) == found
+
+
+REFUSED = {
+    "no object": ("four", "holds no JSON object"),
+    "an empty reply": ("", "holds no JSON object"),
+    "another object": ('{"grad": 4}', "lacks 'grade'"),
+    "two different answers": ('{"grade": 4} or {"grade": 5}', "several different answers"),
+    "true is not 1": ('{"grade": true} or {"grade": 1}', "several different answers"),
+    "cut off in a value": ('{"grade": 4', "ends in the middle"),
+    "cut off in a text": ('{"grade": "fo', "ends in the middle"),
+    "cut off after a whole one": ('{"grade": 4} no: {"grade": ', "ends in the middle"),
+    "cut off around a whole one": ('{"first": {"grade": 4}', "ends in the middle"),
+    "a piece of a broken one": ('{"first": {"grade": 4}, oops}', "malformed"),
+    "a key twice": ('{"grade": 4, "grade": 5}', "stands twice"),
+    "a quotation in a broken one": ('{"why": "it says "{"grade": 4}" itself", "grade": 1}', "malformed"),
+    "a quotation in one without quotes": ('{why: "it says {"grade": 4}", grade: 1}', "malformed"),
+    "a quotation after an apostrophe": ("""{'why': 'it's "{'grade': 4}"', 'grade': 1}""", "malformed"),
+    "a quotation that ends what it stands in": ('{"why": "it says "}{"grade": 4}" itself", "grade": 1}', "malformed"),
+    "a broken one after a quotation": ('It says {"grade": 4}. {"grade": one}', "malformed"),
+    "a piece of a broken one without a wanted key": ('{"a": {"b": 4}, oops}', "holds no JSON object"),
+    "a piece of one that is cut off in a word, after a brace in a text": (
+        """{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""",
+        "malformed",
+    ),
+    "a piece of a text that is cut off after a brace": ("""{"a": x, "b": "} {'grade': 4} \\""", "malformed"),
+    "a quotation in one whose first key lacks a mark": (
+        """{grade': 1, 'why': "} {'grade': 5}", 'b': "'"}""",
+        "malformed",
+    ),
+    "a quotation in an escaped one": (r"""{\"grade\": 1, \"why\": \"says {'grade': 5}\"}""", "malformed"),
+    "the rest of an escaped one": (r"""{\"why\": \"says } {'grade': 5}\", \"grade\": 1}""", "malformed"),
+    "no number of JSON": ('{"grade": NaN}', "malformed"),
+    "a range": ('{"grade": 1-5}', "malformed"),
+    "leading zeros": ('{"grade": 04}', "malformed"),
+    "a number without end": ('{"grade": 1e999}', "too large"),
+    "too deep": ('{"grade": ' + "[" * (MAX_DEPTH + 1), "nested deeper"),
+    "too long": (" " * (MAX_CHARS + 1), f"more than {MAX_CHARS} characters"),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), REFUSED.values(), ids=REFUSED)
+def test_what_would_be_a_guess_is_refused_with_the_reason(text: str, why: str) -> None:
+    with pytest.raises(ReplyError, match=why):
+        read_object(text, ["grade"])
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+PROSE = st.text(st.characters(exclude_characters="{"))
+
+
+@given(PROSE, st.dictionaries(st.text(), JSON), PROSE)
+def test_every_object_between_any_prose_is_read_as_it_was_written(
+    before: str, meant: dict[str, Any], after: str
+) -> None:
+    assert json.dumps(read_object(f"{before}{json.dumps(meant)}{after}")) == json.dumps(meant)
+
+
+TEXT_WITH_BRACES = st.text(st.sampled_from("{}\"'\\:, a") | st.characters())
+
+
+@given(st.dictionaries(TEXT_WITH_BRACES, JSON | st.dictionaries(TEXT_WITH_BRACES, JSON), min_size=1), st.data())
+def test_an_object_that_is_cut_off_anywhere_is_never_read(meant: dict[str, Any], data: st.DataObject) -> None:
+    text = json.dumps(meant)
+    with pytest.raises(ReplyError):
+        read_object(text[: data.draw(st.integers(0, len(text) - 1))])
+
+
+@given(st.text(alphabet="{}[]\"'\\,:1tn \n"))
+def test_no_text_does_anything_but_be_read_or_refused(text: str) -> None:
+    with contextlib.suppress(ReplyError):
+        assert isinstance(read_object(text), dict)
+
+
+@pytest.mark.parametrize(
+    "piece", ['{"a":', "{'", "{", '{"a":{}x', '{"a":1},', '{"a":"\\', "{{'\"", '{"a":[{"a":1},x'], ids=repr
+)
+def test_a_hostile_reply_costs_time_that_grows_with_its_length_alone(piece: str) -> None:
+    started = time.process_time()
+    with contextlib.suppress(ReplyError):
+        read_object(piece * (MAX_CHARS // len(piece)), ["b"])
+    assert time.process_time() - started < 2

@@ -1,0 +1,85 @@
+"""Why groups have no value, or stand on fewer tasks."""
+
+from __future__ import annotations
+
+from mmeval.records.score import Result
+from mmeval.report.notes import NumberReasons, missing
+from mmeval.report.numbers import number_rows
+from mmeval.report.table import render
+from mmeval.settings.report_options import ReportContext
+from mmeval.task.task import Group, GroupMetric, Selection
+from tests.support.outcomes import result, task
+
+KNOWN = result("a", 0.5)
+LOST = result("b", None, failed=4, unscored=6, bounds=(0.0, 1.0))
+
+
+def reason(*members: Result, value: float | None = None, weights: tuple[str, ...] = ("a", "b")) -> str:
+    group = result("g", value, weights=dict.fromkeys(weights, 0.5))
+    return NumberReasons((*members, group), {"g": [one.task for one in members]}, {}).of(group)
+
+
+def test_a_group_without_a_value_names_the_task_that_has_none_and_why() -> None:
+    assert reason(KNOWN, LOST) == "no value without b (4 failed, 6 unscored)"
+
+
+def test_where_no_task_has_a_value_the_counts_of_the_group_tell_why() -> None:
+    assert reason(result("a", None, unscored=10), LOST) == ""
+
+
+def test_a_task_whose_samples_are_all_bad_is_said_to_be_left_out() -> None:
+    assert reason(KNOWN, result("b", None, failed=10, faulty=10), value=0.5, weights=("a",)) == (
+        "left out, all samples bad: b"
+    )
+
+
+def test_of_a_task_that_the_model_cannot_do_and_of_tasks_themselves_nothing_is_said() -> None:
+    assert reason(KNOWN, result("b", None, unsupported=10), value=0.5, weights=("a",)) == ""
+    assert NumberReasons([KNOWN], {"g": ["a"]}, {}).of(KNOWN) == ""
+
+
+def test_only_a_few_tasks_are_named() -> None:
+    lost = [result(name, None, failed=10) for name in "bcdef"]
+    said = reason(KNOWN, *lost, weights=tuple("abcdef"))
+    assert said == "no value without b (10 failed), c (10 failed), d (10 failed) and 2 more"
+
+
+def test_both_tables_give_the_reason() -> None:
+    group = result("g", None, weights={"a": 0.5, "b": 0.5}, n=20, failed=4, unscored=6)
+    selection = Selection((task("a"), task("b")), (Group("g", "g", ("a", "b"), (GroupMetric("half"),)),))
+    document = {
+        "group_subtasks": {"g": ["a", "b"], "a": [], "b": []},
+        "mmeval": {"results": [one.to_json() for one in (group, KNOWN, LOST)]},
+    }
+
+    assert "no value without b (4 failed, 6 unscored)" in render(
+        (KNOWN, LOST), (group,), selection, ReportContext("m", {})
+    )
+    assert "no value without b (4 failed, 6 unscored)" in number_rows([document], ["run"])[0].notes
+
+
+def test_a_number_of_nothing_is_said_to_be_one() -> None:
+    assert missing(result("a", None, inapplicable=10)) == "nothing to score, 10 inapplicable"
+    assert (
+        missing(result("a", None, inapplicable=8, unsupported=2)) == "nothing to score, 8 inapplicable, 2 unsupported"
+    )
+    assert missing(result("a", 0.5, inapplicable=4)) == "4 inapplicable"
+    assert missing(result("a", None, inapplicable=9, failed=1)) == "1 failed, 9 inapplicable"
+
+
+def test_a_number_and_its_group_say_without_which_pieces_they_are() -> None:
+    without = {("a", "half"): ["text", "code"], ("b", "half"): ["text", "film"]}
+    numbers = [KNOWN, result("b", 0.5)]
+    group = result("g", 0.5, weights={"a": 0.5, "b": 0.5})
+    reasons = NumberReasons((*numbers, group), {"g": ["a", "b"]}, without)
+
+    assert reasons.of(KNOWN) == "partial: without text, code"
+    assert reasons.of(group) == "partial: without text, code, film"
+    assert NumberReasons([LOST], {}, {("b", "half"): ["text"]}).of(LOST) == ""
+
+
+def test_a_group_of_groups_says_it_too() -> None:
+    inner, outer = result("g", 0.5), result("h", 0.5)
+    reasons = NumberReasons((KNOWN, inner, outer), {"g": ["a"], "h": ["g"]}, {("a", "half"): ["text"]})
+
+    assert reasons.of(outer) == "partial: without text"

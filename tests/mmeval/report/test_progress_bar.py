@@ -1,0 +1,122 @@
+import sys
+
+import pytest
+
+from mmeval.report.progress_bar import Bar, Quiet, for_stderr
+from mmeval.run.progress import left_to_judge, opening
+
+
+@pytest.mark.parametrize(
+    ("kept", "new", "said"),
+    [
+        (0, 30, "asking 30 answers"),
+        (0, 1, "asking 1 answer"),
+        (120, 30, "kept 120 answers from 2026-01-31 12:00:00, asking 30 new"),
+        (120, 0, "kept 120 answers from 2026-01-31 12:00:00, nothing new to ask"),
+    ],
+)
+def test_the_first_line_says_what_is_kept_since_when_and_what_is_new(kept: int, new: int, said: str) -> None:
+    assert opening(kept=kept, new=new, since="2026-01-31 12:00:00") == said
+
+
+def test_where_some_are_known_as_bad_the_number_is_the_most_that_are_asked() -> None:
+    said = [opening(kept=kept, new=3, since="", bad=True) for kept in (0, 2)]
+
+    assert said == ["asking up to 3 answers: some samples cannot be asked", "kept 2 answers, asking 3 new"]
+
+
+def test_a_bar_shows_how_far_the_run_is_and_how_many_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(4, 1)
+    for ok in (True, False, True):
+        bar.advance(ok=ok)
+    bar.close()
+
+    shown = capsys.readouterr().err
+    assert "4/4" in shown
+    assert "1 failed" in shown
+
+
+def test_judging_has_a_bar_of_its_own_once_the_model_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(9, 0)
+    bar.judged()  # while the model is still at work
+    bar.judging(5)
+    for _ in range(5):
+        bar.judged()
+    bar.close()
+
+    shown = capsys.readouterr().err
+    assert "judged: " in shown
+    assert "0/9" in shown
+    assert "5/5" in shown
+
+
+def test_a_bar_says_whom_every_call_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(2, 0)
+    bar.advance(ok=False)
+    bar.waiting("the judge")
+    assert "1 failed, waiting for the judge" in capsys.readouterr().err
+
+    bar.waiting("")
+    bar.close()
+    assert "waiting" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 answer is"), (1200, "1,200 answers are")])
+def test_what_is_left_to_judge_is_counted(count: int, said: str) -> None:
+    assert left_to_judge(count) == f"the model is done; {said} still to be judged"
+
+
+def test_a_note_is_a_line_of_its_own_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(2, 0)
+    bar.note("something to know")
+    bar.close()
+
+    assert "something to know\n" in capsys.readouterr().err
+
+
+def test_without_a_terminal_there_are_notes_and_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = for_stderr()
+    progress.start(2, 0)
+    progress.note("asking 2 answers")
+    progress.advance(ok=True)
+    progress.waiting("the judge")
+    progress.judging(2)
+    progress.judged()
+    progress.close()
+
+    assert isinstance(progress, Quiet)
+    assert capsys.readouterr().err == "asking 2 answers\n"
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    assert isinstance(for_stderr(), Bar)
+
+
+def test_a_bar_says_what_is_loaded_and_how_long_that_took(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.start(2, 0)
+    bar.loading("my-model", None)
+    assert "loading my-model" in capsys.readouterr().err
+
+    bar.loading("my-model", 12.34)
+    bar.close()
+    shown = capsys.readouterr().err
+    assert "loaded my-model in 12 s\n" in shown
+    assert "loading" not in shown.rpartition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(None, "loading m"), (1.26, "loaded m in 1.3 s"), (99.9, "loaded m in 100 s")]
+)
+def test_without_a_terminal_loading_is_a_line(
+    seconds: float | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Quiet().loading("m", seconds)
+    Quiet().loading("", None)
+    assert capsys.readouterr().err == f"{said}\n"

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, media_part
+from mmeval.decode.guard import whole_bytes
+from mmeval.records.sample import Sample, user
+from mmeval.scoring.trial_rows import ScoringPlan
+from mmeval.scoring.worker import SAMPLES_KEPT, Item, Worker
+from mmeval.system.json_lines import to_line
+from tests.support.pictures import medium, noise
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each picture was decoded, by the name of its file."""
+    found: Counter[str] = Counter()
+    read = whole_bytes
+
+    def noted(media: Media, *limits: object) -> bytes:
+        found[media.name] += 1
+        return read(media, *limits)  # type: ignore[arg-type]  # handed on as they are
+
+    monkeypatch.setattr("mmeval.decode.picture.whole_bytes", noted)
+    return found
+
+
+def drawn(folder: Path, name: str, seed: int) -> Interleaved:
+    file = folder / f"{name}.png"
+    if not file.exists():
+        file.write_bytes(medium(noise(8, 8, seed)).read())
+    return Interleaved((media_part(Media.from_path(file)),))
+
+
+def item(folder: Path, index: int, repeat: int) -> Item:
+    sample = Sample(f"s{index}", (user("draw"),), (drawn(folder, f"wanted{index}", 9),), {})
+    answer = drawn(folder, f"answer{index}-{repeat}", repeat)
+    row = {"i": index, "n": repeat, "d": "0", "sample": sample.to_json(), "exchanges": [], "output": answer.to_json()}
+    return 0, to_line(row)
+
+
+def worker(folder: Path) -> Worker:
+    return Worker([ScoringPlan("drawing", (("ssim", {}, "standard"),), {}, None, (), "", folder)])
+
+
+def test_the_repeats_of_a_sample_share_what_is_decoded_of_it(tmp_path: Path, decoded: Counter[str]) -> None:
+    mixed = [item(tmp_path, index, repeat) for repeat in range(3) for index in range(SAMPLES_KEPT)]
+
+    rows = worker(tmp_path).score(mixed).rows
+
+    assert len(rows) == len(mixed)
+    assert set(decoded.values()) == {1}
+    assert len(decoded) == len(mixed) + SAMPLES_KEPT
+
+
+def test_only_the_last_samples_are_kept(tmp_path: Path, decoded: Counter[str]) -> None:
+    scoring = worker(tmp_path)
+    for index in (0, *range(1, SAMPLES_KEPT + 1), 0):
+        scoring.score([item(tmp_path, index, 0)])
+
+    assert decoded["wanted0.png"] == 2
+
+
+def test_another_sample_of_the_same_name_is_another_one(tmp_path: Path) -> None:
+    scoring = worker(tmp_path)
+    (tmp_path / "other").mkdir()
+    first, second = scoring.score([item(tmp_path, 0, 0), item(tmp_path / "other", 0, 1)]).rows
+
+    assert b'"scored"' in first
+    assert b'"scored"' in second
+    assert first != second

@@ -1,0 +1,148 @@
+"""Every flag, walked: what it changes, from each source, or that it is refused."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mmeval.backend.batch_size import BatchSize
+from mmeval.cli.run import read_settings
+from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.settings.flags import BY_NAME, FLAGS, HARMLESS, REFUSED
+from mmeval.settings.plan import Plan, make_plan
+from mmeval.task.task import TaskOverrides
+
+WALK: dict[str, tuple[Any, str, Any]] = {
+    "model": ("empty", "options.model", BackendSpec("empty", {})),
+    "model_args": ("a=1,b=x", "options.model", BackendSpec("reference", {"a": 1, "b": "x"})),
+    "tasks": ("one,two", "tasks", ("one", "two")),
+    "include_path": ("/more", "include_path", (Path("/more"),)),
+    "limit": ("7", "options.limit", 7),
+    "offset": ("3", "options.offset", 3),
+    "samples": ('{"t": [0, 2]}', "options.samples", {"t": (0, 2)}),
+    "sample_shuffle": ("0", "options.sample_shuffle", 0),
+    "stratify": ("domain,level", "options.stratify", ("domain", "level")),
+    "repeats": ("4", "overrides.repeats", 4),
+    "seed": ("9", "options.seed", 9),
+    "gen_kwargs": ("temperature=0.5", "overrides.gen_kwargs", {"temperature": 0.5}),
+    "system_instruction": ("be brief", "overrides.system_instruction", "be brief"),
+    "protocol": ("episode", "overrides.protocol", "episode"),
+    "data": ("bundled", "overrides.data", "bundled"),
+    "data_dir": ("/data", "overrides.data_dir", Path("/data")),
+    "profile": ("official", "overrides.profile", "official"),
+    "metric_args": ('{"m": {"strict": true}}', "overrides.metric_args", {"m": {"strict": True}}),
+    "skip_metric": ("m,k", "overrides.skip_metric", ("m", "k")),
+    "trust_remote_code": ("true", "overrides.trust_remote_code", True),
+    "predict_only": ("true", "options.predict_only", True),
+    "score_workers": ("3", "options.score_workers", 3),
+    "metric_device": ("CUDA:1", "options.metric_device", "cuda:1"),
+    "reasoning_tags": ("<a>,</a>", "options.reasoning_tags", ("<a>", "</a>")),
+    "max_unscored": ("0.1", "options.max_unscored", 0.1),
+    "bootstrap_iters": ("200", "options.bootstrap_iters", 200),
+    "strict": ("true", "options.strict", True),
+    "output_path": ("/out", "options.output_path", Path("/out")),
+    "run_id": ("nightly", "options.run_id", "nightly"),
+    "model_tag": ("mine", "options.model_tag", "mine"),
+    "fresh": ("true", "options.fresh", True),
+    "use_cache": ("/cache", "options.use_cache", Path("/cache")),
+    "log_samples": ("true", "log_samples", True),
+    "metadata": ('{"note": "x"}', "report.metadata", {"note": "x"}),
+    "wandb_args": ("project=p,name=n", "loggers", {"wandb": {"project": "p", "name": "n"}}),
+    "trackio_args": ("project=p", "loggers", {"trackio": {"project": "p"}}),
+    "logger": ("mine,a=1", "loggers", {"mine": {"a": 1}}),
+    "role": ("judge=empty,a=1", "options.roles", {"judge": BackendSpec("empty", {"a": 1})}),
+    "judge": ("empty,a=1", "options.roles", {"judge": BackendSpec("empty", {"a": 1})}),
+    "judge_args": ("a=1", "options.roles", {"judge": BackendSpec("empty", {"a": 1})}),
+    "judge_base_url": ("http://x/v1", "options.roles", {"judge": BackendSpec("empty", {"base_url": "http://x/v1"})}),
+    "captioner": ("empty,a=1", "options.roles", {"captioner": BackendSpec("empty", {"a": 1})}),
+    "judge_prompts": ("/prompts", "overrides.judge_prompts", Path("/prompts")),
+    "max_connections": ("8", "options.max_connections", 8),
+    "retry_on_error": ("1", "options.retry_on_error", 1),
+    "device": ("cuda:1", "options.model.args", {"device": "cuda:1"}),
+    "batch_size": ("16", "options.batch_size", BatchSize(16)),
+    "budget_usd": ("2.5", "options.budget_usd", 2.5),
+    "budget_tokens": ("1000", "options.budget_tokens", 1000),
+    "budget_calls": ("10", "options.budget_calls", 10),
+    "model_cost_config": ("/prices.yaml", "options.model_cost_config", Path("/prices.yaml")),
+    "dry_run": ("true", "dry_run", True),
+    "baseline": ("/runs/m/default", "baseline", Path("/runs/m/default")),
+    "write_out": ("true", "write_out", True),
+    "report": ("false", "page", False),
+}
+"""Flag: (as it is written, where its value arrives, the value)."""
+
+ELSEWHERE = {"config", "show_config", "verbosity"}
+"""Flags that end before there is a plan; tests of ``run`` and ``settings`` walk them."""
+
+BESIDE = {"judge_args": {"judge": "empty"}, "judge_base_url": {"judge": "empty"}, "device": {"model": "hf"}}
+"""What else must be given for a flag to mean something."""
+
+WALKED = pytest.mark.parametrize("name", sorted(WALK))
+
+
+def plan_of(given: dict[str, Any], environ: dict[str, str]) -> Plan:
+    return make_plan(read_settings({"model": "reference", **given}, environ))
+
+
+def at(plan: Plan, place: str) -> Any:
+    value: Any = plan
+    for name in place.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def test_the_walk_leaves_no_flag_out() -> None:
+    assert set(WALK) | ELSEWHERE == {flag.name for flag in FLAGS}
+
+
+@WALKED
+def test_each_flag_changes_what_a_run_takes(name: str) -> None:
+    written, place, value = WALK[name]
+    flag = BY_NAME[name]
+    given = [written] if flag.repeatable or flag.nargs == "+" else written
+
+    beside = BESIDE.get(name, {})
+    assert at(plan_of({name: given, **beside}, {}), place) == value
+    assert at(plan_of(beside, {}), place) != value
+
+
+@WALKED
+def test_each_flag_can_be_given_in_the_environment(name: str) -> None:
+    written, place, value = WALK[name]
+    if name == "model":
+        settings = read_settings({}, {"MMEVAL_MODEL": written})
+        assert at(make_plan(settings), place) == value
+        return
+
+    assert at(plan_of(BESIDE.get(name, {}), {BY_NAME[name].variable: written}), place) == value
+
+
+@WALKED
+def test_each_flag_can_be_given_in_a_file(name: str, tmp_path: Path) -> None:
+    written, place, value = WALK[name]
+    file = tmp_path / "run.yaml"
+    file.write_text(yaml.safe_dump({"model": "reference", name: written, **BESIDE.get(name, {})}))
+
+    assert at(make_plan(read_settings({"config": str(file)}, {})), place) == value
+
+
+def test_every_field_of_a_run_has_a_flag_or_is_set_by_a_verb() -> None:
+    targets = {flag.to for flag in FLAGS}
+
+    by_verbs = {"command", "settings"}
+    assert {f"options.{f.name}" for f in fields(RunOptions) if f.name not in by_verbs} <= targets
+    assert {f"overrides.{f.name}" for f in fields(TaskOverrides)} <= targets
+
+
+def test_the_defaults_are_those_of_the_records() -> None:
+    plan = plan_of({}, {})
+
+    assert replace(plan.options, settings={}) == RunOptions(BackendSpec("reference"), Path("runs"))
+    assert plan.overrides == TaskOverrides()
+
+
+def test_no_flag_is_both_honoured_and_refused() -> None:
+    assert not {flag.name for flag in FLAGS} & set(REFUSED)
+    assert set(HARMLESS) <= set(REFUSED)

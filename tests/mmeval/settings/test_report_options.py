@@ -1,0 +1,43 @@
+import pytest
+
+from mmeval.backend.batch_size import BatchSize
+from mmeval.secrets import text_without_secrets, without_secrets
+from mmeval.settings.report_options import ReportContext, as_arguments
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "key", "auth_token", "PASSWORD", "client_secret", "Authorization", "api_keys"]
+)
+def test_secrets_are_hidden_at_any_depth(name: str) -> None:
+    assert without_secrets({"a": [{name: "sk-1"}]}) == {"a": [{name: "***"}]}
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "monkey", "tokenizer", "cluster_key_name"])
+def test_names_that_only_look_like_secrets_are_shown(name: str) -> None:
+    assert without_secrets({name: "x"}) == {name: "x"}
+
+
+def test_arguments_read_as_they_are_written_on_a_command_line() -> None:
+    assert as_arguments({"model": "m", "n": 2}) == "model=m,n=2"
+
+
+def test_no_arguments_read_as_none() -> None:
+    assert as_arguments({}) == "None"
+
+
+def test_a_batch_size_that_the_backend_decides_is_auto() -> None:
+    sizes = (BatchSize(), BatchSize(4), BatchSize(growths=2))
+    assert [ReportContext("m", batch_size=size).shown_batch_size for size in sizes] == ["auto", "4", "auto:2"]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("--model_args model=m,api_key=sk-1,n=2", "--model_args model=m,api_key=***,n=2"),
+        ("""--role 'judge=openai,token=abc'""", """--role 'judge=openai,token=***'"""),
+        ("""-a '{"api_key": "sk-1", "n": 2}'""", """-a '{"api_key": "***", "n": 2}'"""),
+        ("--gen_kwargs max_tokens=5,monkey=3", "--gen_kwargs max_tokens=5,monkey=3"),
+    ],
+)
+def test_a_command_is_recorded_without_its_secrets(written: str, shown: str) -> None:
+    assert text_without_secrets(written) == shown

@@ -1,0 +1,65 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mmeval.system.folders import replaced
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from mmeval.system.folders import replaced
+with replaced(Path(sys.argv[1])) as new:
+    (new / "a").write_text("new")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def entries(folder: Path) -> list[str]:
+    return sorted(found.name for found in folder.iterdir())
+
+
+def test_a_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "report"
+    for words in ("old", "new"):
+        with replaced(folder) as new:
+            (new / words).write_text(words)
+
+    assert entries(folder) == ["new"]
+    assert entries(folder.parent) == ["report"]
+
+
+def test_a_system_that_cannot_exchange_folders_moves_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: object())
+
+    test_a_folder_takes_the_place_of_the_old_one(tmp_path)
+
+
+def test_an_error_leaves_the_old_folder(tmp_path: Path) -> None:
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "old").touch()
+
+    with pytest.raises(ValueError, match="no"), replaced(tmp_path / "report"):
+        raise ValueError("no")
+
+    assert entries(tmp_path / "report") == ["old"]
+    assert entries(tmp_path) == ["report"]
+
+
+def test_a_killed_process_leaves_the_old_folder_and_the_next_one_tidies_up(tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    folder.mkdir()
+    (folder / "old").touch()
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False, env=os.environ)
+    left = entries(tmp_path)
+
+    with replaced(folder) as new:
+        (new / "new").touch()
+
+    assert killed.returncode == -signal.SIGKILL
+    assert len(left) == 2
+    assert entries(tmp_path) == ["report"]
+    assert entries(folder) == ["new"]

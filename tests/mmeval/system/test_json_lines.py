@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.errors import StorageError
+from mmeval.system.json_lines import from_line, open_append, read_rows, to_line, write_atomic
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": [1, 2.5, None, True]}, "\ud83d alone", 2**64 - 1, "é\u2028\x00", {"k": {"\udc00": -(2**63)}}],
+    ids=["plain", "lone surrogate", "64 bits", "line separators", "nested"],
+)
+def test_a_value_survives_its_line(value: Any) -> None:
+    line = to_line(value)
+
+    assert b"\n" not in line
+    assert from_line(line) == value
+
+
+def test_an_integer_beyond_64_bits_comes_back_as_a_float() -> None:
+    assert from_line(to_line({"n": 10**30 + 1})) == {"n": 1e30}
+
+
+@pytest.mark.parametrize("beside", ["x", "\ud800"], ids=["plain", "beside a surrogate"])
+def test_nan_becomes_null_whoever_writes_the_line(beside: str) -> None:
+    assert from_line(to_line([beside, math.nan, {"v": (math.inf,)}])) == [beside, None, {"v": [None]}]
+
+
+def test_what_json_cannot_hold_is_a_type_error() -> None:
+    with pytest.raises(TypeError):
+        to_line({"a": {1, 2}})
+
+
+def test_what_is_no_json_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="Expecting"):
+        from_line(b"{")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"", b""),
+        (b"1\n2\n", b"1\n2\n"),
+        (b"1\n2", b"1\n"),
+        (b"torn", b""),
+        (b"1\n" + b"x" * 70_000, b"1\n"),
+        (b"y" * 70_000 + b"\n" + b"x" * 70_000, b"y" * 70_000 + b"\n"),
+    ],
+    ids=["new", "whole", "torn", "only torn", "long tail", "long lines"],
+)
+def test_a_torn_tail_is_cut_off_before_more_is_appended(tmp_path: Path, before: bytes, after: bytes) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_bytes(before)
+
+    with open_append(file) as out:
+        out.write(b"3\n")
+
+    assert file.read_bytes() == after + b"3\n"
+
+
+def test_rows_come_with_their_offsets_without_torn_lines_and_damaged_ones_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_bytes(b'{"a":1}\n{broken\n{"a":2}\n{"a":3')
+
+    assert list(read_rows(file)) == [(0, {"a": 1}), (16, {"a": 2})]
+    assert [message.partition(" (")[0] for message in caplog.messages] == [
+        f"{file}: the line at byte 8 is damaged and was left out"
+    ]
+    assert list(read_rows(tmp_path / "none.jsonl")) == []
+
+
+def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "run.json"
+    write_atomic(file, b"old")
+    write_atomic(file, b"new")
+
+    assert file.read_bytes() == b"new"
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    for write in (lambda path: write_atomic(path, b""), open_append):
+        with pytest.raises(StorageError, match="cannot be written"):
+            write(tmp_path / "file" / "inside.json")
