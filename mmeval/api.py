@@ -24,13 +24,11 @@ from typing import Any, TypeVar
 from mmeval.backend.contract import AnyBackend
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.records.score import Result
-from mmeval.report.atend import write_at_end
 from mmeval.report.baseline import read_baseline
 from mmeval.report.loggers.contract import create_loggers, log_results
 from mmeval.report.progress_bar import Logged
 from mmeval.report.prompts import write_prompts
-from mmeval.report.publish import publish
-from mmeval.report.published import Published
+from mmeval.report.publish import Published, publish, write_at_end
 from mmeval.run import interrupt
 from mmeval.run.options import RunOutcome
 from mmeval.run.runner import run

@@ -21,17 +21,18 @@ MmevalError                 1   something unexpected; the message still says wha
 ├── StorageError            1   the run folder cannot be written: disk full, read-only
 ├── Interrupted           130   the user stopped the run; everything that was answered is kept
 ├── CallFailed              1   in mmeval.program.calls: a call that a program cannot do without has failed
-├── RoleLostError               in mmeval.losses: a role answers no call of this run any more
+├── RoleLostError               a role answers no call of this run any more
 │   ├── KeyRefusedError     4   the server does not accept the key
 │   ├── StartFailedError        the model could not be loaded; the exit code is that of the reason
 │   └── BackendDownError    3   the backend stopped answering altogether
 ├── BudgetSpentError        3   in mmeval.costs.budget: a budget is spent; everything that was answered is kept
-└── StoppedError            1   in mmeval.losses: the run is ending, so this call was not made
+└── StoppedError            1   the run is ending, so this call was not made
 """
 
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -189,3 +190,47 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory ran out, of the machine or of a device, as Python, torch and its devices say it."""
     said = str(error).lower()
     return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
+
+
+class RoleLostError(MmevalError):
+    """A role answers no call of this run any more: ``reason`` says why, ``way_out`` what to do first."""
+
+    def __init__(self, reason: str, way_out: str) -> None:
+        self.reason, self.way_out = reason, way_out
+        super().__init__(f"{sentence(reason)} What was answered is kept: {way_out}, then run the same command")
+
+
+class BackendDownError(RoleLostError):
+    """A role stopped answering altogether; the run stops instead of failing sample after sample."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class KeyRefusedError(RoleLostError, MissingError):
+    """The server does not accept the key: no call of this run can succeed."""
+
+    exit_code = EXIT_MISSING
+
+
+class StartFailedError(RoleLostError):
+    """A backend could not be started, so nobody was asked. ``message`` says why and what to do; ``exit_code`` is that
+    of the error which it met."""
+
+    def __init__(self, whom: str, message: str, exit_code: int) -> None:
+        super().__init__(f"{whom} cannot be started: {message}", "mend that")
+        self.message, self.exit_code = message, exit_code
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class StoppedError(MmevalError):
+    """The user stopped the run before this call was made; its trial is neither answered nor failed."""
+
+
+def raised_at(error: BaseException, *callers: str) -> str:
+    """`` (adapter.py:31)``; empty where the plugin's own code is not to blame: the error comes from one of
+    ``callers``, the files that call the plugin, or has no traceback any more."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    file, line = frames[-1] if frames else ("", 0)
+    return "" if not file or file in callers else f" ({Path(file).name}:{line})"

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from mmeval.backend.contract import BatchBackend, Startable
 from mmeval.broker.batcher import Asked, Deliver
-from mmeval.errors import is_out_of_memory
-from mmeval.raisedat import raised_at
+from mmeval.errors import is_out_of_memory, raised_at
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorKind, Response
 from mmeval.system.threads import OwnThread

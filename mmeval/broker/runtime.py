@@ -26,8 +26,15 @@ from mmeval.broker.batcher import Answerer, Batcher
 from mmeval.broker.limiter import Limiter, wait
 from mmeval.broker.outage import Outage
 from mmeval.broker.start import OnLoading, Start
-from mmeval.errors import EXIT_UNEXPECTED, MmevalError
-from mmeval.losses import BackendDownError, KeyRefusedError, RoleLostError, StartFailedError, StoppedError
+from mmeval.errors import (
+    EXIT_UNEXPECTED,
+    BackendDownError,
+    KeyRefusedError,
+    MmevalError,
+    RoleLostError,
+    StartFailedError,
+    StoppedError,
+)
 from mmeval.records.digest import digest
 from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, ErrorKind, Response

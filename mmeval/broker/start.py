@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from mmeval.losses import StoppedError
+from mmeval.errors import StoppedError
 
 OnLoading = Callable[[str, float | None], None]
 """Told the name of a model when it begins to be loaded (None), and when that is over (the seconds that it took)."""

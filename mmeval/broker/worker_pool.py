@@ -18,8 +18,7 @@ from mmeval.backend.contract import AnyBackend, workers_of
 from mmeval.broker.batcher import AnswererDiedError, Asked, Deliver
 from mmeval.broker.worker import Worker
 from mmeval.broker.worker_process import Row, WorkerJob
-from mmeval.errors import MmevalError
-from mmeval.losses import BackendDownError, StoppedError
+from mmeval.errors import BackendDownError, MmevalError, StoppedError
 from mmeval.records.digest import digest
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS

@@ -25,9 +25,8 @@ from mmeval.prepare.sources import Wanted, wanted
 from mmeval.run.options import BackendSpec
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
-from mmeval.settings.modelflags import model_spec
 from mmeval.settings.resolve import Setting, exclude_each_other, resolve
-from mmeval.settings.role_flags import role_specs
+from mmeval.settings.role_flags import model_spec, role_specs
 from mmeval.task.file import word_for
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose

@@ -12,15 +12,14 @@ from mmeval.cli.parser import Parser, add_flags
 from mmeval.cli.streams import print_text
 from mmeval.decode.check import MediaLook
 from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
-from mmeval.prepare.fetching import INTERRUPTED, fetch
 from mmeval.prepare.groups import Together, together
 from mmeval.prepare.ready import Readiness, readiness
 from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
-from mmeval.prepare.sources import Source, sources, wanted
+from mmeval.prepare.sources import INTERRUPTED, Source, fetch, sources, wanted
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
-from mmeval.system.disk import free_bytes
+from mmeval.system.folders import free_bytes
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides

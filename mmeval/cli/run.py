@@ -87,12 +87,11 @@ def show_config(settings: Mapping[str, Setting]) -> str:
 
 def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.report import progress_bar
-    from mmeval.report.atend import write_at_end
     from mmeval.report.baseline import read_baseline
     from mmeval.report.layout_text import layouts_at_end, named_by
     from mmeval.report.loggers.contract import create_loggers, log_results
     from mmeval.report.prompts import write_prompts
-    from mmeval.report.publish import publish
+    from mmeval.report.publish import publish, write_at_end
     from mmeval.run.outcome import last_line
     from mmeval.run.runner import run as run_tasks
     from mmeval.settings.plan import make_plan

@@ -79,11 +79,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     from mmeval.report import progress_bar
-    from mmeval.report.atend import write_at_end
     from mmeval.report.baseline import read_baseline
     from mmeval.report.layout_text import layouts_at_end, named_by
     from mmeval.report.loggers.contract import create_loggers, log_results
-    from mmeval.report.publish import publish
+    from mmeval.report.publish import publish, write_at_end
     from mmeval.rescore.rescorer import rescore
     from mmeval.run.outcome import last_line
     from mmeval.settings.plan import chosen_loggers

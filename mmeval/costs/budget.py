@@ -20,8 +20,7 @@ from mmeval.backend.contract import AnyBackend, billed_name
 from mmeval.broker.runtime import RoleRuntime
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
-from mmeval.errors import EXIT_INCOMPLETE, MmevalError, UsageError
-from mmeval.losses import StoppedError
+from mmeval.errors import EXIT_INCOMPLETE, MmevalError, StoppedError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.spending import UNKNOWN, Payee, Spending, Spent

@@ -11,8 +11,7 @@ from mmeval.content.media import Media
 from mmeval.decode.guard import decoding, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
-from mmeval.decode.picture_header import PICTURE_FORMATS
-from mmeval.decode.picture_pieces import check_pieces
+from mmeval.decode.picture_header import PICTURE_FORMATS, check_pieces
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.system.extras import need
 
@@ -61,7 +60,7 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
     data = whole_bytes(media, limits)
     kind = PICTURE_FORMATS.get(media.mime)
     if media.mime == _SVG:
-        from mmeval.decode.svg_joined import drawn
+        from mmeval.decode.svg import drawn
 
         data, kind = drawn(media, data, limits), "PNG"
     if kind is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 from typing import BinaryIO
@@ -11,6 +12,13 @@ from mmeval.decode.guard import decoding, quiet
 from mmeval.decode.limits import DecodeLimits, within
 from mmeval.errors import CorruptMediaError, MediaLimitError, MissingExtraError
 from mmeval.system.extras import need
+
+MAX_SCANS = 200
+"""Of a JPEG; a progressive one has about ten. Each passes over all pixels."""
+MAX_PIECES = 100_000
+"""Chunks of a PNG, segments of a JPEG, and bytes between those. A PNG of 512 MiB in usual chunks has 65,536."""
+_MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
+_SCAN, _END = 0xDA, 0xD9
 
 PICTURE_FORMATS = {
     "image/png": "PNG",
@@ -63,3 +71,32 @@ def _size(media: Media, path: Path) -> tuple[int, int]:
                 return picture.width, picture.height
         except pictures.DecompressionBombError as error:
             raise MediaLimitError(f"{media.label}: {error}") from None
+
+
+def check_pieces(data: bytes, kind: str) -> None:
+    """Raises ValueError for a PNG or JPEG (``kind`` as Pillow names it) that is cut into too many."""
+    if kind == "PNG":
+        _check_png(data)
+    elif kind == "JPEG":
+        _check_jpeg(data)
+
+
+def _check_png(data: bytes) -> None:
+    at, count = 8, 0
+    while at + 8 <= len(data) and data[at + 4 : at + 8] != b"IEND":
+        count += 1
+        if count > MAX_PIECES:
+            raise ValueError(f"it is cut into more than {MAX_PIECES} chunks")
+        at += 12 + int.from_bytes(data[at : at + 4], "big")
+
+
+def _check_jpeg(data: bytes) -> None:
+    """Up to the picture's own end: what follows (a film, say) is not the picture."""
+    at, count, scans, scanning = 2, 0, 0, False
+    while (found := _MARKER.search(data, at)) is not None and found[1][0] != _END:
+        count += 1 if scanning else 1 + found.end(1) - 2 - at
+        scanning = found[1][0] == _SCAN
+        scans += scanning
+        if count > MAX_PIECES or scans > MAX_SCANS:
+            raise ValueError(f"it is cut into more than {MAX_SCANS} scans or {MAX_PIECES} segments")
+        at = found.end() + int.from_bytes(data[found.end() : found.end() + 2], "big")

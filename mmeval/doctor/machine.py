@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mmeval.doctor.finding import Finding
-from mmeval.system.disk import existing, free_bytes
 from mmeval.system.extras import need
-from mmeval.system.owncache import own_cache
+from mmeval.system.folders import existing, free_bytes, own_cache
 from mmeval.wording import size
 
 LITTLE = 2**30

@@ -12,7 +12,7 @@ from mmeval.doctor.finding import Finding
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import Wanted, data_source
-from mmeval.run.undescribed import undescribed
+from mmeval.run.availability import undescribed
 from mmeval.task.data import bundled_folder, is_hub_name
 from mmeval.task.file import word_for
 from mmeval.task.task import FixedKinds, TaskMetric

@@ -40,7 +40,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.run_folder import RunFolder, check_identity
 from mmeval.system import collector
-from mmeval.system.disk import free_bytes
+from mmeval.system.folders import free_bytes
 from mmeval.task.task import Selection
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from mmeval.forecast.estimate import NOTHING, Range
 from mmeval.forecast.records import First, Forecast, Load, Place, TaskForecast
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
-from mmeval.run.unavailable import lacking_in, partial_in
+from mmeval.run.availability import lacking_in, partial_in
 from mmeval.wording import escaped, printable, size
 
 _HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")

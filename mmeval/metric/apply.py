@@ -11,12 +11,11 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from mmeval.errors import MmevalError, PluginError, is_out_of_memory
+from mmeval.errors import MmevalError, PluginError, is_out_of_memory, raised_at
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.model_files_error import WeightsError
 from mmeval.metric.result import MetricScores, scores_of
 from mmeval.program.calls import Program, Role
-from mmeval.raisedat import raised_at
 from mmeval.records.trial import Trial
 from mmeval.system.time_limit import TimeLimit
 

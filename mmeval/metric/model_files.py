@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from mmeval.errors import StorageError
 from mmeval.records.digest import digest
-from mmeval.system.owncache import own_cache
+from mmeval.system.folders import own_cache
 
 WEIGHTS_DIR = "MMEVAL_WEIGHTS_DIR"
 USUAL_REVISION = "main"

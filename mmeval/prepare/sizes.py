@@ -13,7 +13,7 @@ from mmeval.dataset.hub_cache import cache_folder, cached_snapshot, is_cached, s
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.metric.model_files import first_of
 from mmeval.prepare.sources import Source
-from mmeval.system.disk import existing, free_bytes
+from mmeval.system.folders import existing, free_bytes
 from mmeval.wording import size
 
 SPARE_BYTES = 64 * 2**20

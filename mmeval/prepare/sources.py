@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import glob
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from mmeval.dataset import hub
 from mmeval.dataset.hub import NOUN, RepoKind
-from mmeval.errors import MmevalError
+from mmeval.errors import Interrupted, MmevalError
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.model import named_in
+from mmeval.system.threads import OwnThread
 from mmeval.task.build import build
 from mmeval.task.data import TaskData, is_hub_name
 from mmeval.task.file import TaskFile
 from mmeval.task.selection import Chosen
 from mmeval.task.task import Task, TaskOverrides
+
+INTERRUPTED = "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
 
 UNPINNED = "main"
 
@@ -102,3 +109,20 @@ def _opens(data: TaskData) -> bool:
     except MmevalError:
         return False
     return True
+
+
+def fetch(source: Source) -> Path:
+    """The folder of a source's files, those fetched that lack. Raises as ``hub.snapshot`` does, and Interrupted, at
+    once however large the file is that is under way."""
+    work = partial(
+        hub.snapshot,
+        source.repo,
+        source.revision,
+        kind=source.kind,
+        only=tuple(glob.escape(name) for item in source.only for name in item.split("|") if name),
+        into=source.into,
+    )
+    try:
+        return asyncio.run(OwnThread("mmeval-fetch").do(work))
+    except KeyboardInterrupt:
+        raise Interrupted(INTERRUPTED) from None

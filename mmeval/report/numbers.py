@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NOT_COMPARABLE, NumberReasons, Without, lacking_tasks, missing, weights
-from mmeval.report.repeated import repeated
+from mmeval.report.notes import NOT_COMPARABLE, NumberReasons, Without, lacking_tasks, missing, repeated, weights
 from mmeval.results.compare import unlike
 from mmeval.results.groups import depths, slice_by_slice, tasks_inside
 

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from mmeval.costs.bill import spent_words
+from mmeval.errors import Interrupted
 from mmeval.report.baseline import Baseline, Column
-from mmeval.report.published import Published
 from mmeval.report.results_file import file_time, write_results
-from mmeval.report.samples_file import write_samples
+from mmeval.report.samples_file import Wanted, sample_rows, write_samples
 from mmeval.report.table import render
-from mmeval.report.trials import Wanted, sample_rows
 from mmeval.run.options import RunOutcome
 from mmeval.scoring.verdict_log import version_warnings
 from mmeval.settings.report_options import ReportContext
 from mmeval.wording import file_name
+
+log = logging.getLogger(__name__)
+FOLDER = "report"
+"""Where the report of a run lies, in its folder."""
 
 _logger = logging.getLogger(__name__)
 
@@ -68,3 +74,43 @@ def publish(
 
 def _column(baseline: Baseline | None, outcome: RunOutcome) -> tuple[Column | None, list[str]]:
     return (None, []) if baseline is None else baseline.beside(outcome)
+
+
+def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> None:
+    """Write the report of a run whose results file was just written, and say where it is. The numbers of ``baseline``
+    stand beside its own.
+
+    A report that cannot be written is one warning with the command that makes it later. Raises Interrupted after
+    Ctrl-C, which takes nothing of the results.
+    """
+    later = f"mmeval report {shlex.quote(str(run))} makes it"
+    try:
+        from mmeval.report.page import PREVIEW_SECONDS, write_report
+
+        made = write_report([run], run / FOLDER, preview_seconds=PREVIEW_SECONDS, results=results, baseline=baseline)
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped while the report was written; the results are kept, and {later}") from None
+    except Exception as error:  # the results are there already, whatever it is
+        log.debug("the report failed", exc_info=True)
+        log.warning("the report was not written (%s); %s", _said(error), later)
+        return
+    if made.damage:
+        log.warning("%s; mmeval report %s --verbosity DEBUG says why", made.damage, shlex.quote(str(run)))
+    if made.left_over:
+        log.info("%d pictures, documents or meshes were not drawn for lack of time; %s", made.left_over, later)
+    log.info("report: %s", run / FOLDER / made.page.name)
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+@dataclass(frozen=True)
+class Published:
+    """``document`` is the content of the results file, as JSON values; ``samples`` are the samples files by task, empty
+    where none were wanted."""
+
+    table: str
+    file: Path
+    document: Mapping[str, Any]
+    samples: Mapping[str, Path] = field(default_factory=dict)

@@ -10,8 +10,16 @@ from mmeval.dataset.sampling import Subset
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.markdown import cell, table_lines
-from mmeval.report.notes import NOT_COMPARABLE, NumberReasons, Without, from_to, lacking_tasks, missing, weights
-from mmeval.report.repeated import repeated
+from mmeval.report.notes import (
+    NOT_COMPARABLE,
+    NumberReasons,
+    Without,
+    from_to,
+    lacking_tasks,
+    missing,
+    repeated,
+    weights,
+)
 from mmeval.results.groups import depths, slice_by_slice, tasks_inside
 from mmeval.run.options import BackendSpec, Unfinished
 from mmeval.settings.report_options import ReportContext, as_arguments

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval.broker.broker import Broker
 from mmeval.costs.budget import Budget, Limits, check_prices
@@ -15,13 +15,12 @@ from mmeval.costs.prices import Bill, bills, load_prices
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import EXIT_INCOMPLETE, UsageError
 from mmeval.records.sample import Sample
-from mmeval.rescore.rescoreroles import role_backends
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
 from mmeval.results.provenance import without
 from mmeval.results.task_results import group_results
+from mmeval.run.availability import undescribed
 from mmeval.run.backends import Backends, Beside, check_options, check_roles
-from mmeval.run.complaints import unread_complaints
-from mmeval.run.inapplicable import nothing_to_score
+from mmeval.run.complaints import nothing_to_score, unread_complaints
 from mmeval.run.interrupt import interruptible
 from mmeval.run.judging import Judging
 from mmeval.run.options import BackendSpec, RescoreOptions, RunCounts, RunOutcome, Unfinished
@@ -39,7 +38,6 @@ from mmeval.run.runner import say_unavailable
 from mmeval.run.sample_choice import Marks
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
-from mmeval.run.undescribed import undescribed
 from mmeval.scoring.scorer import Scorer, left_to_models
 from mmeval.scoring.stored_trials import stored_exchanges, stored_trial
 from mmeval.scoring.trial_rows import trial_line
@@ -48,6 +46,17 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.run_folder import RunFolder
 from mmeval.system.json_lines import to_line
 from mmeval.task.task import Selection
+
+if TYPE_CHECKING:
+    from mmeval.run.options import RescoreOptions
+
+from collections.abc import Collection
+from pathlib import Path
+
+from mmeval.backend.contract import ProgramBackend
+from mmeval.errors import MissingError, sentence
+from mmeval.run.suspension import score_command
+from mmeval.secrets import HIDDEN, hidden_names
 
 log = logging.getLogger(__name__)
 
@@ -283,3 +292,47 @@ class _Rescoring:
 
 def _everything(_index: int, _repeat: int) -> bool:
     return True
+
+
+def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
+    """The backends that the metrics ask. An agent may ask any role, so where one judges the run's others come along.
+
+    Raises MissingError or UsageError with the whole command, where one of the run cannot be made again.
+    """
+    present = {*options.roles_of_run, *options.roles}
+    asked = {role for task in selection for metric in task.metrics for role in metric.bound.whom(present)}
+    backends = _made(selection, options, asked)
+    if any(isinstance(backend, ProgramBackend) for backend in backends.named.values()):
+        return _made(selection, options, options.roles_of_run.keys())
+    return backends
+
+
+def _made(selection: Selection, options: RescoreOptions, wanted: Collection[str]) -> Backends:
+    own = {role: spec for role, spec in options.roles_of_run.items() if role in wanted and role not in options.roles}
+    specs = {**own, **options.roles}
+    command = _command(options, selection, specs)
+    for role, spec in own.items():
+        for name in hidden_names(spec.args):
+            raise MissingError(
+                f"{name} of the {role} that this run was made with is a secret, which is not kept; write it for "
+                f"{HIDDEN}, or name another {role}: {command}"
+            )
+    try:
+        return Backends(specs)
+    except (MissingError, UsageError) as error:
+        if not own:
+            raise
+        kind = MissingError if isinstance(error, MissingError) else UsageError
+        roles = ", ".join(own)
+        raise kind(
+            f"{sentence(error)} This run was made with this {roles}; once that is mended, or with another: {command}"
+        ) from None
+
+
+def _command(options: RescoreOptions, selection: Selection, specs: Mapping[str, BackendSpec]) -> str:
+    words = [score_command(Path(options.folder), selection.tasks, specs, specs)]
+    if options.metrics:
+        words.append(f"--metrics {','.join(options.metrics)}")
+    if options.overrides.profile:
+        words.append(f"--profile {options.overrides.profile}")
+    return " ".join(words)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from mmeval import plugins
 from mmeval.errors import PluginError
 from mmeval.records.score import Result
-from mmeval.results.asked import counted_by
 from mmeval.results.provenance import left_out_of, made_with
+from mmeval.results.stored_run import counted_by
 
 if TYPE_CHECKING:
     from mmeval.aggregate.scores import Scores

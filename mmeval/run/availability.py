@@ -8,15 +8,26 @@ task's filter keeps nothing are none of its own: the few bundled samples of a be
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from mmeval.backend.contract import AnyBackend
+from mmeval.backend.routes import TO_DESCRIBE
+from mmeval.backend.sendable import can_take
+from mmeval.content.media import MEDIA_KINDS
+from mmeval.content.parts import PartKind
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import MissingDataError, sentence
+from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
-from mmeval.task.task import LeftOut, Selection, Task
-from mmeval.wording import counted, either
+from mmeval.task.derived_entries import lacks_a_piece
+from mmeval.task.task import FixedKinds, LeftOut, Selection, Task
+from mmeval.wording import counted, either, of_several
+
+_WAY = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
+"""The task in the command that ends a reason, which differs where nothing else does."""
 
 _log = logging.getLogger(__name__)
 
@@ -93,3 +104,110 @@ class OpenedData:
 
     def __call__(self) -> Dataset:
         return self._dataset
+
+
+class Lacking(NamedTuple):
+    """Metrics of some tasks that cannot be computed, for one ``reason``, with what changes it."""
+
+    tasks: tuple[str, ...]
+    metrics: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        several = len(self.metrics) > 1
+        said = "metrics {} are" if several else "metric {} is"
+        metrics = said.format(", ".join(self.metrics))
+        reason = of_several(self.reason) if several else self.reason
+        return f"{', '.join(self.tasks)}: the {metrics} unavailable: {reason}"
+
+
+class Partial(NamedTuple):
+    """Metrics of some tasks that are made of other numbers and go without some of these ``pieces``, for one
+    ``reason``."""
+
+    tasks: tuple[str, ...]
+    metrics: tuple[str, ...]
+    pieces: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        said = "metrics {} are" if len(self.metrics) > 1 else "metric {} is"
+        metrics = said.format(", ".join(self.metrics))
+        reason = of_several(self.reason) if len(self.pieces) > 1 else self.reason
+        return f"{', '.join(self.tasks)}: the {metrics} partial, without {', '.join(self.pieces)}: {reason}"
+
+
+def partial_in(tasks: Iterable[Task]) -> Iterator[Partial]:
+    """The metrics of tasks that are made of what there is of their pieces, by why some are not there. Of a metric of
+    the task that is unavailable :func:`lacking_in` tells why."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for task in tasks:
+        told = {output for one in task.metrics if one.unavailable for output in one.bound.metric.outputs}
+        for metric in task.metrics:
+            for piece, reason in metric.without.items():
+                why = "it is unavailable" if piece in told else reason
+                found.setdefault(why, []).append((task.name, metric.bound.name, piece))
+    for reason, entries in found.items():
+        names, metrics, pieces = (tuple(dict.fromkeys(column)) for column in zip(*entries, strict=True))
+        yield Partial(names, metrics, pieces, reason)
+
+
+def lacking_in(tasks: Iterable[Task]) -> Iterator[Lacking]:
+    """The metrics of tasks that are unavailable, by reason, in the order of the tasks. One that is made of another
+    which is unavailable is not told: that is said of the piece."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for task in tasks:
+        for metric in task.metrics:
+            if metric.unavailable and not lacks_a_piece(metric, task.metrics):
+                word = _WAY.search(metric.unavailable)
+                entry = (task.name, metric.bound.name, word[0] if word else "")
+                found.setdefault(_WAY.sub("\0", metric.unavailable), []).append(entry)
+    for reason, entries in found.items():
+        names, metrics, words = (tuple(dict.fromkeys(column)) for column in zip(*entries, strict=True))
+        yield Lacking(names, metrics, reason.replace("\0", " ".join(words)))
+
+
+class Undescribed(NamedTuple):
+    """Kinds of media that the one who plays a role by kind does not take, for some metrics of some tasks."""
+
+    role: str
+    kinds: tuple[PartKind, ...]
+    metrics: tuple[str, ...]
+    tasks: tuple[str, ...]
+
+    @property
+    def gap(self) -> str:
+        """What is not taken, and what that costs."""
+        kinds, metrics = ", ".join(self.kinds), ", ".join(self.metrics)
+        return f"the {self.role} takes no {kinds}, in no form: what holds one is not scored by {metrics}"
+
+    @property
+    def way_out(self) -> str:
+        return f"add {' '.join(f'--role {variant(self.role, kind)}=BACKEND' for kind in self.kinds)}"
+
+    def __str__(self) -> str:
+        more = f" and {len(self.tasks) - 1} more" if len(self.tasks) > 1 else ""
+        return f"{self.tasks[0]}{more}: {self.gap}; {self.way_out}"
+
+
+def undescribed(tasks: Iterable[Task], backends: Mapping[str, AnyBackend]) -> Iterator[Undescribed]:
+    """What the tasks may ask for and nobody takes, told once for all tasks that lack the same. Where the data say for
+    each sample what it asks for, that may be media of any kind."""
+    found: dict[tuple[str, tuple[PartKind, ...]], tuple[list[str], list[str]]] = {}
+    for task in tasks:
+        wanted: Collection[str] = task.wanted.kinds if isinstance(task.wanted, FixedKinds) else MEDIA_KINDS
+        for metric in task.metrics:
+            for role in () if metric.unavailable else metric.bound.by_kind:
+                lacking = (kind for kind in MEDIA_KINDS if kind in wanted and not _is_taken(role, kind, backends))
+                kinds: tuple[PartKind, ...] = tuple(lacking)
+                metrics, names = found.setdefault((role, kinds), ([], []))
+                metrics.append(metric.bound.name)
+                names.append(task.name)
+    for (role, kinds), (metrics, names) in found.items():
+        if kinds:
+            yield Undescribed(role, kinds, tuple(dict.fromkeys(metrics)), tuple(dict.fromkeys(names)))
+
+
+def _is_taken(role: str, kind: PartKind, backends: Mapping[str, AnyBackend]) -> bool:
+    player = backends.get(variant(role, kind)) or backends.get(role)
+    return player is not None and can_take(kind, TO_DESCRIBE, player.capabilities)

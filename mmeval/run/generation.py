@@ -11,8 +11,7 @@ from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import Standing, standing
 from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import error_of
-from mmeval.errors import ContentError, MissingDataError, MmevalError
-from mmeval.losses import StoppedError
+from mmeval.errors import ContentError, MissingDataError, MmevalError, StoppedError
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Trial

@@ -7,16 +7,25 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval.dataset.bad_sample import in_words, without_content
 from mmeval.dataset.contract import Dataset
 from mmeval.dataset.sampling import Subset
-from mmeval.errors import ContentError, MissingDataError, StorageError, UsageError, did_you_mean, told, written_instead
+from mmeval.errors import (
+    EXIT_UNEXPECTED,
+    ContentError,
+    MissingDataError,
+    MmevalError,
+    StorageError,
+    UsageError,
+    did_you_mean,
+    told,
+    written_instead,
+)
 from mmeval.records.digest import line_digest
 from mmeval.records.sample import Sample
 from mmeval.run.availability import OpenedData
-from mmeval.run.datafault import DataFault
 from mmeval.run.options import RunOptions, Unfinished
 from mmeval.run.sample_choice import Choice, Marks
 from mmeval.store.media_store import MediaStore
@@ -271,3 +280,14 @@ def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
         for part in content.parts:
             if part.media is not None and part.media.path is None:
                 store.put(part.media)
+
+
+class DataFault(NamedTuple):
+    """Why the data of a task could not be read on, after so many trials; ``exit_code`` is what the error means."""
+
+    error: Exception
+    made: int
+
+    @property
+    def exit_code(self) -> int:
+        return self.error.exit_code if isinstance(self.error, MmevalError) else EXIT_UNEXPECTED

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from mmeval.broker.broker import Broker, Scope
-from mmeval.errors import ReplayMismatchError, StorageError
-from mmeval.losses import RoleLostError, StoppedError
+from mmeval.errors import ReplayMismatchError, RoleLostError, StoppedError, StorageError
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import HOPELESS

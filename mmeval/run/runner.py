@@ -25,12 +25,10 @@ from mmeval.errors import MissingError, sentence
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
-from mmeval.run import datafault
-from mmeval.run.availability import with_data
+from mmeval.run.availability import lacking_in, partial_in, undescribed, with_data
 from mmeval.run.backends import Backends, Beside, check_options, check_role_names, check_roles, say_unbatched
-from mmeval.run.complaints import unread_complaints
+from mmeval.run.complaints import code_of_faults, fault_complaints, nothing_to_score, unread_complaints
 from mmeval.run.generation import Generation
-from mmeval.run.inapplicable import nothing_to_score
 from mmeval.run.interrupt import interruptible
 from mmeval.run.jobs import Job, Plan
 from mmeval.run.options import RunCounts, RunOptions, RunOutcome
@@ -48,8 +46,6 @@ from mmeval.run.progress import Progress, opening
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.tally import Tally
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
-from mmeval.run.unavailable import lacking_in, partial_in
-from mmeval.run.undescribed import undescribed
 from mmeval.scoring.scorer import Scorer
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -341,7 +337,7 @@ class _Session:
             unscored=worst_unscored(results),
             since=since,
         )
-        faults = tuple(datafault.complaints(plan.faults, again=again))
+        faults = tuple(fault_complaints(plan.faults, again=again))
         return RunOutcome(
             folder=self._path,
             model_name=model_name(self._options),
@@ -351,9 +347,7 @@ class _Session:
             counts=counts,
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
             seconds=time.time() - self._started,
-            exit_code=datafault.exit_code(
-                plan.faults, suspension.exit_code(exit_code(counts, self._options.max_unscored))
-            ),
+            exit_code=code_of_faults(plan.faults, suspension.exit_code(exit_code(counts, self._options.max_unscored))),
             chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
             rows={name: record["rows"] for name, record in plan.data().items()},
             subsets=plan.subsets(),

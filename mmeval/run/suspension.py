@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, sentence
-from mmeval.losses import RoleLostError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, RoleLostError, sentence
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import TRUST
 from mmeval.records.score import Result

@@ -12,10 +12,9 @@ from mmeval.backend.batch_size import BatchSize
 from mmeval.errors import UsageError
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.secrets import without_secrets
-from mmeval.settings.modelflags import model_spec
 from mmeval.settings.report_options import ReportContext, refuse_taken
 from mmeval.settings.resolve import Setting, exclude_each_other
-from mmeval.settings.role_flags import role_specs
+from mmeval.settings.role_flags import model_spec, role_specs
 from mmeval.task.task import TaskOverrides
 
 

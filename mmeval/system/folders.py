@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from mmeval.errors import StorageError
+
 _EXCHANGE = 2
 _HERE = -100
 """AT_FDCWD: paths count from the working folder."""
@@ -73,3 +75,24 @@ def _exchange(new: Path, old: Path) -> None:
     old.rename(aside)
     new.rename(old)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def free_bytes(path: Path) -> int:
+    """What the disk of a folder has free. Raises OSError where it cannot be asked."""
+    return shutil.disk_usage(existing(path)).free
+
+
+def existing(path: Path) -> Path:
+    """The folder itself, or the nearest one around it that is there."""
+    return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.is_dir())
+
+
+def own_cache() -> Path:
+    """``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache. Raises StorageError for a user without a home."""
+    named = os.environ.get("MMEVAL_CACHE_DIR")
+    try:
+        if named:
+            return Path(named).expanduser()
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
+    except RuntimeError:  # nobody's home
+        raise StorageError("this user has no home folder; name one for caches with MMEVAL_CACHE_DIR") from None

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mmeval.errors import MmevalError, StorageError
 from mmeval.model_backends.hf.tinybuild import build
-from mmeval.system.owncache import own_cache
+from mmeval.system.folders import own_cache
 from mmeval.system.processes import FreshContext
 
 VERSION = 1

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from mmeval.aggregate.aggregators import repeat_means, spread
-from mmeval.aggregate.macromean import macro_mean
+from mmeval.aggregate.aggregators import macro_mean, repeat_means, spread
 from mmeval.results.layout import Cell, Table, result_of, scores_of
 from mmeval.tasks.mmmg.averages import Passes, average, interval
 from mmeval.tasks.mmmg.categories import CATEGORIES, Category

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.results.asked import counted_by
+from mmeval.results.stored_run import counted_by
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.items import TITLES, ItemPool
 

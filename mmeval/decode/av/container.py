@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from mmeval.content.media import Media
-from mmeval.decode.container_tables import check_tables
+from mmeval.decode.container_header import check_tables
 from mmeval.decode.guard import decoding
 from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import CorruptMediaError

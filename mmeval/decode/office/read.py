@@ -14,9 +14,8 @@ from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.guard import decoding, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
-from mmeval.decode.office.office_slides import slide_blocks
 from mmeval.decode.office.sheets import sheet_blocks
-from mmeval.decode.office.text import Entries, body_blocks
+from mmeval.decode.office.text import Entries, body_blocks, slide_blocks
 from mmeval.errors import CorruptMediaError
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

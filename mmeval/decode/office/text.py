@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 from xml.etree.ElementTree import Element, iterparse
 
+_PRESENTATION = "ppt/presentation.xml"
+_SLIDE = "{http://schemas.openxmlformats.org/presentationml/2006/main}sldId"
+_DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+
 _BODY = "word/document.xml"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
@@ -130,3 +134,15 @@ class _Text:
     def _table(self) -> list[Any] | None:
         rows, self._rows = self._rows, []
         return ["", rows] if any(any(row) for row in rows) else None
+
+
+def slide_blocks(entries: Entries) -> Iterator[list[Any]]:
+    """The paragraphs (``[text]``) and tables (``["", rows]``) of each slide."""
+    related = entries.related(_PRESENTATION)
+    with entries.open(_PRESENTATION) as source:
+        shown = [element.get(OF_ENTRY, "") for _, element in iterparse(source) if element.tag == _SLIDE]
+    for name in shown:
+        if name not in related:
+            raise ValueError("a slide of it is missing")
+        with entries.open(related[name]) as source:
+            yield from flow(source, _DRAWN)

@@ -10,9 +10,8 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from mmeval.records.score import Result
-from mmeval.report.repeated import is_unavailable
-from mmeval.results.asked import counted_by
-from mmeval.results.stored_run import Row, StoredRun, StoredTask, StoredTrial
+from mmeval.report.notes import is_unavailable
+from mmeval.results.stored_run import Row, StoredRun, StoredTask, StoredTrial, counted_by
 
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "inapplicable", "uncounted")
 CHUNK = 100

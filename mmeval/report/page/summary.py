@@ -9,8 +9,8 @@ from typing import Any
 from mmeval.costs.bill import dollars
 from mmeval.dataset.sampling import FEWER
 from mmeval.records.score import Result, is_of_nothing
+from mmeval.report.notes import is_unavailable
 from mmeval.report.numbers import NumberRow, groups_of, number_rows
-from mmeval.report.repeated import is_unavailable
 from mmeval.results.stored_run import Row, StoredRun
 from mmeval.wording import counted
 

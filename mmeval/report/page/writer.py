@@ -17,8 +17,7 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UsageError
-from mmeval.report.baseline import Baseline
-from mmeval.report.beside import Beside, beside
+from mmeval.report.baseline import Baseline, Beside, beside
 from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.numbers import number_rows

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from mmeval.aggregate.macromean import macro_mean
+from mmeval.aggregate.aggregators import macro_mean
 from mmeval.aggregate.scores import Scores, load_aggregator
 from mmeval.aggregate.summarise import summarise
 from mmeval.records.score import Score

@@ -11,8 +11,7 @@ import pytest
 from mmeval.broker import batcher as batching_module
 from mmeval.broker.batch_answer import ThisProcess
 from mmeval.broker.batcher import GROW_AFTER, SHORT_WAIT, AnswererDiedError, Asked, Batcher, Deliver
-from mmeval.errors import StorageError, UsageError
-from mmeval.losses import StoppedError
+from mmeval.errors import StoppedError, StorageError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket

@@ -15,8 +15,14 @@ from mmeval.broker import runtime as roles_module
 from mmeval.broker.broker import JUDGE_TRIES, Broker, Scope
 from mmeval.broker.runtime import RoleRuntime
 from mmeval.content.parts import Interleaved, Part
-from mmeval.errors import MissingDataError, ReplayMismatchError, StorageError
-from mmeval.losses import BackendDownError, KeyRefusedError, StoppedError
+from mmeval.errors import (
+    BackendDownError,
+    KeyRefusedError,
+    MissingDataError,
+    ReplayMismatchError,
+    StoppedError,
+    StorageError,
+)
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program.calls import Call, Program, ask_all, ask_one
 from mmeval.records.digest import call_seed

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mmeval.broker.likeness import MEDIUM_WEIGHT, least_padded, length, likeness
+from mmeval.broker.batcher import MEDIUM_WEIGHT, least_padded, length, likeness
 from tests.support.toy import picture, request
 
 

@@ -11,7 +11,7 @@ from mmeval.broker import outage
 from mmeval.broker import runtime as runtime_module
 from mmeval.broker.outage import Outage
 from mmeval.broker.runtime import RoleRuntime
-from mmeval.losses import BackendDownError, StoppedError
+from mmeval.errors import BackendDownError, StoppedError
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
 from mmeval.store.ticket import Ticket

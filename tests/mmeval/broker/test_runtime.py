@@ -8,8 +8,7 @@ import pytest
 from mmeval.broker import runtime as roles_module
 from mmeval.broker.batcher import Asked, Deliver
 from mmeval.broker.runtime import RoleRuntime
-from mmeval.errors import EXIT_UNEXPECTED, MissingDataError
-from mmeval.losses import StartFailedError, StoppedError
+from mmeval.errors import EXIT_UNEXPECTED, MissingDataError, StartFailedError, StoppedError
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
 from tests.support.in_loop import in_loop

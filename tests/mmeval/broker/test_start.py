@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mmeval.broker.start import Start
-from mmeval.losses import StoppedError
+from mmeval.errors import StoppedError
 from tests.support.in_loop import in_loop
 
 

@@ -10,8 +10,15 @@ import pytest
 
 from mmeval import plugins
 from mmeval.broker import worker_pool
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, UsageError
-from mmeval.losses import BackendDownError, StartFailedError
+from mmeval.errors import (
+    EXIT_INCOMPLETE,
+    EXIT_MISSING,
+    EXIT_UNEXPECTED,
+    EXIT_USAGE,
+    BackendDownError,
+    StartFailedError,
+    UsageError,
+)
 from mmeval.records.sample import Sample
 from mmeval.run.options import BackendSpec, RunOutcome
 from mmeval.system.json_lines import from_line

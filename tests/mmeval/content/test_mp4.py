@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from mmeval.content.mp4 import MAX_BOXES, handlers
+from mmeval.content.media_type import MAX_BOXES, handlers
 from tests.support import tiny_media as tiny
 
 

@@ -10,8 +10,7 @@ import pytest
 from mmeval.broker.runtime import RoleRuntime
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Price, Prices
-from mmeval.errors import UsageError
-from mmeval.losses import StoppedError
+from mmeval.errors import StoppedError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
 from mmeval.store.spending import Payee, Spending

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from mmeval.decode.container_tables import MAX_EDITS, check_tables
+from mmeval.decode.container_header import MAX_EDITS, check_tables
 from tests.support import tiny_media as tiny
 
 

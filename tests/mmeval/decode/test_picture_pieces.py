@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mmeval.decode.picture_pieces import MAX_PIECES, MAX_SCANS, check_pieces
+from mmeval.decode.picture_header import MAX_PIECES, MAX_SCANS, check_pieces
 from tests.support import tiny_media as tiny
 
 SCAN = b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x10\x00"

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import Interrupted
-from mmeval.report.atend import write_at_end
+from mmeval.report.publish import write_at_end
 from tests.support.stored_run import Told, text, write_run
 
 

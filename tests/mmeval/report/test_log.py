@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mmeval.report import log
+from mmeval.report import terminal
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def _restored() -> Iterator[None]:
 
 
 def test_a_line_has_time_level_place_and_message(capsys: pytest.CaptureFixture[str]) -> None:
-    log.configure("INFO")
+    terminal.configure("INFO")
 
     logging.getLogger("mmeval.somewhere").info("kept %d", 3)
 
@@ -26,7 +26,7 @@ def test_a_line_has_time_level_place_and_message(capsys: pytest.CaptureFixture[s
 
 
 def test_lines_below_the_level_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    log.configure("WARNING")
+    terminal.configure("WARNING")
 
     logging.getLogger("mmeval.somewhere").info("not this")
     logging.getLogger("mmeval.somewhere").warning("this")
@@ -38,7 +38,7 @@ def test_lines_below_the_level_are_left_out(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    log.configure("INFO")
+    terminal.configure("INFO")
 
     logging.getLogger("mmeval").warning("the server said %s", "\x1b]0;title\x07")
 
@@ -46,7 +46,7 @@ def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
 
 
 def test_debugging_does_not_turn_on_the_chatter_of_libraries(capsys: pytest.CaptureFixture[str]) -> None:
-    log.configure("DEBUG")
+    terminal.configure("DEBUG")
 
     logging.getLogger("some.library").debug("chatter")
 
@@ -54,8 +54,8 @@ def test_debugging_does_not_turn_on_the_chatter_of_libraries(capsys: pytest.Capt
 
 
 def test_configuring_again_does_not_double_the_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    log.configure("INFO")
-    log.configure("INFO")
+    terminal.configure("INFO")
+    terminal.configure("INFO")
 
     logging.getLogger("mmeval").info("once")
 

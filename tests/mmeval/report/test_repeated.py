@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from mmeval.records.score import Key, Result
+from mmeval.report.notes import is_unavailable, repeated
 from mmeval.report.numbers import number_rows
-from mmeval.report.repeated import is_unavailable, repeated
 from tests.support.number_documents import document
 from tests.support.outcomes import result
 

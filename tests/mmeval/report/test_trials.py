@@ -5,7 +5,7 @@ from pathlib import Path
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Message, Sample
 from mmeval.report.progress_bar import Quiet
-from mmeval.report.trials import sample_rows
+from mmeval.report.samples_file import sample_rows
 from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.run.runner import run
 from mmeval.task.selection import select

@@ -14,7 +14,7 @@ from mmeval.broker import runtime as runtime_module
 from mmeval.broker.broker import Broker
 from mmeval.broker.runtime import RoleRuntime
 from mmeval.content.parts import Interleaved
-from mmeval.losses import KeyRefusedError
+from mmeval.errors import KeyRefusedError
 from mmeval.program.calls import Program, ask_one
 from mmeval.program.protocols import Ask, episode
 from mmeval.records.request import Request

@@ -17,13 +17,13 @@ from mmeval.costs.budget import BudgetSpentError
 from mmeval.errors import (
     EXIT_INCOMPLETE,
     EXIT_OK,
+    BackendDownError,
     IdentityChangedError,
     MissingError,
     ReplayMismatchError,
     StorageError,
     UsageError,
 )
-from mmeval.losses import BackendDownError
 from mmeval.program.calls import ask_one
 from mmeval.program.protocols import episode
 from mmeval.records.request import GenerationParams, Request

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK
-from mmeval.losses import BackendDownError, KeyRefusedError
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, BackendDownError, KeyRefusedError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import TRUST, load_metric
 from mmeval.records.score import Result

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mmeval.metric.model import lacking_message
-from mmeval.run.unavailable import Lacking, Partial, lacking_in, partial_in
+from mmeval.run.availability import Lacking, Partial, lacking_in, partial_in
 from mmeval.task.task import Task
 from tests.support.toy import task
 

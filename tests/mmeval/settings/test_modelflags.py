@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.cli.run import read_settings
 from mmeval.errors import UsageError
-from mmeval.settings.modelflags import model_spec
+from mmeval.settings.role_flags import model_spec
 
 
 def args_of(**given: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import StorageError
-from mmeval.system.owncache import own_cache
+from mmeval.system.folders import own_cache
 
 
 @pytest.fixture(autouse=True)

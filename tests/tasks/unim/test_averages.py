@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.aggregate.aggregators import mean
-from mmeval.aggregate.macromean import macro_mean
+from mmeval.aggregate.aggregators import macro_mean, mean
 from mmeval.aggregate.scores import Estimate, Scores, load_aggregator
 from mmeval.aggregate.summarise import summarise
 from mmeval.records.score import Score
