@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmeval.errors import StorageError
-from mmeval.system.folders import own_cache
-from mmeval.system.json_lines import write_atomic
+from mmeval.system import own_cache, write_atomic
 
 if TYPE_CHECKING:
     from mmeval.metrics.models import Vectors

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import MmevalError, UsageError, is_out_of_memory
-from mmeval.metric.model_files_error import WeightsError, damaged_files, gaps
-from mmeval.system.extras import need
+from mmeval.metric import WeightsError, damaged_files, gaps
+from mmeval.system import need
 
 if TYPE_CHECKING:
     import numpy as np

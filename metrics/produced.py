@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, PartKind
+from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 T = TypeVar("T")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mmeval.content.parts import Interleaved
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved
+from mmeval.records import Score, Trial
 
 
 class Sides(NamedTuple):

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from mmeval import plugins
 from mmeval.errors import UsageError
 from mmeval.metric.contract import Metric, NeedsOf, Range, RangeOf, SampleCheck, Supposed, metric
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 
 T = TypeVar("T", bound=Callable[..., Any])
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Sample
+from mmeval.backend import Capabilities
+from mmeval.content import PART_KINDS, Interleaved, PartKind
+from mmeval.records import Request, Response, Sample
 
 
 class ReferenceBackend:

@@ -9,14 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.backend.contract import TaskAhead
-from mmeval.content.parts import PART_KINDS
+from mmeval.backend import Capabilities, TaskAhead
+from mmeval.content import PART_KINDS
 from mmeval.errors import MissingDataError
-from mmeval.interchange.contract import Absent, Place, open_answers
-from mmeval.records.request import Request
-from mmeval.records.response import Response
-from mmeval.records.sample import Sample
+from mmeval.interchange import Absent, Place, open_answers
+from mmeval.records import Request, Response, Sample
 from mmeval.wording import counted
 
 log = logging.getLogger(__name__)

@@ -6,17 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.metric.contract import metric
+from mmeval.content import Media
+from mmeval.metric import metric
 from mmeval.metrics.audio.clips import NEEDS
 from mmeval.metrics.audio.quality.combination import FINAL_POWER, Combination, Heard, combined, factors_of, scores_of
 from mmeval.metrics.audio.quality.listening import heard_in
 from mmeval.metrics.audio.quality.loudness import SHORTEST
 from mmeval.metrics.audio.quality.recording import RATE, recording
 from mmeval.metrics.quality.items import ItemScore, Rounding, Unreadable, in_released_digits, quality_of_media
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
+from mmeval.records import Score, Trial
+from mmeval.system import Checked
 
 REPORTED: Mapping[str, str] = {
     "bandwidth_raw": "bandwidth",

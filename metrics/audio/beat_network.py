@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import is_out_of_memory
-from mmeval.metric.model_files_error import WeightsError, uneven_blocks
-from mmeval.system.extras import need
+from mmeval.metric import WeightsError, uneven_blocks
+from mmeval.system import need
 
 Weights = Mapping[str, Any]
 """Tensors by the names that the released checkpoint has, without the leading ``model.``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mmeval.metric.model import HubModel, loaded
+from mmeval.metric import HubModel, loaded
 from mmeval.metrics.audio.beat_network import CHECKPOINTS, FRAMES_A_SECOND, RATE, beat_logits, loaded_network
 
 if TYPE_CHECKING:

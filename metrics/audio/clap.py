@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mmeval.errors import MmevalError, UsageError
-from mmeval.metric.contract import metric
-from mmeval.metric.model import HubModel, loaded
+from mmeval.metric import HubModel, loaded, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Count, clip, resampled, the_only_clip
 from mmeval.metrics.models import bound, network_of, of_length_one, opening
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.extras import need
+from mmeval.records import Score, Trial
+from mmeval.system import need
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

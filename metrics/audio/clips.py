@@ -6,15 +6,11 @@ import functools
 import math
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio
-from mmeval.decode.memo import Decoder, decoded_once
+from mmeval.content import Interleaved, Media
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, Decoder, audio, decoded_once
 from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
-from mmeval.system.extras import need
+from mmeval.records import Score, Trial
+from mmeval.system import Checked, need
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.audio.clips import NEEDS, RATE, Count, Positive, the_only_clip
 from mmeval.metrics.audio.silence import FRAME, HOP, TRIM_DB, rms, trimmed
 from mmeval.metrics.audio.windows import LONGEST, Edge, ShortEnd, window
 from mmeval.metrics.produced import wrong
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

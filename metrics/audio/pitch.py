@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.errors import UsageError
 from mmeval.metrics.audio.clips import RATE
-from mmeval.system.extras import need
+from mmeval.system import need
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.metric.contract import metric
-from mmeval.metric.model import HubModel
+from mmeval.content import Media
+from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, NEEDS, Count, Positive, clip, the_only_decodable
 from mmeval.metrics.audio.pitch import CEILING, EDGES, FLOOR, STEP, pitch_of
 from mmeval.metrics.audio.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
 from mmeval.metrics.audio.wanting import Wanted, band_fault, share_of, wanted, wanting_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import Checked
 
 GENDER_MODEL = HubModel(VOICE.files, unless="gender")
 

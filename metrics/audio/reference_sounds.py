@@ -15,13 +15,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
-from mmeval.metric.model import HubModel, model_folder
+from mmeval.metric import HubModel, model_folder
 from mmeval.metrics.audio.clap import embeddings
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.embedding_cache import cached_vectors
-from mmeval.records.digest import digest
+from mmeval.records import digest
 
 if TYPE_CHECKING:
     from mmeval.metrics.models import Vectors

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.audio import silence
 from mmeval.metrics.audio.clips import NEEDS, Count, Positive, the_only_clip
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 
 @metric(

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from mmeval.errors import MmevalError
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.audio import silence, windows
 from mmeval.metrics.audio.clap import CLAP, CLAP_NAME, NEAREST, embeddings, nearest_mean
 from mmeval.metrics.audio.clips import MODEL_NEEDS, Count, Positive, the_only_clip
 from mmeval.metrics.audio.reference_sounds import REFERENCE_SOUNDS, class_embeddings
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.errors import ContentError
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, decodable, sounds_of, the_only_decodable
 from mmeval.metrics.audio.voices import (
     GENDER_NAME,
@@ -23,9 +23,7 @@ from mmeval.metrics.audio.voices import (
 )
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.models import Vectors

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from mmeval.content.media import Media
-from mmeval.metric.contract import metric
-from mmeval.metric.model import HubModel
+from mmeval.content import Media
+from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
 from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
 from mmeval.metrics.audio.wanting import band_fault, share_of, wanted, wanting_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.text.normalisers import speech
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 TEXT = "source=text"
 HEARING = HubModel(WHISPER.files, unless=TEXT)

@@ -6,14 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.audio.beats import BEAT_THIS, BEAT_THIS_NAME, beats
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, the_only_clip
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
 from mmeval.metrics.models import bound
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.errors import UsageError
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, decodable, sounds_of, the_only_sound
 from mmeval.metrics.audio.transcription import (
     PROCESSOR,
@@ -18,9 +18,7 @@ from mmeval.metrics.audio.transcription import (
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.text.constraints import Constraint, Missing, all_met, constraints_of
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 ONLY = ""
 """What the turn of an answer with one sound is called."""

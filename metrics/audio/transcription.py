@@ -6,18 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.metric.contract import metric
-from mmeval.metric.model import HubModel, loaded, remembered_all
+from mmeval.content import Media
+from mmeval.metric import HubModel, loaded, metric, remembered_all
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, resampled, the_only_decodable
 from mmeval.metrics.models import bound, network_of, opening, quietly
 from mmeval.metrics.text.normalisers import speech
 from mmeval.metrics.text.word_accuracy import NEEDS as WORD_NEEDS
 from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, wanted_texts
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.extras import need
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import need
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

@@ -7,11 +7,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.metric.model import HubModel, loaded, remembered_all
+from mmeval.content import Media
+from mmeval.metric import HubModel, loaded, remembered_all
 from mmeval.metrics.audio.clips import RATE, clip, resampled
 from mmeval.metrics.models import network_of, of_length_one, opening
-from mmeval.system.extras import need
+from mmeval.system import need
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

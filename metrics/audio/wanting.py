@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from mmeval.errors import UsageError
-from mmeval.records.sample import Sample
+from mmeval.records import Sample
 
 Wanted: TypeAlias = Literal["high", "low"]
 

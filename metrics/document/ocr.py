@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval.decode import TextBox
 from mmeval.errors import MissingDataError
-from mmeval.system.extras import need
+from mmeval.system import need
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

@@ -10,10 +10,20 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal, TypeAlias
 
-from mmeval.backend.excerpt import is_read
-from mmeval.content.media import Media
-from mmeval.decode import Block, DecodeLimits, Table, TextBox, document_text, image, office_blocks, page_boxes, pages
-from mmeval.decode.office.read import OFFICE
+from mmeval.backend import is_read
+from mmeval.content import Media
+from mmeval.decode import (
+    OFFICE,
+    Block,
+    DecodeLimits,
+    Table,
+    TextBox,
+    document_text,
+    image,
+    office_blocks,
+    page_boxes,
+    pages,
+)
 from mmeval.errors import MediaLimitError
 from mmeval.metrics.document.boxes import joined_lines
 from mmeval.metrics.document.tables import blocks_of, markdown, released_markdown

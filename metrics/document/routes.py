@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import Literal, cast
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, text_part
+from mmeval.content import Media, Part, text_part
 from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError
 from mmeval.metrics.document.hints import hints_of
 from mmeval.metrics.document.reading import MAX_CHARS, Ocr, document_markdown, is_readable, picture_markdown
-from mmeval.program.route import Route
+from mmeval.program import Route
 
 Extraction = Literal["by_type", "pictures"]
 """How a document becomes Markdown: ``by_type``, or as a picture, which the release takes every file for."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from mmeval.records.sample import Sample
+from mmeval.records import Sample
 
 Color: TypeAlias = Sequence[int]
 """Red, green and blue, each 0 to 255."""

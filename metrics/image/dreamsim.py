@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from mmeval.metric.contract import metric
-from mmeval.metric.model import HubModel, loaded
+from mmeval.metric import HubModel, loaded, metric
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
 from mmeval.metrics.image.editing import Against, Margin, Region, box_fault, cropped, edit_of
 from mmeval.metrics.image.pictures import (
@@ -21,9 +20,7 @@ from mmeval.metrics.image.pictures import (
 )
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.errors import UsageError, is_out_of_memory
-from mmeval.metric.model_files_error import WeightsError, uneven_blocks
-from mmeval.system.extras import need
+from mmeval.metric import WeightsError, uneven_blocks
+from mmeval.system import need
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.image.pictures import (
     NEEDS,
     given,
@@ -16,10 +16,8 @@ from mmeval.metrics.image.pictures import (
     the_only,
 )
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import Checked
 
 if TYPE_CHECKING:
     from PIL.Image import Image

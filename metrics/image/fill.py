@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.image.colors import COLORS, Color, Gate, color_fault
 from mmeval.metrics.image.pictures import NEEDS, the_only
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
 from mmeval.metrics.produced import wrong
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import Checked
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from mmeval.content.media import Media
-from mmeval.decode import DEFAULT_LIMITS
-from mmeval.decode.limits import within
-from mmeval.metric.contract import metric
+from mmeval.content import Media
+from mmeval.decode import DEFAULT_LIMITS, within
+from mmeval.metric import metric
 from mmeval.metrics.image.niqe import NIQE_NEEDS, niqe_of
 from mmeval.metrics.image.pictures import picture, stored_rgb
 from mmeval.metrics.image.released_quality import released_quality
 from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
+from mmeval.records import Score, Trial
+from mmeval.system import Checked
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels

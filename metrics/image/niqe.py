@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.content.parts import Interleaved
+from mmeval.content import Interleaved
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS, stored_rgb
 from mmeval.metrics.image.pristine import pristine
 from mmeval.metrics.image.scene_statistics import cropped, features, luma
 from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of, nothing_of
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.aggd import Numbers

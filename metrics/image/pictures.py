@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, image
-from mmeval.decode.memo import decoded_once
-from mmeval.decode.picture import stored_image
+from mmeval.content import Interleaved, Media
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, decoded_once, image, stored_image
 from mmeval.errors import ContentError
 from mmeval.metrics.produced import decoded, media_of, the_only_medium
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 if TYPE_CHECKING:
     import numpy as np

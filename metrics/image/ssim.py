@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS, given, pictures_of, produced, resized
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.sides import sides_of
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from mmeval.content.media import Media
+    from mmeval.content import Media
     from mmeval.metrics.image.pictures import Pixels
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]

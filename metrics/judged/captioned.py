@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.content.parts import PartKind
-from mmeval.records.score import CAUSES, Cause, Score
+from mmeval.content import PartKind
+from mmeval.records import CAUSES, Cause, Score
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mmeval.backend.routes import TO_DESCRIBE
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind, media_part
+from mmeval.backend import TO_DESCRIBE
+from mmeval.content import Interleaved, Media, Part, PartKind, media_part
 from mmeval.metrics.judged import released_captions as released
 from mmeval.metrics.judged.captioned import Caption, Captioned
-from mmeval.program.calls import Call, Program, Reply, Role, ask_all
-from mmeval.program.prompt import PromptError
-from mmeval.program.prompt_file import JudgePrompt, PromptFile
-from mmeval.records.response import HOPELESS, Response
-from mmeval.records.sample import Message
-from mmeval.records.score import Cause
+from mmeval.program import Call, JudgePrompt, Program, PromptError, PromptFile, Reply, Role, ask_all
+from mmeval.records import HOPELESS, Cause, Message, Response
 
 Written: TypeAlias = str | Mapping[str, Any]
 """A prompt, as a switch writes it."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part
-from mmeval.decode import document_start
-from mmeval.decode.office.read import OFFICE
+from mmeval.content import Interleaved, Media, Part
+from mmeval.decode import OFFICE, document_start
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.judge.verdict import Combine, Question, Repeats
-from mmeval.metric.contract import metric
+from mmeval.judge import Combine, Question, Repeats
+from mmeval.metric import metric
 from mmeval.metrics.judged.captions import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
@@ -26,10 +24,8 @@ from mmeval.metrics.judged.quality_grades import (
     shown_start,
 )
 from mmeval.metrics.quality.items import ItemScore, Unreadable, nothing_of, unreadable_item
-from mmeval.program.calls import Program, Role
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Score, Trial
 
 Fence = Literal["safe", "released"]
 """How code is set off in the prompt."""

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.judge.form import Vote
-from mmeval.judge.json_reply import ReplyError, read_object
-from mmeval.judge.verdict import Combine, Question, Repeats, combined
-from mmeval.metric.contract import metric
+from mmeval.content import Interleaved, media_part
+from mmeval.judge import Combine, Question, Repeats, ReplyError, Vote, combined, read_object
+from mmeval.metric import metric
 from mmeval.metrics.document.ocr import OCR_NEEDS
 from mmeval.metrics.document.reading import NO_OCR, Ocr
 from mmeval.metrics.document.routes import Extraction, markdown_route
@@ -35,10 +33,8 @@ from mmeval.metrics.quality.items import (
     together,
     unreadable_item,
 )
-from mmeval.program.calls import Call, Program, Reply, Role, ask_all
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Call, JudgePrompt, Program, Reply, Role, ask_all
+from mmeval.records import Score, Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]
 """What a judge is asked about a document: one ``grade`` from 1 to 5, as the paper has it; an ``overall`` number up to

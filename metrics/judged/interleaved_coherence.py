@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from mmeval.content.parts import PartKind
-from mmeval.judge.verdict import UNREAD, Combine, Question, Repeats, Verdict, combined
-from mmeval.metric.contract import metric
-from mmeval.metric.result import MetricScores
+from mmeval.content import PartKind
+from mmeval.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
+from mmeval.metric import MetricScores, metric
 from mmeval.metrics.judged.captioned import without_captions
 from mmeval.metrics.judged.captions import CaptionForm, CaptionPrompt, Written, captioned_all
 from mmeval.metrics.judged.material import as_the_reference, asked_of
@@ -25,11 +24,9 @@ from mmeval.metrics.judged.unim_grades import (
     raw_votes,
     share,
 )
-from mmeval.program.calls import Program, Reply, Role, ask_all
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Share
+from mmeval.program import JudgePrompt, Program, Reply, Role, ask_all
+from mmeval.records import Score, Trial
+from mmeval.system import Share
 
 JudgeFailure = Literal["exclude", "lowest"]
 """What a grade makes of the trial that the judge's replies do not give: it is left out, or counts as the lowest."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.judge.form import Choice, ReplyForm, Text
-from mmeval.judge.verdict import Question, Repeats, ask_verdicts
-from mmeval.metric.contract import metric
+from mmeval.judge import Choice, Question, Repeats, ReplyForm, Text, ask_verdicts
+from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program.calls import Program, Role
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Score, Trial
+from mmeval.system import Checked
 
 
 def _values_fault(values: Mapping[str, Any] | None) -> str:

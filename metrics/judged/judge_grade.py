@@ -6,15 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.judge.form import Number, ReplyForm, Text
-from mmeval.judge.verdict import Combine, Question, Repeats, ask_verdicts
-from mmeval.metric.contract import metric
+from mmeval.judge import Combine, Number, Question, Repeats, ReplyForm, Text, ask_verdicts
+from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program.calls import Program, Role
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Score, Trial
+from mmeval.system import Checked
 
 LEVELS = (
     "does not do what was asked",

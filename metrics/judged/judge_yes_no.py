@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from mmeval.judge.form import ReplyForm, Text, YesNo
-from mmeval.judge.verdict import Combine, Question, Repeats, ask_verdicts
-from mmeval.metric.contract import metric
+from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, YesNo, ask_verdicts
+from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program.calls import Program, Role
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import OptionalShare
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Score, Trial
+from mmeval.system import OptionalShare
 
 FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
 

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.judge.verdict import shown
-from mmeval.records.sample import Sample
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved, Media, Part, text_part
+from mmeval.judge import shown
+from mmeval.records import Sample, Trial
 
 if TYPE_CHECKING:
-    from mmeval.program.template import Value
+    from mmeval.program import Value
 
 Material: TypeAlias = "dict[str, Value]"
 

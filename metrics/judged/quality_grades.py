@@ -13,14 +13,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from mmeval.judge.form import Number, ReplyForm, Text, Vote
-from mmeval.judge.json_reply import ReplyError, read_object
-from mmeval.judge.verdict import UNREAD, Combine, Question, Verdict, ask_verdicts
+from mmeval.judge import (
+    UNREAD,
+    Combine,
+    Number,
+    Question,
+    ReplyError,
+    ReplyForm,
+    Text,
+    Verdict,
+    Vote,
+    ask_verdicts,
+    read_object,
+)
 from mmeval.metrics.judged.reading import UNREADABLE
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
 from mmeval.metrics.quality.items import ItemScore, together
-from mmeval.program.calls import Program
-from mmeval.records.score import Score
+from mmeval.program import Program
+from mmeval.records import Score
 
 Rubric = Literal["grade", "dimensions"]
 """What a judge is asked about an item: one ``grade`` from 1 to 5, as the paper has it, or several ``dimensions`` with

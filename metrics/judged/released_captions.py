@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mmeval.content.parts import Part
-from mmeval.content.placeholders import canonical_label
+from mmeval.content import Part, canonical_label
 
 _TAG = re.compile(r"<((?:image|document|audio|video|code|threeD)[0-9]+)>")
 """Single brackets, in this spelling alone: the outer ones of a double pair stay, and ``<3d1>`` is no tag."""

@@ -6,17 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
 
-from mmeval.content.parts import PART_KINDS, Interleaved
+from mmeval.content import PART_KINDS, Interleaved
 from mmeval.errors import written_instead
-from mmeval.judge.form import ReplyForm, Text, YesNo
-from mmeval.judge.verdict import Combine, Question, Repeats, Verdict, ask_verdicts, shown
-from mmeval.metric.contract import metric
+from mmeval.judge import Combine, Question, Repeats, ReplyForm, Text, Verdict, YesNo, ask_verdicts, shown
+from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, Material, material
-from mmeval.program.calls import Program, Role
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.sample import Sample
-from mmeval.records.score import CAUSES, Score
-from mmeval.records.trial import Trial
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import CAUSES, Sample, Score, Trial
 
 Side = Literal["all", "text", "media"]
 FORM = ReplyForm((Text("reason"), YesNo("met", unsure=True)))

@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.content.parts import Interleaved, PartKind
-from mmeval.judge.verdict import Combine, Question, Repeats, ask_verdicts
-from mmeval.metric.contract import metric
+from mmeval.content import Interleaved, PartKind
+from mmeval.judge import Combine, Question, Repeats, ask_verdicts
+from mmeval.metric import metric
 from mmeval.metrics.judged.captioned import Captioned, without_captions
 from mmeval.metrics.judged.captions import CaptionPrompt, Written, captioned_all
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
-from mmeval.program.calls import Program, Role
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Sample, Score, Trial
 
 CAPTIONED_REFERENCE = "captioned_reference"
 """The label that holds a reference whose media the data set itself has put into words."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mmeval.content.parts import Interleaved, Part
-from mmeval.content.placeholders import render
-from mmeval.judge.verdict import Combine, Question, Repeats
-from mmeval.metric.contract import metric
+from mmeval.content import Interleaved, Part, render
+from mmeval.judge import Combine, Question, Repeats
+from mmeval.metric import metric
 from mmeval.metrics.judged.captions import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
@@ -23,10 +22,8 @@ from mmeval.metrics.judged.quality_grades import (
 )
 from mmeval.metrics.judged.unim_grades import share
 from mmeval.metrics.quality.items import ItemScore
-from mmeval.program.calls import Program, Role
-from mmeval.program.prompt_file import JudgePrompt
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import JudgePrompt, Program, Role
+from mmeval.records import Score, Trial
 
 LABEL = "text1"
 """The one item that the text of an answer is."""

@@ -13,12 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.judge.form import MAX_TEXT_CHARS, Number, ReplyForm, Text, Vote
-from mmeval.judge.json_reply import ReplyError, read_object, strict_json
-from mmeval.judge.verdict import Verdict
+from mmeval.judge import MAX_TEXT_CHARS, Number, ReplyError, ReplyForm, Text, Verdict, Vote, read_object, strict_json
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
-from mmeval.program.calls import Reply
-from mmeval.records.response import Response, answered
+from mmeval.program import Reply
+from mmeval.records import Response, answered
 
 LOWEST, HIGHEST = 1, 5
 """The ends of the scale."""

@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, PartKind
+from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import CorruptMediaError, MediaLimitError
-from mmeval.records.score import CAUSES, Cause, Score
-from mmeval.records.trial import Trial
+from mmeval.records import CAUSES, Cause, Score, Trial
 
 ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = "items", "quality", "label", "reason", "left_out"
 """Keys of the evidence: the items in order; of each its quality (null: it has none), its name, why, and whether it is

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from mmeval.metric.contract import Range, metric
-from mmeval.records.score import CAUSES, Score
-from mmeval.system.arguments import Checked, Share
+from mmeval.metric import Range, metric
+from mmeval.records import CAUSES, Score
+from mmeval.system import Checked, Share
 
 ETA = 0.7
 """The weight of the paper, which also tried .6 and .8."""

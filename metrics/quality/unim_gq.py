@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.quality.items import ITEMS, LEFT_OUT, QUALITY
-from mmeval.records.score import CAUSES, Score
+from mmeval.records import CAUSES, Score
 
 PIECES = (
     "text_quality",

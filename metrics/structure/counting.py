@@ -10,12 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content.parts import Interleaved
-from mmeval.content.placeholders import SpellingName, find
+from mmeval.content import Interleaved, SpellingName, find
 from mmeval.metrics.sides import sides_of
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
 """``occurrences``: every tag counts; ``unique``: one tag counts once, however often it is written;

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mmeval.content.placeholders import SpellingName
-from mmeval.metric.contract import metric
+from mmeval.content import SpellingName
+from mmeval.metric import metric
 from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 
 @metric(range=(0, 1), version="1", source="UniM, section 4.2 (LeS)")

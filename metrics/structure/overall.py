@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from mmeval.metric.contract import Range, metric
-from mmeval.records.score import CAUSES, Cause, Score
+from mmeval.metric import Range, metric
+from mmeval.records import CAUSES, Cause, Score
 
 Combine = Literal["product", "mean", "minimum"]
 

@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from mmeval.content.parts import Interleaved, Part, PartKind
-from mmeval.metric.contract import metric
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.content import Interleaved, Part, PartKind
+from mmeval.metric import metric
+from mmeval.records import Sample, Score, Trial
 
 LETTERS: Mapping[PartKind, str] = {
     "text": "t",

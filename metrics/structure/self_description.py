@@ -10,15 +10,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
-from mmeval.content.parts import Interleaved
-from mmeval.judge.json_reply import strict_json
-from mmeval.metric.contract import metric
+from mmeval.content import Interleaved
+from mmeval.judge import strict_json
+from mmeval.metric import metric
 from mmeval.metrics.image.pictures import pictures_of
 from mmeval.metrics.structure.part_order import official_text
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import Checked
 
 Statements = Literal["standard", "official"]
 """By whose rules a statement is read: the published form with its defects mended, or the released evaluator's."""

@@ -7,10 +7,8 @@ import string
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from mmeval.metric.contract import metric
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.metric import metric
+from mmeval.records import Sample, Score, Trial
 
 Options = Mapping[str, str]
 """The texts of the options by upper-case letter. A text is empty where only the letter is known."""

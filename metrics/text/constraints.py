@@ -8,12 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import UsageError, did_you_mean
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, lacking, speech
 from mmeval.metrics.text.words import count_words
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 Missing = Literal["zero", "empty_text"]
 """What an answer without text is: 0, or an empty text that may meet constraints."""

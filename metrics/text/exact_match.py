@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import string
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 

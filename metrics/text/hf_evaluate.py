@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import UsageError
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.arguments import PathOrName
-from mmeval.system.extras import need
+from mmeval.records import Score, Trial
+from mmeval.system import PathOrName, need
 
 
 @metric(range=(-inf, inf), version="1", source="the evaluate library", needs=("evaluate:evaluate",))

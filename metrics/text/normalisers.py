@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from mmeval.errors import MissingExtraError
-from mmeval.system.extras import need
+from mmeval.system import need
 
 Normaliser = Literal["ocr", "speech", "none"]
 """``ocr`` for what is read on a picture, ``speech`` for what was heard, ``none``: as it is."""

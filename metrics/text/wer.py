@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Literal
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.extras import need
+from mmeval.records import Score, Trial
+from mmeval.system import need
 
 Normaliser = Literal["basic", "none"]
 

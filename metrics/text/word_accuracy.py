@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from mmeval.metric.contract import metric
+from mmeval.metric import metric
 from mmeval.metrics.text.normalisers import NORMALISERS, SPEECH_NEEDS, Normaliser
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.extras import need
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import need
 
 Unit = Literal["word", "character"]
 Blanks = Literal["drop", "drop_wanted", "keep"]

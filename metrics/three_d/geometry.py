@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mmeval.decode import DEFAULT_LIMITS, point_arrays, raw_mesh_arrays
-from mmeval.decode.limits import within
+from mmeval.decode import DEFAULT_LIMITS, point_arrays, raw_mesh_arrays, within
 from mmeval.errors import CorruptMediaError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mmeval.content.media import Media
+    from mmeval.content import Media
 
     Numbers = NDArray[np.float64]
     Indices = NDArray[np.int64]

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mmeval.decode.limits import within
-from mmeval.metric.contract import metric
+from mmeval.decode import within
+from mmeval.metric import metric
 from mmeval.metrics.quality.items import ItemScore, Rounding, Unreadable, in_released_digits, quality_of_media
 from mmeval.metrics.three_d.cloud_terms import FOR_TOPOLOGY, Angles, cloud_terms
 from mmeval.metrics.three_d.geometry import (
@@ -39,13 +39,12 @@ from mmeval.metrics.three_d.geometry import (
 from mmeval.metrics.three_d.mesh_terms import Defects, Degenerate, MeshRules, Triangles, mesh_terms
 from mmeval.metrics.three_d.neighbourhoods import AGREEMENT, FLATNESS
 from mmeval.metrics.three_d.terms import Terms
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from mmeval.content.media import Media
+    from mmeval.content import Media
 
 Combination = Literal["released", "paper"]
 Neighbours = Literal["released", "present"]

@@ -8,16 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.metric.contract import metric
-from mmeval.metric.model import HubModel, loaded
-from mmeval.metric.model_files_error import WeightsError
+from mmeval.content import Media
+from mmeval.metric import HubModel, WeightsError, loaded, metric
 from mmeval.metrics.models import bound, opening
 from mmeval.metrics.quality.items import ItemScore, Unreadable, quality_of_media
 from mmeval.metrics.video.views import Views, views_of
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
-from mmeval.system.extras import need
+from mmeval.records import Score, Trial
+from mmeval.system import need
 
 NETWORK = "dover.pt"
 DOVER = HubModel(

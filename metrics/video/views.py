@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, frame_count, frames_at
 
 if TYPE_CHECKING:

@@ -1,1 +1,28 @@
-"""Score columns, aggregators, standard errors and the bootstrap."""
+"""Aggregators: from the scores of a task to one number with its standard error."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.aggregate.aggregators import Spread, macro_mean, mean, median, repeat_means, repeats, spread
+    from mmeval.aggregate.scores import Estimate, ScoreRow, Scores
+    from mmeval.aggregate.statistics import weighted_mean_stderr
+    from mmeval.aggregate.summary import summarise
+
+__all__ = [
+    "Estimate",
+    "ScoreRow",
+    "Scores",
+    "Spread",
+    "macro_mean",
+    "mean",
+    "median",
+    "repeat_means",
+    "repeats",
+    "spread",
+    "summarise",
+    "weighted_mean_stderr",
+]
+
+__getattr__ = door(__name__)

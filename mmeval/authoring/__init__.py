@@ -1,1 +1,12 @@
-"""Checks for authors: validate, bounds, metrics, packages and scaffolds."""
+"""Checks for authors of tasks, metrics and packages."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.authoring.validate import check
+
+__all__ = ["check"]
+
+__getattr__ = door(__name__)

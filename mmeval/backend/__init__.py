@@ -1,1 +1,45 @@
-"""The contract of backends: capabilities, requests and conversion of media for a model."""
+"""The contract of backends, and conversion of media for a model."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.backend.capabilities import Capabilities, Limit
+    from mmeval.backend.contract import (
+        BatchBackend,
+        ModelBackend,
+        Parallel,
+        ProgramBackend,
+        SampleBackend,
+        Startable,
+        TaskAhead,
+        WholeAnswers,
+    )
+    from mmeval.backend.excerpt import is_read
+    from mmeval.backend.routes import ROUTES, TO_DESCRIBE, checked_routes, convert, even_frames, widened
+    from mmeval.backend.tool import Tool, load_tool
+
+__all__ = [
+    "ROUTES",
+    "TO_DESCRIBE",
+    "BatchBackend",
+    "Capabilities",
+    "Limit",
+    "ModelBackend",
+    "Parallel",
+    "ProgramBackend",
+    "SampleBackend",
+    "Startable",
+    "TaskAhead",
+    "Tool",
+    "WholeAnswers",
+    "checked_routes",
+    "convert",
+    "even_frames",
+    "is_read",
+    "load_tool",
+    "widened",
+]
+
+__getattr__ = door(__name__)

@@ -22,7 +22,7 @@ from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
 from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError, MissingError, MissingExtraError
 from mmeval.program.calls import Call
 from mmeval.program.route import Route
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorInfo, ErrorKind
 from mmeval.records.sample import Message

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol, TypeAlias
 
 from mmeval.errors import MmevalError
-from mmeval.records.digest import canonical_json
+from mmeval.records.digests import canonical_json
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket

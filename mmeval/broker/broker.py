@@ -21,7 +21,7 @@ from mmeval.broker.runtime import RoleRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply, Role
-from mmeval.records.digest import call_seed
+from mmeval.records.digests import call_seed
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
 from mmeval.records.sample import Sample

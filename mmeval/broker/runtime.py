@@ -35,7 +35,7 @@ from mmeval.errors import (
     StartFailedError,
     StoppedError,
 )
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, ErrorKind, Response
 from mmeval.store.spending import Payee

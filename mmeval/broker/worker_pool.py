@@ -19,7 +19,7 @@ from mmeval.broker.batcher import AnswererDiedError, Asked, Deliver
 from mmeval.broker.worker import Worker
 from mmeval.broker.worker_process import Row, WorkerJob
 from mmeval.errors import BackendDownError, MmevalError, StoppedError
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
 from mmeval.wording import file_name

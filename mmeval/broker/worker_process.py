@@ -27,7 +27,7 @@ from mmeval.backend.create import create_backend
 from mmeval.broker.batch_answer import answer_batch
 from mmeval.broker.batcher import Asked
 from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError, UsageError
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import Segment, Written

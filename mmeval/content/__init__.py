@@ -1,1 +1,40 @@
-"""Parts, media, MIME types, placeholders and encoding of interleaved content."""
+"""Parts, media, placeholders and encoding: what an interleaved answer is made of."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.content.encode import png, rgb_png, wav
+    from mmeval.content.media import MEDIA_KINDS, Media, kind_for, may_be, path_inside
+    from mmeval.content.media_type import UNKNOWN_MIME, suffix_for
+    from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part, text_part
+    from mmeval.content.placeholders import SpellingName, Tag, TagKind, canonical_label, find, label_kind, render
+
+__all__ = [
+    "MEDIA_KINDS",
+    "PART_KINDS",
+    "UNKNOWN_MIME",
+    "Interleaved",
+    "Media",
+    "Part",
+    "PartKind",
+    "SpellingName",
+    "Tag",
+    "TagKind",
+    "canonical_label",
+    "find",
+    "kind_for",
+    "label_kind",
+    "may_be",
+    "media_part",
+    "path_inside",
+    "png",
+    "render",
+    "rgb_png",
+    "suffix_for",
+    "text_part",
+    "wav",
+]
+
+__getattr__ = door(__name__)

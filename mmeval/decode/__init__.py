@@ -15,16 +15,19 @@ its limits, and kept with the medium (see ``memo``). Frames and pages are stream
 from mmeval.decode.av.sound import Audio, SoundStart, audio, sound_start
 from mmeval.decode.av.video import Frame, VideoInfo, frame_count, frames_at, video, video_info
 from mmeval.decode.document import TextBox, document_start, document_text, page_boxes, page_count, pages
-from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
+from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
+from mmeval.decode.memo import Decoder, decoded_once
 from mmeval.decode.mesh import MeshArrays, mesh, mesh_arrays, point_arrays, raw_mesh_arrays
-from mmeval.decode.office.read import Block, Table, office_blocks
-from mmeval.decode.picture import image
+from mmeval.decode.office.read import OFFICE, Block, Table, office_blocks
+from mmeval.decode.picture import image, stored_image
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "OFFICE",
     "Audio",
     "Block",
     "DecodeLimits",
+    "Decoder",
     "Frame",
     "MeshArrays",
     "SoundStart",
@@ -32,6 +35,7 @@ __all__ = [
     "TextBox",
     "VideoInfo",
     "audio",
+    "decoded_once",
     "document_start",
     "document_text",
     "frame_count",
@@ -46,6 +50,8 @@ __all__ = [
     "point_arrays",
     "raw_mesh_arrays",
     "sound_start",
+    "stored_image",
     "video",
     "video_info",
+    "within",
 ]

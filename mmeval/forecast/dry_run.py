@@ -26,7 +26,7 @@ from mmeval.forecast.estimate import Weight, stand_in, weigh
 from mmeval.forecast.records import First, Forecast, Load, Place, TaskForecast
 from mmeval.metric.apply import score_judged
 from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
-from mmeval.records.digest import call_seed
+from mmeval.records.digests import call_seed
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial

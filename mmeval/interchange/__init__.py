@@ -1,1 +1,62 @@
-"""Formats of answers that belong to no benchmark."""
+"""Answers in other layouts, read and written."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.interchange.contract import (
+        MANIFEST,
+        Absent,
+        AnsweredRun,
+        AnsweredTask,
+        AnswerFormat,
+        Exported,
+        Place,
+        StoredAnswer,
+        open_answers,
+    )
+    from mmeval.interchange.foreign_lines import line_at, lines_of
+    from mmeval.interchange.recorded import error_of
+    from mmeval.interchange.sidecar import (
+        DAMAGED,
+        MAX_MEDIUM_BYTES,
+        OWN,
+        exact_part,
+        exact_parts,
+        files_digest,
+        medium_inside,
+        model_of,
+        own_of,
+        read_manifest,
+    )
+    from mmeval.interchange.spool import KeptLines, Span
+
+__all__ = [
+    "DAMAGED",
+    "MANIFEST",
+    "MAX_MEDIUM_BYTES",
+    "OWN",
+    "Absent",
+    "AnswerFormat",
+    "AnsweredRun",
+    "AnsweredTask",
+    "Exported",
+    "KeptLines",
+    "Place",
+    "Span",
+    "StoredAnswer",
+    "error_of",
+    "exact_part",
+    "exact_parts",
+    "files_digest",
+    "line_at",
+    "lines_of",
+    "medium_inside",
+    "model_of",
+    "open_answers",
+    "own_of",
+    "read_manifest",
+]
+
+__getattr__ = door(__name__)

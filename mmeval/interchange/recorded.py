@@ -10,7 +10,7 @@ from mmeval.content.media import Media, stored_path
 from mmeval.content.media_type import suffix_for
 from mmeval.content.parts import PART_KINDS, Interleaved, Part
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.records.digest import content_digest
+from mmeval.records.digests import content_digest
 from mmeval.records.response import ERROR_KINDS, ErrorInfo, FinishReason, Response
 from mmeval.records.sample import Message, Sample
 

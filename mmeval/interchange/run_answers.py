@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, Place, StoredAnswer
 from mmeval.interchange.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
-from mmeval.records.digest import DIGEST_CHARS
+from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial

@@ -13,7 +13,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, Place, StoredAnswer
 from mmeval.interchange.foreign_lines import Line, line_at, lines_of
 from mmeval.interchange.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
-from mmeval.records.digest import DIGEST_CHARS
+from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.wording import file_name

@@ -13,7 +13,7 @@ from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import PART_KINDS, Interleaved, Part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import MANIFEST
-from mmeval.records.digest import DIGEST_CHARS
+from mmeval.records.digests import DIGEST_CHARS
 
 OWN = "mmeval"
 """The key, of a line or a record, that the benchmark's own scripts pass over."""

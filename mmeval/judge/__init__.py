@@ -1,1 +1,35 @@
 """Judges: forms of a reply, questions and verdicts."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.judge.form import MAX_TEXT_CHARS, Choice, Field, Number, ReplyForm, Text, Vote, YesNo
+    from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object, strict_json
+    from mmeval.judge.verdict import UNREAD, Combine, Question, Repeats, Verdict, ask_verdicts, combined, shown
+
+__all__ = [
+    "MAX_CHARS",
+    "MAX_TEXT_CHARS",
+    "UNREAD",
+    "Choice",
+    "Combine",
+    "Field",
+    "Number",
+    "Question",
+    "Repeats",
+    "ReplyError",
+    "ReplyForm",
+    "Text",
+    "Verdict",
+    "Vote",
+    "YesNo",
+    "ask_verdicts",
+    "combined",
+    "read_object",
+    "shown",
+    "strict_json",
+]
+
+__getattr__ = door(__name__)

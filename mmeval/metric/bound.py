@@ -16,7 +16,7 @@ from mmeval.metric.result import MetricScores
 from mmeval.metric.signature import PIECES
 from mmeval.program.prompt_file import PromptTexts, find_prompt
 from mmeval.program.role_variants import BY_KIND, played, who_is_asked
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial

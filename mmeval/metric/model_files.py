@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmeval.errors import StorageError
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.system.folders import own_cache
 
 WEIGHTS_DIR = "MMEVAL_WEIGHTS_DIR"

@@ -17,7 +17,7 @@ from mmeval.dataset.hub import HubFile
 from mmeval.dataset.hub_cache import size_on_disk
 from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.errors import MmevalError, told
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.task.schema import ExpectedKeys
 from mmeval.task.task import Task

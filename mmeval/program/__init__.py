@@ -1,1 +1,33 @@
-"""Programs that yield calls: Call, Reply, Role, protocols and prompts."""
+"""Programs that yield calls: calls and replies, roles, prompts and protocols."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.program.calls import Call, CallFailed, Program, Reply, Role, ask_all, ask_one
+    from mmeval.program.prompt import PromptError
+    from mmeval.program.prompt_file import JudgePrompt, PromptFile
+    from mmeval.program.protocols import Ask, join, single
+    from mmeval.program.route import Route
+    from mmeval.program.template import Value
+
+__all__ = [
+    "Ask",
+    "Call",
+    "CallFailed",
+    "JudgePrompt",
+    "Program",
+    "PromptError",
+    "PromptFile",
+    "Reply",
+    "Role",
+    "Route",
+    "Value",
+    "ask_all",
+    "ask_one",
+    "join",
+    "single",
+]
+
+__getattr__ = door(__name__)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UnknownNameError
 from mmeval.program.prompt import PromptError
-from mmeval.records.digest import content_digest
+from mmeval.records.digests import content_digest
 from mmeval.records.sample import Message, MessageRole
 from mmeval.system.arguments import FilePath
 

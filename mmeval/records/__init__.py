@@ -1,1 +1,40 @@
 """The records that everything passes around: frozen, typed, JSON both ways."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.records.digests import DIGEST_CHARS, content_digest, digest
+    from mmeval.records.request import GenerationParams, Request
+    from mmeval.records.response import HOPELESS, ErrorInfo, ErrorKind, FinishReason, Response, Usage, answered
+    from mmeval.records.sample import Message, Sample, message, user
+    from mmeval.records.score import CAUSES, Cause, Result, Score
+    from mmeval.records.trial import Exchange, Trial
+
+__all__ = [
+    "CAUSES",
+    "DIGEST_CHARS",
+    "HOPELESS",
+    "Cause",
+    "ErrorInfo",
+    "ErrorKind",
+    "Exchange",
+    "FinishReason",
+    "GenerationParams",
+    "Message",
+    "Request",
+    "Response",
+    "Result",
+    "Sample",
+    "Score",
+    "Trial",
+    "Usage",
+    "answered",
+    "content_digest",
+    "digest",
+    "message",
+    "user",
+]
+
+__getattr__ = door(__name__)

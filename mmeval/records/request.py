@@ -10,7 +10,7 @@ from typing import Any
 
 from mmeval.content.parts import PartKind
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.records.digest import canonical_json, content_digest
+from mmeval.records.digests import canonical_json, content_digest
 from mmeval.records.sample import Message
 
 _GENERATION_ALIASES: Mapping[str, str] = {

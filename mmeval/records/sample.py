@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, media_part, text_part
-from mmeval.records.digest import line_digest
+from mmeval.records.digests import line_digest
 
 MessageRole = Literal["system", "user", "assistant"]
 

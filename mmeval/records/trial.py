@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmeval.content.parts import Interleaved
-from mmeval.records.digest import content_digest
+from mmeval.records.digests import content_digest
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 

@@ -1,1 +1,13 @@
-"""What a user sees of a run: tables, results files, progress and log."""
+"""Tables, files and pages of a run; for loggers, what a finished run has left."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.report.publish import Published
+    from mmeval.run.options import RunOutcome
+
+__all__ = ["Published", "RunOutcome"]
+
+__getattr__ = door(__name__)

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
-from mmeval.records.digest import canonical_json
+from mmeval.records.digests import canonical_json
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample
 from mmeval.records.score import Score, ScoreStatus

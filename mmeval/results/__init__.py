@@ -1,1 +1,13 @@
-"""Numbers of a run: from score rows to results, stored runs, layouts and comparison."""
+"""Numbers of a run: stored runs, layouts of papers and what they read."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.results.layout import Cell, Table, result_of, scores_of
+    from mmeval.results.stored_run import StoredRun, StoredTask, counted_by
+
+__all__ = ["Cell", "StoredRun", "StoredTask", "Table", "counted_by", "result_of", "scores_of"]
+
+__getattr__ = door(__name__)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from mmeval.aggregate.scores import Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
-from mmeval.aggregate.summarise import combine, summarise
+from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import MmevalError, PluginError
 from mmeval.records.score import Cause, Result, Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows

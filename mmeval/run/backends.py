@@ -15,7 +15,7 @@ from mmeval.broker.runtime import RoleRuntime, mark_of
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.program.calls import MODEL
 from mmeval.program.role_variants import check_variants
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.run.options import BackendSpec
 from mmeval.run.task_run import judge_identity
 from mmeval.store.journal import Journal

@@ -23,7 +23,7 @@ from mmeval.errors import (
     told,
     written_instead,
 )
-from mmeval.records.digest import line_digest
+from mmeval.records.digests import line_digest
 from mmeval.records.sample import Sample
 from mmeval.run.availability import OpenedData
 from mmeval.run.options import RunOptions, Unfinished

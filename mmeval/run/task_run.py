@@ -14,7 +14,7 @@ from mmeval.metric.derived import PIECES
 from mmeval.program.calls import MODEL, Program, Role
 from mmeval.program.protocols import Ask, single
 from mmeval.program.role_variants import role_for
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.scoring.score_set import ScoreSet

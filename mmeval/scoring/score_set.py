@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from mmeval.errors import StorageError
 from mmeval.metric.derived import PIECES
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.records.score import ScoreStatus
 from mmeval.scoring.verdict_log import VerdictLog
 from mmeval.store.paths import trial_key

@@ -16,7 +16,7 @@ from typing import Any
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved
 from mmeval.errors import CorruptMediaError, MissingDataError, StorageError
-from mmeval.records.digest import digest
+from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 

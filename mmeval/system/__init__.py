@@ -1,1 +1,27 @@
 """What Python, the disk and optional packages give to all of mmeval."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.system.arguments import Checked, OptionalShare, PathOrName, Share
+    from mmeval.system.extras import need
+    from mmeval.system.folders import own_cache
+    from mmeval.system.json_lines import from_line, to_line, write_atomic
+    from mmeval.system.processes import FreshContext
+
+__all__ = [
+    "Checked",
+    "FreshContext",
+    "OptionalShare",
+    "PathOrName",
+    "Share",
+    "from_line",
+    "need",
+    "own_cache",
+    "to_line",
+    "write_atomic",
+]
+
+__getattr__ = door(__name__)

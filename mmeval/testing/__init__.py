@@ -1,1 +1,12 @@
-"""The conformance kit for authors of plugins."""
+"""The conformance kit: what every backend has to do, as checks that a test calls."""
+
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.testing.checks import check_backend
+
+__all__ = ["check_backend"]
+
+__getattr__ = door(__name__)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, media_part
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.diffusers.kinds import own_code, pipeline_class
 from mmeval.model_backends.diffusers.pipeline import Drawn, Pipeline, Prompt
@@ -17,8 +17,7 @@ from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.files import PIPELINE_INDEX, find_files
 from mmeval.model_backends.hf.pixels import to_picture
 from mmeval.model_backends.hf.settings import accelerated, checked_device, checked_dtype, versions
-from mmeval.records.request import Request
-from mmeval.records.response import Response
+from mmeval.records import Request, Response
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 8, 4
 """Pictures of a batch where the user names no size. Memory that does not suffice for it halves it."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError
-from mmeval.metric.model_files_error import gaps
+from mmeval.metric import gaps
 from mmeval.model_backends.hf.files import PIPELINE_INDEX
 
 

@@ -19,7 +19,7 @@ from mmeval.model_backends.diffusers.settings import Settings
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.literals import Literals, listed
 from mmeval.model_backends.hf.loading import quietly
-from mmeval.system.extras import need
+from mmeval.system import need
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
 _MAX_HEADER_BYTES = 100_000_000

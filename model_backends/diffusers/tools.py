@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmeval.backend.tool import Tool
+from mmeval.backend import Tool
 
 text_to_image = Tool(
     name="text_to_image",

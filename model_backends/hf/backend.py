@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval import plugins
-from mmeval.backend.capabilities import Capabilities
-from mmeval.backend.routes import checked_routes, convert, widened
+from mmeval.backend import Capabilities, checked_routes, convert, widened
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import overruled
@@ -28,9 +27,7 @@ from mmeval.model_backends.hf.settings import (
     versions,
 )
 from mmeval.model_backends.hf.syntax import check_syntax
-from mmeval.records.digest import DIGEST_CHARS, digest
-from mmeval.records.request import Request
-from mmeval.records.response import ErrorKind, Response
+from mmeval.records import DIGEST_CHARS, ErrorKind, Request, Response, digest
 
 GENERIC = "chat"
 """The adapter of every model type that has none of its own: a chat template in, text out."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import PART_KINDS, PartKind
+from mmeval.backend import Capabilities
+from mmeval.content import PART_KINDS, PartKind
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.model_backends.hf.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings

@@ -11,7 +11,7 @@ from typing import Any
 
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf.settings import Settings, accelerated
-from mmeval.system.extras import need
+from mmeval.system import need
 
 _KINDS = frozenset(("cpu", "cuda", "xpu", "npu", "mlu", "musa"))
 """Devices that several copies can be placed on: one each, or all of them on the CPU."""

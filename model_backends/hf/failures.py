@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmeval.errors import MmevalError
-from mmeval.records.response import ErrorKind, Response
+from mmeval.records import ErrorKind, Response
 
 
 class RowError(MmevalError):

@@ -18,7 +18,7 @@ from typing import Any
 from mmeval.dataset import hub
 from mmeval.errors import MissingDataError, UsageError, sentence
 from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings
-from mmeval.records.digest import DIGEST_CHARS
+from mmeval.records import DIGEST_CHARS
 
 TINY = "tiny"
 """``pretrained=tiny`` is a model of our own, made on this machine: plumbing whose scores mean nothing."""

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError, is_out_of_memory
-from mmeval.metric.model_files_error import damaged_files, gaps
+from mmeval.metric import damaged_files, gaps
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 from mmeval.model_backends.hf.videoless import processor_without_video
-from mmeval.system.extras import need
+from mmeval.system import need
 
 TORCHVISION = "torchvision"
 _PARTS: Mapping[str, tuple[str, ...]] = {

@@ -9,16 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from mmeval.backend.routes import ROUTES, even_frames
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind
+from mmeval.backend import ROUTES, even_frames
+from mmeval.content import Media, Part, PartKind
 from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
 from mmeval.errors import ContentError, MissingError, UsageError
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.literals import Literals, listed
 from mmeval.model_backends.hf.loading import part_for
-from mmeval.records.request import Request
-from mmeval.records.sample import Message
+from mmeval.records import Message, Request
 
 Item: TypeAlias = dict[str, Any]
 """``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise for audio and video. ``Any``:
@@ -194,7 +192,7 @@ _DECODERS: Mapping[str, Any] = {"image": _Writer._picture, "audio": _Writer._sou
 
 
 def _resampled(samples: Any, rate: int, wanted: int) -> Any:
-    from mmeval.system.extras import need
+    from mmeval.system import need
 
     return need("soxr", "audio").resample(samples, rate, wanted)
 

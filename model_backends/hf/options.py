@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mmeval.model_backends.hf.failures import RowError
-from mmeval.records.request import GenerationParams
+from mmeval.records import GenerationParams
 
 
 def number_option(params: GenerationParams, name: str, usual: float, *, least: float = -math.inf) -> float:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from mmeval.content.encode import png
-from mmeval.content.media import Media
+from mmeval.content import Media, png
 
 Span = Literal["0..1", "-1..1", "0..255"]
 """What black and white are. It is never guessed: a dark picture in 0..255 looks like a bright one in 0..1."""

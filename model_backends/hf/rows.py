@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from mmeval.content.parts import Part
+from mmeval.content import Part
 from mmeval.model_backends.hf.messages import Chat
-from mmeval.records.request import Request
-from mmeval.records.response import FinishReason
+from mmeval.records import FinishReason, Request
 
 Encoded: TypeAlias = Mapping[str, Any]
 """What ``model.generate`` takes, under the processor's names (``input_ids``, ``attention_mask``, ``pixel_values`` ...):

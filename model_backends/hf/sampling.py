@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mmeval.model_backends.hf.failures import RowError
-from mmeval.records.request import GenerationParams
+from mmeval.records import GenerationParams
 
 if TYPE_CHECKING:
     from torch import Tensor

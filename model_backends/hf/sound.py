@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mmeval.content.encode import wav
-from mmeval.content.media import Media
+from mmeval.content import Media, wav
 
 
 def to_sound(samples: Any, rate: int) -> Media:

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from mmeval.errors import MmevalError, StorageError
 from mmeval.model_backends.hf.tinybuild import build
-from mmeval.system.folders import own_cache
-from mmeval.system.processes import FreshContext
+from mmeval.system import FreshContext, own_cache
 
 VERSION = 1
 """Raised whenever the builder would write other bytes."""

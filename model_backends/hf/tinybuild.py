@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.system.extras import need
+from mmeval.system import need
 
 CODES = 64
 HEIGHT, WIDTH = 6, 8

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part
-from mmeval.content.placeholders import find
+from mmeval.content import Interleaved, Media, Part, find, media_part
 from mmeval.model_backends.hf.blocks import BrokenBlock
 from mmeval.model_backends.hf.rows import Made
 

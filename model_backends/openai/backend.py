@@ -7,7 +7,7 @@ import importlib.metadata
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mmeval.backend.capabilities import Capabilities
+from mmeval.backend import Capabilities
 from mmeval.errors import MmevalError, UsageError
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.failures import CallError, http_error, redacted
@@ -25,8 +25,7 @@ from mmeval.model_backends.openai.settings import (
 )
 from mmeval.model_backends.openai.speech import SpeechEndpoint
 from mmeval.model_backends.openai.transport import Outgoing, Received, Transport
-from mmeval.records.request import Request
-from mmeval.records.response import Response
+from mmeval.records import Request, Response
 
 OFFLOAD_BYTES = 2**21
 """Media and replies above this size are encoded and decoded in a thread: a few milliseconds in which others wait."""

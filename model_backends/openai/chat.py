@@ -6,17 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind, text_part
-from mmeval.content.placeholders import find
+from mmeval.content import Interleaved, Media, Part, PartKind, find, text_part
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.failures import bad_reply, error_in_body
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.openai.reply import fingerprint, json_object, medium, served, usage
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
-from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import FinishReason, Response
+from mmeval.records import FinishReason, GenerationParams, Request, Response
 
 PATH = "chat/completions"
 

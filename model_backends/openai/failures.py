@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from mmeval.errors import MmevalError
-from mmeval.records.response import ErrorKind
+from mmeval.records import ErrorKind
 
 MAX_MESSAGE_CHARS = 500
 MAX_DESCRIBED_BYTES = 65_536

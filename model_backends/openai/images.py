@@ -7,17 +7,14 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.media_type import suffix_for
-from mmeval.content.parts import Interleaved, Part
+from mmeval.content import Interleaved, Media, Part, suffix_for
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.failures import CallError, bad_reply
 from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.reply import json_object, medium, served, usage
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
-from mmeval.records.request import Request
-from mmeval.records.response import Response
+from mmeval.records import Request, Response
 
 GENERATIONS = "images/generations"
 EDITS = "images/edits"

@@ -12,12 +12,10 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from mmeval.content.media import Media
-from mmeval.content.media_type import suffix_for
-from mmeval.content.parts import Interleaved, Part, PartKind, text_part
+from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for, text_part
 from mmeval.errors import ContentError, MissingExtraError
 from mmeval.model_backends.openai.failures import CallError
-from mmeval.records.sample import Message
+from mmeval.records import Message
 
 SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The sounds that the interface knows how to name."""

@@ -8,7 +8,7 @@ from typing import Any
 from mmeval.errors import did_you_mean
 from mmeval.model_backends.openai.failures import CallError
 from mmeval.model_backends.openai.settings import OPTIONS, Settings
-from mmeval.records.request import GenerationParams
+from mmeval.records import GenerationParams
 
 AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac")
 """What can be asked for: the formats whose bytes say what they are (raw samples do not)."""

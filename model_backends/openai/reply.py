@@ -7,10 +7,10 @@ import binascii
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.model_backends.openai.failures import bad_reply, error_in_body
-from mmeval.records.response import Usage
-from mmeval.system.json_lines import from_line
+from mmeval.records import Usage
+from mmeval.system import from_line
 
 _SHOWN_CHARS = 80
 _MAX_DEPTH = 3

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import PartKind
+from mmeval.backend import Capabilities
+from mmeval.content import PartKind
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 
 OFFICIAL_URL = "https://api.openai.com/v1"

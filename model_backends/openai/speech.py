@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
+from mmeval.content import Interleaved, Media
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.failures import CallError, bad_reply
 from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.reply import json_object
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.transport import Outgoing, Received
-from mmeval.records.request import Request
-from mmeval.records.response import Response
+from mmeval.records import Request, Response
 
 PATH = "audio/speech"
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from mmeval._version import __version__
+from mmeval import __version__
 from mmeval.model_backends.openai.failures import REDACTED, CallError, bad_reply
 from mmeval.model_backends.openai.settings import Settings, is_local
-from mmeval.system.extras import need
+from mmeval.system import need
 
 if TYPE_CHECKING:
     import aiohttp

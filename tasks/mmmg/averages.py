@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from mmeval.aggregate.aggregators import Spread, spread
+from mmeval.aggregate import Spread, spread
 
 Passes = Sequence[float]
 """The mean of a task over its rows, for each time that it was answered."""

@@ -18,9 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.system.extras import need
+from mmeval.system import need
 
 REPOSITORY = "UW-FMRL2/MMMG"
 
@@ -128,7 +128,7 @@ def find_copy(folder: Path) -> HubCopy | None:
 
 
 def _cached() -> Path | None:
-    from mmeval.dataset.hub_cache import cached_snapshot
+    from mmeval.dataset import cached_snapshot
     from mmeval.errors import MissingExtraError
 
     try:

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from mmeval.aggregate.aggregators import macro_mean, repeat_means, spread
-from mmeval.results.layout import Cell, Table, result_of, scores_of
+from mmeval.aggregate import macro_mean, repeat_means, spread
+from mmeval.results import Cell, Table, result_of, scores_of
 from mmeval.tasks.mmmg.averages import Passes, average, interval
 from mmeval.tasks.mmmg.categories import CATEGORIES, Category
 
 if TYPE_CHECKING:
-    from mmeval.aggregate.scores import Scores
-    from mmeval.results.stored_run import StoredRun, StoredTask
+    from mmeval.aggregate import Scores
+    from mmeval.results import StoredRun, StoredTask
 
 NUMBER = "overall"
 """The score of a trial, which every task of MMMG has."""

@@ -25,13 +25,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media, path_inside
-from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.content.placeholders import TagKind
-from mmeval.dataset.contract import DataSource
+from mmeval.content import Interleaved, Media, Part, TagKind, path_inside, text_part
+from mmeval.dataset import DataSource
 from mmeval.errors import MissingDataError, MmevalError, UnknownNameError, UsageError
-from mmeval.records.digest import DIGEST_CHARS
-from mmeval.records.sample import Message, Sample
+from mmeval.records import DIGEST_CHARS, Message, Sample
 from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, PromptPlace, find_copy
 from mmeval.tasks.mmmg.rows import (
     GIVEN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmeval.interchange.contract import AnswerFormat
+from mmeval.interchange import AnswerFormat
 from mmeval.tasks.mmmg.output_reading import read_output
 from mmeval.tasks.mmmg.output_writing import write_output
 

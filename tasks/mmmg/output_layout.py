@@ -23,11 +23,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part
-from mmeval.content.placeholders import TagKind, find, render
-from mmeval.records.digest import digest
-from mmeval.records.sample import Sample
+from mmeval.content import Interleaved, Media, Part, TagKind, find, render
+from mmeval.records import Sample, digest
 from mmeval.tasks.mmmg.rows import SUFFIXES
 
 GENERATIONS = 4

@@ -8,15 +8,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media, path_inside
-from mmeval.content.parts import Interleaved
+from mmeval.content import Interleaved, Media, path_inside
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import MANIFEST, Absent, Place, StoredAnswer
-from mmeval.interchange.foreign_lines import line_at, lines_of
-from mmeval.interchange.recorded import error_of
-from mmeval.interchange.sidecar import exact_part, files_digest, medium_inside, model_of, own_of, read_manifest
-from mmeval.records.response import Response
-from mmeval.records.sample import Sample
+from mmeval.interchange import (
+    MANIFEST,
+    Absent,
+    Place,
+    StoredAnswer,
+    error_of,
+    exact_part,
+    files_digest,
+    line_at,
+    lines_of,
+    medium_inside,
+    model_of,
+    own_of,
+    read_manifest,
+)
+from mmeval.records import Response, Sample
 from mmeval.tasks.mmmg.output_layout import (
     GENERATIONS,
     OTHER,

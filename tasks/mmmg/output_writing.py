@@ -7,15 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.media_type import suffix_for
-from mmeval.content.parts import Interleaved
-from mmeval.content.placeholders import TagKind
+from mmeval.content import Interleaved, Media, TagKind, suffix_for
 from mmeval.errors import UsageError
-from mmeval.interchange.contract import AnsweredRun, AnsweredTask, Exported
-from mmeval.interchange.sidecar import OWN, exact_parts
-from mmeval.records.trial import Trial
-from mmeval.system.json_lines import to_line
+from mmeval.interchange import OWN, AnsweredRun, AnsweredTask, Exported, exact_parts
+from mmeval.records import Trial
+from mmeval.system import to_line
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
     Flat,

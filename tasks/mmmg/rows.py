@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content.placeholders import TagKind
-from mmeval.dataset.loaders.row_files import read_jsonl
+from mmeval.content import TagKind
+from mmeval.dataset import read_jsonl
 from mmeval.errors import UsageError
 
 PROMPT, SEED = "instruction_para", "instruction"

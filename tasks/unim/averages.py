@@ -14,8 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from mmeval.aggregate import statistics
-from mmeval.aggregate.scores import Estimate, Scores
+from mmeval.aggregate import Estimate, Scores, statistics
 
 
 class Sums(NamedTuple):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
-from mmeval.content.placeholders import find
+from mmeval.content import find
 from mmeval.tasks.unim.concatenated_json import Record, read_records
 from mmeval.tasks.unim.files import Place
 from mmeval.tasks.unim.folders import may_hold

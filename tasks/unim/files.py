@@ -10,8 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from stat import S_ISLNK, S_ISREG
 
-from mmeval.content.media import Media, may_be, path_inside
-from mmeval.content.media_type import UNKNOWN_MIME
+from mmeval.content import UNKNOWN_MIME, Media, may_be, path_inside
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.tasks.unim.labels import Names, field_words
 from mmeval.tasks.unim.pointers import MAX_BYTES, TOLD, is_pointer

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
-from mmeval.content.media import path_inside
+from mmeval.content import path_inside
 from mmeval.errors import MissingDataError
 from mmeval.tasks.unim.concatenated_json import read_records
 from mmeval.tasks.unim.domains import domain_of

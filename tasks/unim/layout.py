@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mmeval.metrics.quality.sqcs import ETA
-from mmeval.results.layout import Cell, Table
+from mmeval.results import Cell, Table
 from mmeval.tasks.unim.averages import Means, macro, micro
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS, domain_of
 from mmeval.tasks.unim.items import TITLES
@@ -16,7 +16,7 @@ from mmeval.tasks.unim.remarks import OF_ITEMS, OF_MEANS_NEEDS, remarks
 from mmeval.tasks.unim.slices import Columns, Rows, Slice, in_order, together
 
 if TYPE_CHECKING:
-    from mmeval.results.stored_run import StoredRun
+    from mmeval.results import StoredRun
 
 
 class Column(NamedTuple):

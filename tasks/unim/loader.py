@@ -16,10 +16,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.dataset.contract import DataSource
+from mmeval.dataset import DataSource
 from mmeval.errors import MissingDataError, UnknownNameError
-from mmeval.records.digest import digest
-from mmeval.records.sample import Sample
+from mmeval.records import Sample, digest
 from mmeval.tasks.unim.captions import Captions, caption_of
 from mmeval.tasks.unim.concatenated_json import Record, read_records
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, domain_of

@@ -33,11 +33,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind
-from mmeval.content.placeholders import Tag, find
-from mmeval.records.digest import digest
-from mmeval.records.sample import Sample
+from mmeval.content import Interleaved, Media, Part, PartKind, Tag, find
+from mmeval.records import Sample, digest
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.labels import Names, field_of, word
 

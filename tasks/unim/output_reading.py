@@ -8,14 +8,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content.media import path_inside
+from mmeval.content import path_inside
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import MANIFEST, Absent, Place, StoredAnswer
-from mmeval.interchange.recorded import error_of
-from mmeval.interchange.sidecar import files_digest, model_of, read_manifest
-from mmeval.interchange.spool import KeptLines, Span
-from mmeval.records.sample import Sample
-from mmeval.system.json_lines import to_line
+from mmeval.interchange import (
+    MANIFEST,
+    Absent,
+    KeptLines,
+    Place,
+    Span,
+    StoredAnswer,
+    error_of,
+    files_digest,
+    model_of,
+    read_manifest,
+)
+from mmeval.records import Sample
+from mmeval.system import to_line
 from mmeval.tasks.unim.concatenated_json import Record, read_records
 from mmeval.tasks.unim.labels import Names
 from mmeval.tasks.unim.output_layout import AnswerKey, key_of, key_of_sample, same_question

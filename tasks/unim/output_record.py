@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, PartKind
+from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.sidecar import DAMAGED, MAX_MEDIUM_BYTES, OWN, exact_part, medium_inside, own_of
-from mmeval.records.response import Response
+from mmeval.interchange import DAMAGED, MAX_MEDIUM_BYTES, OWN, exact_part, medium_inside, own_of
+from mmeval.records import Response
 from mmeval.tasks.unim.concatenated_json import Record
 from mmeval.tasks.unim.files import Place, find_medium
 from mmeval.tasks.unim.labels import field_of, names_of, number_of

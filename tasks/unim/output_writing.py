@@ -9,16 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.media_type import suffix_for
-from mmeval.content.parts import Interleaved
+from mmeval.content import Interleaved, Media, suffix_for
 from mmeval.errors import UsageError
-from mmeval.interchange.contract import MANIFEST, AnsweredRun, AnsweredTask, Exported
-from mmeval.interchange.sidecar import OWN, exact_parts
-from mmeval.records.digest import content_digest, digest
-from mmeval.records.response import ErrorInfo
-from mmeval.records.sample import Sample
-from mmeval.records.trial import Trial
+from mmeval.interchange import MANIFEST, OWN, AnsweredRun, AnsweredTask, Exported, exact_parts
+from mmeval.records import ErrorInfo, Sample, Trial, content_digest, digest
 from mmeval.tasks.unim.labels import DIFFICULTIES, Names
 from mmeval.tasks.unim.output_layout import (
     SHORT,

@@ -13,14 +13,11 @@ from fractions import Fraction
 from itertools import count
 from typing import Literal, NamedTuple, TypeVar
 
-from mmeval.content.parts import Interleaved, Part, PartKind, text_part
-from mmeval.content.placeholders import label_kind, render
+from mmeval.content import Interleaved, Part, PartKind, label_kind, render, text_part
 from mmeval.metrics.structure.counting import structures_of
 from mmeval.metrics.structure.lenient_structure import lenient_fraction
 from mmeval.metrics.structure.strict_structure import strict_fraction
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Sample, Score, Trial
 
 _T = TypeVar("_T")
 Damage = Literal["RT", "RN"]

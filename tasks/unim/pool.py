@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.results.stored_run import counted_by
+from mmeval.results import counted_by
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.items import TITLES, ItemPool
 
 if TYPE_CHECKING:
-    from mmeval.results.stored_run import StoredRun, StoredTask
+    from mmeval.results import StoredRun, StoredTask
 
 NUMBERS = SC, GQ, SQCS, STS, LES, HC, SH, ICS = (
     "semantic_correctness",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mmeval.dataset.sampling import Subset
+from mmeval.dataset import Subset
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.pool import BAD, Pool, unim_tasks
 
 if TYPE_CHECKING:
-    from mmeval.results.stored_run import StoredRun
+    from mmeval.results import StoredRun
 
 READ = (
     "tau: the instances whose input the model takes. abs, and every column that is not rel: the mean over these. rel: "

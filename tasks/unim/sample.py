@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.content.parts import PART_KINDS, Interleaved, PartKind, text_part
-from mmeval.records.sample import Message, Sample
+from mmeval.content import PART_KINDS, Interleaved, PartKind, text_part
+from mmeval.records import Message, Sample
 from mmeval.tasks.unim.concatenated_json import Record
 from mmeval.tasks.unim.files import Place
 from mmeval.tasks.unim.labels import Names, capabilities_of, difficulty_of, names_of, number_of

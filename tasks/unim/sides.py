@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
-from mmeval.content.placeholders import Tag, find
+from mmeval.content import Interleaved, Media, Tag, find
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.tasks.unim.bundles import bundles_of
 from mmeval.tasks.unim.files import find_medium, kind_fault

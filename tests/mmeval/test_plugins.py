@@ -52,7 +52,7 @@ def test_an_unknown_name_is_refused_with_near_names() -> None:
     ("value", "cause"),
     [
         ("no_such_module:thing", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("mmeval.aggregate.summarise:gone", "AttributeError"),
+        ("mmeval.aggregate.summary:gone", "AttributeError"),
         ("tests.support.broken_plugin:thing", "ZeroDivisionError"),
     ],
     ids=["no module", "no object", "fails at import"],

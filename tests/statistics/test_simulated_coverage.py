@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 from mmeval.aggregate.aggregators import mean, median
 from mmeval.aggregate.scores import Aggregator, Scores
-from mmeval.aggregate.summarise import combine, summarise
+from mmeval.aggregate.summary import combine, summarise
 from mmeval.records.score import Result, Score
 
 SIMULATIONS = 2000

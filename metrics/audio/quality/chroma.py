@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mmeval.metrics.audio.quality.recording import RATE
 from mmeval.metrics.audio.quality.tuning import STEPS
-from mmeval.system.extras import need
+from mmeval.system import need
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, audio
 from mmeval.metrics.audio.clips import resampled
 

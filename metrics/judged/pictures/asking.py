@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.judge.form import ReplyForm
-from mmeval.judge.verdict import UNREAD, Question, Repeats, Verdict, ask_verdicts
+from mmeval.content import Interleaved, Media, media_part
+from mmeval.judge import UNREAD, Question, Repeats, ReplyForm, Verdict, ask_verdicts
 from mmeval.metrics.judged.pictures.replies import (
     ANSWER,
     characters_form,
@@ -19,8 +17,7 @@ from mmeval.metrics.judged.pictures.replies import (
 )
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
-from mmeval.program.calls import Call, Program, Role
-from mmeval.program.prompt_file import JudgePrompt
+from mmeval.program import Call, JudgePrompt, Program, Role
 
 Lost = Literal["unscored", "wrong"]
 """What a question without a usable reply makes of the trial. The release counts it as answered wrongly. A question that

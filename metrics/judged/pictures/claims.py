@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, text_part
-from mmeval.metric.contract import Supposed
+from mmeval.content import Interleaved, Media, text_part
+from mmeval.metric import Supposed
 from mmeval.metrics.judged.pictures.looked_at import only_picture
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, words_beside
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.judge.verdict import Repeats
-from mmeval.metric.contract import metric
+from mmeval.content import Media
+from mmeval.judge import Repeats
+from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import (
     PLAIN_REPLIES,
@@ -22,10 +22,8 @@ from mmeval.metrics.judged.pictures.asking import (
 )
 from mmeval.metrics.judged.pictures.looked_at import only_picture
 from mmeval.metrics.judged.reading import Reading
-from mmeval.program.calls import Program, Role
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
 
 FEWEST, MOST = 3, 6
 """The counts that are told apart; all below are one option, and all above."""

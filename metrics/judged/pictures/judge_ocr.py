@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.content.media import Media
-from mmeval.judge.verdict import Repeats
-from mmeval.metric.contract import metric
+from mmeval.content import Media
+from mmeval.judge import Repeats
+from mmeval.metric import metric
 from mmeval.metrics.image.editing import Margin, Region, box_fault
 from mmeval.metrics.image.pictures import NEEDS as PICTURE_NEEDS
 from mmeval.metrics.judged.pictures.asking import (
@@ -28,10 +28,8 @@ from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.text.word_accuracy import NEEDS as TEXT_NEEDS
 from mmeval.metrics.text.word_accuracy import Accuracy, accuracy_of
-from mmeval.program.calls import Program, Role
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
 
 NEEDS = (*PICTURE_NEEDS, *TEXT_NEEDS)
 """What a metric that has pictures read imports."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from mmeval.judge.verdict import Repeats
-from mmeval.metric.contract import metric
+from mmeval.judge import Repeats
+from mmeval.metric import metric
 from mmeval.metrics.judged.pictures.asking import (
     PLAIN_REPLIES,
     Asking,
@@ -20,10 +20,8 @@ from mmeval.metrics.judged.pictures.looked_at import only_picture
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.text.normalisers import han
 from mmeval.metrics.text.word_accuracy import accuracy_of
-from mmeval.program.calls import Program, Role
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
 
 Common = Literal["text", "set"]
 """What two readings have in common: a text, or a set of characters."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.judge.verdict import Repeats
-from mmeval.metric.contract import metric
+from mmeval.content import Interleaved, Media, media_part
+from mmeval.judge import Repeats
+from mmeval.metric import metric
 from mmeval.metrics.image.editing import Margin, Region, box_fault
 from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import (
@@ -28,10 +27,8 @@ from mmeval.metrics.judged.pictures.looked_at import each_picture, last_picture,
 from mmeval.metrics.judged.pictures.worth import Worth, mean, product
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, texts_of
-from mmeval.program.calls import Program, Role
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
 
 Pictures = Literal["only", "last", "each"]
 

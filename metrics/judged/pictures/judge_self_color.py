@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.judge.verdict import Repeats
-from mmeval.metric.contract import metric
+from mmeval.judge import Repeats
+from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import PLAIN_REPLIES, About, Asking, Lost, PresencePrompt, ask_presence
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, claim_of, supposing
@@ -15,10 +15,8 @@ from mmeval.metrics.judged.pictures.places import exactly_one
 from mmeval.metrics.judged.pictures.worth import product
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, colors_in, texts_of
-from mmeval.program.calls import Program, Role
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
 
 MANY_COLORED = ("microwave", "ball", "TV", "globe", "toothbrush", "knife", "tennis racket", "camera")
 """Things that have a second colour by nature: their screen, their handle, their strings."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mmeval.judge.verdict import Repeats
-from mmeval.metric.contract import metric
+from mmeval.judge import Repeats
+from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import PLAIN_REPLIES, Asking, ChoicePrompt, Lost
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, claim_of, supposing
@@ -14,10 +14,8 @@ from mmeval.metrics.judged.pictures.judge_count import FEWEST, MOST, Counts, ask
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, count_in
-from mmeval.program.calls import Program, Role
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:

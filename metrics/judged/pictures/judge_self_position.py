@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.judge.verdict import Repeats
-from mmeval.metric.contract import metric
+from mmeval.judge import Repeats
+from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import (
     PLAIN_REPLIES,
@@ -21,10 +21,8 @@ from mmeval.metrics.judged.pictures.places import Place, Where, ask_places
 from mmeval.metrics.judged.pictures.worth import product
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import Statements, letters_in
-from mmeval.program.calls import Program, Role
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
 
 _SIDES: tuple[Where, Where] = ("left_right", "above_below")
 """What the first pair of things is asked for, and the second."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mmeval.judge.verdict import Repeats
-from mmeval.metric.contract import metric
+from mmeval.judge import Repeats
+from mmeval.metric import metric
 from mmeval.metrics.judged.pictures.asking import PLAIN_REPLIES, About, Asking, Lost, PlacePrompt, ask_words
 from mmeval.metrics.judged.pictures.claims import OFFICIAL_CLAIMS, claim_of, supposing
 from mmeval.metrics.judged.pictures.judge_ocr import NEEDS, compared
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.structure.self_description import LEAST_WORDS, MOST_WORDS, Statements, text_in
-from mmeval.program.calls import Program, Role
-from mmeval.records.sample import Sample
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:

@@ -6,14 +6,12 @@ many pictures, one that cannot be decoded), with the reason as evidence; unscore
 
 from __future__ import annotations
 
-from mmeval.content.encode import png
-from mmeval.content.media import Media
+from mmeval.content import Media, png
 from mmeval.metrics.image.editing import Region, cropped, edit_of
 from mmeval.metrics.image.pictures import pictures_of, produced, the_only_picture
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, said_by
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.records import Score, Trial
 
 
 def only_picture(trial: Trial) -> Media | Score:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from mmeval.content.media import Media
+from mmeval.content import Media
 from mmeval.metrics.judged.pictures.asking import (
     About,
     Asking,
@@ -17,7 +17,7 @@ from mmeval.metrics.judged.pictures.asking import (
     letter,
 )
 from mmeval.metrics.judged.pictures.worth import Worth, product, worth
-from mmeval.program.calls import Program
+from mmeval.program import Program
 
 Where = Literal["quarter", "left_right", "above_below"]
 

@@ -15,8 +15,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mmeval.judge.form import MAX_TEXT_CHARS, Choice, Field, ReplyForm, Text, Vote, YesNo
-from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object, strict_json
+from mmeval.judge import (
+    MAX_CHARS,
+    MAX_TEXT_CHARS,
+    Choice,
+    Field,
+    ReplyError,
+    ReplyForm,
+    Text,
+    Vote,
+    YesNo,
+    read_object,
+    strict_json,
+)
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
 from mmeval.metrics.structure.self_description import first_enclosed
 from mmeval.metrics.text.normalisers import han

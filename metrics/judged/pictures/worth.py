@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.records.score import CAUSES, Cause, Score
+from mmeval.records import CAUSES, Cause, Score
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from mmeval.backend.capabilities import Capabilities
+from mmeval.backend import Capabilities
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.blocks import Block, BlockTokens, Piece, Words, split_runs
@@ -15,7 +15,7 @@ from mmeval.model_backends.hf.grammar import BlockGrammar, BlockMasks, PictureRu
 from mmeval.model_backends.hf.pixels import to_picture
 from mmeval.model_backends.hf.rows import Made, Row
 from mmeval.model_backends.hf.weaving import Said, woven
-from mmeval.records.request import Request
+from mmeval.records import Request
 
 TEMPLATE = (
     "{{% for m in messages %}}{{% for p in m['content'] %}}"

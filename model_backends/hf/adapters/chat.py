@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import Interleaved
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import doubt, overruled, read_kinds
@@ -23,8 +23,7 @@ from mmeval.model_backends.hf.messages import Intake, to_chat
 from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.sampling import BROKEN, IGNORED, RowSampler, Sampling
 from mmeval.model_backends.hf.templates import template_of
-from mmeval.records.request import Request
-from mmeval.records.response import Response, Usage
+from mmeval.records import Request, Response, Usage
 
 _log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.media import Media
+from mmeval.backend import Capabilities
+from mmeval.content import Media
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.blocks import Block, BlockTokens, Piece, Words, split
 from mmeval.model_backends.hf.failures import RowError
@@ -18,7 +18,7 @@ from mmeval.model_backends.hf.options import count_option
 from mmeval.model_backends.hf.pixels import to_picture
 from mmeval.model_backends.hf.rows import Encoded, Made, Row
 from mmeval.model_backends.hf.weaving import Said, woven
-from mmeval.records.request import GenerationParams, Request
+from mmeval.records import GenerationParams, Request
 
 RATIO, AREA = "image.ratio", "image.area"
 USUAL_RATIO, USUAL_AREA = "1:1", 720 * 720

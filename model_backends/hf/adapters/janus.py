@@ -8,8 +8,8 @@ from functools import cached_property
 from types import MethodType
 from typing import Any
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, media_part
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.encoding import placed, prompt_lengths
 from mmeval.model_backends.hf.failures import RowError
@@ -17,8 +17,7 @@ from mmeval.model_backends.hf.options import number_option
 from mmeval.model_backends.hf.pixels import to_picture
 from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.sampling import BROKEN, RowSampler, Sampling
-from mmeval.records.request import Request
-from mmeval.records.sample import Message
+from mmeval.records import Message, Request
 
 GUIDANCE = "image.guidance_scale"
 USUAL_GUIDANCE = 5.0

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, Media, media_part
 from mmeval.errors import MissingDataError, did_you_mean, is_out_of_memory
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.draws import seeded
@@ -23,9 +22,7 @@ from mmeval.model_backends.hf.options import count_option, number_option
 from mmeval.model_backends.hf.rows import Encoded, Row, Stream
 from mmeval.model_backends.hf.sampling import BROKEN
 from mmeval.model_backends.hf.sound import to_sound
-from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
-from mmeval.records.sample import message
+from mmeval.records import GenerationParams, Request, Response, message
 
 RATE = 24_000
 """Hz, of all speech of this family."""

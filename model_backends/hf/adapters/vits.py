@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import Interleaved, Part, media_part
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, Part, media_part
 from mmeval.errors import MissingExtraError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.draws import seeded
@@ -17,8 +17,7 @@ from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.loading import load_processor, load_weights, tokenizer_of
 from mmeval.model_backends.hf.options import count_option
 from mmeval.model_backends.hf.sound import to_sound
-from mmeval.records.request import Request
-from mmeval.records.response import Response, Usage
+from mmeval.records import Request, Response, Usage
 
 VOICE = "audio.voice"
 SHOWN = 10

@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.aggregate.aggregators import repeat_means, repeats, spread
 from mmeval.aggregate.scores import Scores, load_aggregator
-from mmeval.aggregate.summarise import summarise
+from mmeval.aggregate.summary import summarise
 from mmeval.records.score import Score
 
 ROWS = [[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]]

@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.aggregate.aggregators import macro_mean
 from mmeval.aggregate.scores import Scores, load_aggregator
-from mmeval.aggregate.summarise import summarise
+from mmeval.aggregate.summary import summarise
 from mmeval.records.score import Score
 
 

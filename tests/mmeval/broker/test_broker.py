@@ -25,7 +25,7 @@ from mmeval.errors import (
 )
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program.calls import Call, Program, ask_all, ask_one
-from mmeval.records.digest import call_seed
+from mmeval.records.digests import call_seed
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage, answered
 from mmeval.store.journal import Journal

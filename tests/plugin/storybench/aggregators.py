@@ -1,6 +1,6 @@
 """An aggregator of our own."""
 
-from mmeval.aggregate.scores import Estimate, Scores
+from mmeval.aggregate import Estimate, Scores
 
 
 def worst_repeat(scores: Scores) -> Estimate:

@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend.capabilities import Capabilities
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
-from mmeval.records.request import Request
-from mmeval.records.response import Response
+from mmeval.backend import Capabilities
+from mmeval.content import Interleaved, Media
+from mmeval.records import Request, Response
 
 
 def png(colour: bytes) -> bytes:

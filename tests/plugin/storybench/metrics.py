@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from mmeval.metric.contract import metric
-from mmeval.program.calls import Program, Reply, Role, ask_all
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.metric import metric
+from mmeval.program import Program, Reply, Role, ask_all
+from mmeval.records import Score, Trial
 
 Verdict = Literal["yes", "no", "unknown"]
 

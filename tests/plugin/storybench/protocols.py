@@ -1,9 +1,8 @@
 """An episode of three turns whose prompts carry the earlier answers and pictures."""
 
-from mmeval.content.parts import Interleaved
-from mmeval.program.calls import Program, ask_one
-from mmeval.program.protocols import Ask, join
-from mmeval.records.sample import message
+from mmeval.content import Interleaved
+from mmeval.program import Ask, Program, ask_one, join
+from mmeval.records import message
 
 
 def three_turns(ask: Ask) -> Program[Interleaved]:

@@ -10,7 +10,7 @@ import pytest
 
 from mmeval.aggregate.aggregators import macro_mean, mean
 from mmeval.aggregate.scores import Estimate, Scores, load_aggregator
-from mmeval.aggregate.summarise import summarise
+from mmeval.aggregate.summary import summarise
 from mmeval.records.score import Score
 from mmeval.tasks.unim.averages import Means, Sums, macro, micro, unim
 

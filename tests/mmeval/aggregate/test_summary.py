@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mmeval.aggregate.aggregators import mean, median
 from mmeval.aggregate.scores import Estimate, Scores, load_aggregator
-from mmeval.aggregate.summarise import combine, summarise
+from mmeval.aggregate.summary import combine, summarise
 from mmeval.records.score import Result, Score
 
 Given = float | None | str | Score

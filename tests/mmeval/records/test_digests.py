@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.records.digest import call_seed, canonical_json, digest
+from mmeval.records.digests import call_seed, canonical_json, digest
 
 
 def test_equal_values_have_one_spelling_whatever_their_order() -> None:
