@@ -25,8 +25,7 @@ import pytest
         "audio.voices",
         "audio.wanting",
         "judged.pictures.places",
-        "judged.pictures.judge_self_color",
-        "judged.pictures.judge_self_size",
+        "judged.pictures.claimed",
     ],
     ids=str,
 )
