@@ -11,9 +11,9 @@ import pytest
 from mmeval.batchscore import score_all
 from mmeval.boundmetric import BoundMetric
 from mmeval.metric import Metric
-from mmeval.metrics.audio.pitch_band import pitch_band
-from mmeval.metrics.audio.speech_rate import speech_rate
-from mmeval.metrics.audio.tempo import tempo
+from mmeval.metrics.audio.music.tempo import tempo
+from mmeval.metrics.audio.speech.pitch_band import pitch_band
+from mmeval.metrics.audio.speech.speech_rate import speech_rate
 from mmeval.records import Score, Trial
 from tests.support.sounds import heard, pulses, tone, voice
 from tests.support.tiny_models import tiny_model

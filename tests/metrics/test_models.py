@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.metricmodel import bound_model, loaded
-from mmeval.metrics.audio.voices import VOICE, _speaker_model
+from mmeval.metrics.audio.speech.voices import VOICE, _speaker_model
 from mmeval.metrics.models import network_of
 from mmeval.modelfault import WeightsError
 from mmeval.modelfiles import WEIGHTS_DIR

@@ -9,9 +9,9 @@ import pytest
 from mmeval.batchscore import score_all
 from mmeval.errors import UsageError
 from mmeval.media import Media
-from mmeval.metrics.audio import pitch_band as module
-from mmeval.metrics.audio.pitch_band import pitch_band
-from mmeval.metrics.audio.voices import Heard
+from mmeval.metrics.audio.speech import pitch_band as module
+from mmeval.metrics.audio.speech.pitch_band import pitch_band
+from mmeval.metrics.audio.speech.voices import Heard
 from mmeval.origin import install_command
 from tests.support.sounds import Samples, heard, silence, voice
 from tests.support.trials import score_of, trial

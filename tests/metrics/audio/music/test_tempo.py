@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.metrics.audio import tempo as module
-from mmeval.metrics.audio.tempo import tempo
+from mmeval.metrics.audio.music import tempo as module
+from mmeval.metrics.audio.music.tempo import tempo
 from tests.support.sounds import Samples, heard, silence, tone
 from tests.support.trials import score_of, trial
 

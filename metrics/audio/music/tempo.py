@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from mmeval.metric import metric
-from mmeval.metrics.audio.beats import BEAT_THIS, BEAT_THIS_NAME, beats
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, the_only_clip
+from mmeval.metrics.audio.music.beats import BEAT_THIS, BEAT_THIS_NAME, beats
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
 from mmeval.metrics.models import bound
 from mmeval.records import Sample, Score, Trial

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from mmeval.metrics.audio.quality.recording import RATE
-from mmeval.metrics.audio.quality.spectrum import (
+from mmeval.metrics.audio.quality.frequencies.spectrum import (
     BINS,
     amplitudes,
     band_end,
@@ -17,6 +16,7 @@ from mmeval.metrics.audio.quality.spectrum import (
     hiss_slope,
     spectrum_of,
 )
+from mmeval.metrics.audio.quality.recording import RATE
 from tests.support.sounds import Samples
 
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from mmeval.metricmodel import bound_model
-from mmeval.metrics.audio.beat_network import RATE, beat_logits, chunk_starts, loaded_network
-from mmeval.metrics.audio.beats import BEAT_THIS, _peaks, beats
-from mmeval.metrics.audio.tempo import tempo
+from mmeval.metrics.audio.music.beat_network import RATE, beat_logits, chunk_starts, loaded_network
+from mmeval.metrics.audio.music.beats import BEAT_THIS, _peaks, beats
+from mmeval.metrics.audio.music.tempo import tempo
 from mmeval.modelfault import WeightsError
 from tests.support.hearing import sound_trial, tiny
 from tests.support.sounds import Samples, pulses, silence, tone

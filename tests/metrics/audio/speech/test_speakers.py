@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mmeval.media import Media
-from mmeval.metrics.audio import speakers
 from mmeval.metrics.audio.clips import clip
-from mmeval.metrics.audio.speakers import speaker_gender, speaker_similarity
-from mmeval.metrics.audio.voices import VOICE, Heard
+from mmeval.metrics.audio.speech import speakers
+from mmeval.metrics.audio.speech.speakers import speaker_gender, speaker_similarity
+from mmeval.metrics.audio.speech.voices import VOICE, Heard
 from tests.support.hearing import DAMAGED, scored_together, sound_trial, tiny
 from tests.support.sounds import Samples, tone, voice
 from tests.support.trials import score_of, trial

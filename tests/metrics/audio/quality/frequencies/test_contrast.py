@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmeval.metrics.audio.quality.contrast import bands, contrast_of, extremes
+from mmeval.metrics.audio.quality.frequencies.contrast import bands, contrast_of, extremes
 
 BINS = 1025
 

@@ -10,8 +10,8 @@ from mmeval.metric import metric
 from mmeval.metricmodel import HubModel
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
-from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
-from mmeval.metrics.audio.wanting import band_fault, share_of, wanted, wanting_fault
+from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
+from mmeval.metrics.audio.speech.wanting import band_fault, share_of, wanted, wanting_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.text.normalisers import speech
 from mmeval.records import Sample, Score, Trial

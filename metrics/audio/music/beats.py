@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mmeval.metricmodel import HubModel, loaded
-from mmeval.metrics.audio.beat_network import CHECKPOINTS, FRAMES_A_SECOND, RATE, beat_logits, loaded_network
+from mmeval.metrics.audio.music.beat_network import CHECKPOINTS, FRAMES_A_SECOND, RATE, beat_logits, loaded_network
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,12 +9,7 @@ from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, decodable, sounds_of, the_only_sound
-from mmeval.metrics.audio.transcription import (
-    PROCESSOR,
-    WHISPER,
-    WHISPER_NAME,
-    transcripts_of,
-)
+from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.text.constraints import Constraint, Missing, all_met, constraints_of

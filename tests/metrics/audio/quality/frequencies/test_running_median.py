@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import median_filter
 
-from mmeval.metrics.audio.quality import running_median as module
-from mmeval.metrics.audio.quality.running_median import WINDOW, reflected, running_median
+from mmeval.metrics.audio.quality.frequencies import running_median as module
+from mmeval.metrics.audio.quality.frequencies.running_median import WINDOW, reflected, running_median
 
 Rows = np.ndarray[Any, np.dtype[np.float32]]
 

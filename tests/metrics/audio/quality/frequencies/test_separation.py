@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mmeval.metrics.audio.quality.frequencies.separation import separated_snr, soft_mask
 from mmeval.metrics.audio.quality.recording import RATE
-from mmeval.metrics.audio.quality.separation import separated_snr, soft_mask
 from tests.support.sounds import Samples
 
 

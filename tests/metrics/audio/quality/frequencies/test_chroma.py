@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmeval.metrics.audio.quality.chroma import chroma, chroma_variance, filters_of, halved
+from mmeval.metrics.audio.quality.frequencies.chroma import chroma, chroma_variance, filters_of, halved
 from mmeval.metrics.audio.quality.recording import RATE
 from tests.support.sounds import Samples
 

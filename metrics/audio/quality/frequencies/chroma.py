@@ -11,8 +11,8 @@ import functools
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mmeval.extras import need
+from mmeval.metrics.audio.quality.frequencies.tuning import STEPS
 from mmeval.metrics.audio.quality.recording import RATE
-from mmeval.metrics.audio.quality.tuning import STEPS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,8 @@ import pytest
 
 from mmeval.batchscore import score_all
 from mmeval.media import Media
-from mmeval.metrics.audio import speech_rate as module
-from mmeval.metrics.audio.speech_rate import speech_rate
+from mmeval.metrics.audio.speech import speech_rate as module
+from mmeval.metrics.audio.speech.speech_rate import speech_rate
 from tests.support.sounds import Samples, heard, silence, tone
 from tests.support.trials import score_of, trial
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mmeval.metrics.audio.quality.frequencies.spectrum import amplitudes, frame_count
+from mmeval.metrics.audio.quality.frequencies.tuning import Peaks, peaks_of, tuning_of
 from mmeval.metrics.audio.quality.recording import RATE
-from mmeval.metrics.audio.quality.spectrum import amplitudes, frame_count
-from mmeval.metrics.audio.quality.tuning import Peaks, peaks_of, tuning_of
 
 
 def peaks(*hertz: float) -> Peaks:

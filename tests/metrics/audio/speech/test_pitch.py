@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mmeval.metrics.audio.pitch import Voiced, _weighted, pitch_of
+from mmeval.metrics.audio.speech.pitch import Voiced, _weighted, pitch_of
 from tests.support.sounds import RATE, Samples, silence, times, tone, voice
 
 BUZZ = voice(150)

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from mmeval.metrics.audio import voices
-from mmeval.metrics.audio.voices import VOICE, Heard, genders, genders_of, same_speaker_pairs, voice_vectors, voices_of
+from mmeval.metrics.audio.speech import voices
+from mmeval.metrics.audio.speech.voices import (
+    VOICE,
+    Heard,
+    genders,
+    genders_of,
+    same_speaker_pairs,
+    voice_vectors,
+    voices_of,
+)
 from tests.support.hearing import sound, tiny
 from tests.support.sounds import Samples, silence, tone, voice
 

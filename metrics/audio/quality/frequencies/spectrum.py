@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from mmeval.metrics.audio.quality.contrast import contrast_of, extremes
 from mmeval.metrics.audio.quality.frames import TINY, clipped
+from mmeval.metrics.audio.quality.frequencies.contrast import contrast_of, extremes
+from mmeval.metrics.audio.quality.frequencies.tuning import Peaks, peaks_of, tuning_of
 from mmeval.metrics.audio.quality.recording import RATE
-from mmeval.metrics.audio.quality.tuning import Peaks, peaks_of, tuning_of
 
 if TYPE_CHECKING:
     import numpy as np

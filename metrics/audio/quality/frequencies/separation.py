@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING
 
 from mmeval.metrics.audio.quality.frames import TINY
-from mmeval.metrics.audio.quality.running_median import HALF, reflected, running_median
-from mmeval.metrics.audio.quality.spectrum import amplitudes, blocks, frame_count
+from mmeval.metrics.audio.quality.frequencies.running_median import HALF, reflected, running_median
+from mmeval.metrics.audio.quality.frequencies.spectrum import amplitudes, blocks, frame_count
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples

@@ -9,8 +9,8 @@ import pytest
 from mmeval.encode import wav
 from mmeval.media import Media
 from mmeval.metricmodel import loaded
-from mmeval.metrics.audio import transcription
-from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER, transcript, transcripts, transcripts_of
+from mmeval.metrics.audio.speech import transcription
+from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, transcript, transcripts, transcripts_of
 from tests.support.hearing import DAMAGED, scored_together, sound, sound_trial, tiny
 from tests.support.sounds import Samples, silence, tone
 from tests.support.switch_changes import unnoticed

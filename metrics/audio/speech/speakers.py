@@ -9,7 +9,7 @@ from mmeval.errors import ContentError
 from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, decodable, sounds_of, the_only_decodable
-from mmeval.metrics.audio.voices import (
+from mmeval.metrics.audio.speech.voices import (
     GENDER_NAME,
     LONGEST_SECONDS,
     MALE_CLASS,

@@ -9,9 +9,9 @@ from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metricmodel import HubModel
 from mmeval.metrics.audio.clips import MODEL_NEEDS, NEEDS, Count, Positive, clip, the_only_decodable
-from mmeval.metrics.audio.pitch import CEILING, EDGES, FLOOR, STEP, pitch_of
-from mmeval.metrics.audio.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
-from mmeval.metrics.audio.wanting import Wanted, band_fault, share_of, wanted, wanting_fault
+from mmeval.metrics.audio.speech.pitch import CEILING, EDGES, FLOOR, STEP, pitch_of
+from mmeval.metrics.audio.speech.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
+from mmeval.metrics.audio.speech.wanting import Wanted, band_fault, share_of, wanted, wanting_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from mmeval.media import Media
-from mmeval.metrics.audio import transcript_constraints as module
 from mmeval.metrics.audio.clips import clip
-from mmeval.metrics.audio.transcript_constraints import transcript_constraints
-from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER
+from mmeval.metrics.audio.speech import transcript_constraints as module
+from mmeval.metrics.audio.speech.transcript_constraints import transcript_constraints
+from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER
 from tests.support.hearing import DAMAGED, sound_trial, tiny
 from tests.support.sounds import Samples, tone
 from tests.support.trials import score_of, trial
