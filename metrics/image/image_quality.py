@@ -8,9 +8,9 @@ from mmeval.decode import DEFAULT_LIMITS
 from mmeval.decode.limits import within
 from mmeval.media import Media
 from mmeval.metric import metric
-from mmeval.metrics.image.niqe import NIQE_NEEDS, niqe_of
 from mmeval.metrics.image.pictures import picture, stored_rgb
-from mmeval.metrics.image.released_quality import released_quality
+from mmeval.metrics.image.quality.niqe import NIQE_NEEDS, niqe_of
+from mmeval.metrics.image.quality.released_quality import released_quality
 from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
 from mmeval.records import Score, Trial
 from mmeval.switches import Checked

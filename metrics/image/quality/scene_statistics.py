@@ -10,14 +10,14 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.metrics.image.aggd import fitted, joined
-from mmeval.metrics.image.neighbours import neighbour_moments
+from mmeval.metrics.image.quality.aggd import fitted, joined
+from mmeval.metrics.image.quality.neighbours import neighbour_moments
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from mmeval.metrics.image.aggd import Numbers, Reals
     from mmeval.metrics.image.pictures import Pixels
+    from mmeval.metrics.image.quality.aggd import Numbers, Reals
 
     Luma: TypeAlias = np.ndarray[Any, np.dtype[Any]]
     """Of shape (height, width), from 0 to 255: whole numbers, or not (a picture of half the size)."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import correlate1d
 
-from mmeval.metrics.image.opencv import WINDOWS, blurred, fused, grey, halved, mirrored, window
+from mmeval.metrics.image.quality.opencv import WINDOWS, blurred, fused, grey, halved, mirrored, window
 from tests.support.pictures import noise
 
 NUMBERS = st.floats(-1e6, 1e6).map(lambda number: number if abs(number) > 1e-6 else 0.0)

@@ -8,15 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gamma
 
-from mmeval.metrics.image.aggd import (
-    Moments,
-    Sums,
-    fitted,
-    joined,
-    moments_of,
-    nearest_ratios,
-    shapes,
-)
+from mmeval.metrics.image.quality.aggd import Moments, Sums, fitted, joined, moments_of, nearest_ratios, shapes
 
 
 def by_hand(values: Any) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.metrics.image.neighbours import neighbour_moments
+from mmeval.metrics.image.quality.neighbours import neighbour_moments
 
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
 

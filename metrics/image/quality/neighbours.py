@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from mmeval.metrics.image.aggd import Moments, Sums, moments_of
+from mmeval.metrics.image.quality.aggd import Moments, Sums, moments_of
 
 if TYPE_CHECKING:
-    from mmeval.metrics.image.aggd import Numbers, Reals
+    from mmeval.metrics.image.quality.aggd import Numbers, Reals
 
 Shift: TypeAlias = tuple[int, int]
 """From a pixel to its neighbour: 0 or 1 row down, -1 to 1 columns to the right; not (0, 0) nor (0, -1)."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import gamma
 
-from mmeval.metrics.image import released_quality as module
-from mmeval.metrics.image.opencv import blurred, grey, mirrored
-from mmeval.metrics.image.released_quality import (
+from mmeval.metrics.image.quality import released_quality as module
+from mmeval.metrics.image.quality.opencv import blurred, grey, mirrored
+from mmeval.metrics.image.quality.released_quality import (
     NOTHING,
     brisque_features,
     brisque_stand_in,

@@ -8,14 +8,14 @@ from mmeval.content import Interleaved
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS, stored_rgb
-from mmeval.metrics.image.pristine import pristine
-from mmeval.metrics.image.scene_statistics import cropped, features, luma
+from mmeval.metrics.image.quality.pristine import pristine
+from mmeval.metrics.image.quality.scene_statistics import cropped, features, luma
 from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of, nothing_of
 from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
-    from mmeval.metrics.image.aggd import Numbers
     from mmeval.metrics.image.pictures import Pixels
+    from mmeval.metrics.image.quality.aggd import Numbers
 
 FEWEST_PATCHES = 2
 """Finite ones, of which a covariance can be taken."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     import numpy as np
 
-    from mmeval.metrics.image.aggd import Numbers
     from mmeval.metrics.image.pictures import Pixels
+    from mmeval.metrics.image.quality.aggd import Numbers
 
     Indices: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
     Whole: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mmeval.errors import MissingDataError
-from mmeval.metrics.image import pristine as module
-from mmeval.metrics.image.pristine import FILE, pristine
+from mmeval.metrics.image.quality import pristine as module
+from mmeval.metrics.image.quality.pristine import FILE, pristine
 
 
 def test_it_is_the_model_of_the_original_release() -> None:

@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.metrics.image.aggd import FIRST, LAST, STEP
-from mmeval.metrics.image.opencv import STRIP, blurred, grey, halved, mirrored
+from mmeval.metrics.image.quality.aggd import FIRST, LAST, STEP
+from mmeval.metrics.image.quality.opencv import STRIP, blurred, grey, halved, mirrored
 
 if TYPE_CHECKING:
-    from mmeval.metrics.image.aggd import Numbers
     from mmeval.metrics.image.pictures import Pixels
+    from mmeval.metrics.image.quality.aggd import Numbers
 
 SIGMA = 1.16
 """Of the window of the stand-in for BRISQUE."""

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageFilter
 
 from mmeval.media import Media
-from mmeval.metrics.image.niqe import distance_of, niqe, niqe_of
-from mmeval.metrics.image.pristine import pristine
+from mmeval.metrics.image.quality.niqe import distance_of, niqe, niqe_of
+from mmeval.metrics.image.quality.pristine import pristine
 from mmeval.metrics.quality.items import UNSEEN
 from tests.support.pictures import DAMAGED, even, picture_trial
 from tests.support.trials import score_of, trial

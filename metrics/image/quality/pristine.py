@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mmeval.errors import MissingDataError
 
 if TYPE_CHECKING:
-    from mmeval.metrics.image.aggd import Numbers
+    from mmeval.metrics.image.quality.aggd import Numbers
 
 FILE = Path(__file__).with_name("pristine_model") / "niqe_pris_params.npz"
 SHA256 = "2a7c182a68c9e7f1b2e2e5ec723279d6f65d912b6fcaf37eb2bf03d7367c4296"

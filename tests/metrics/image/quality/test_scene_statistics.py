@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.ndimage import convolve
 from scipy.special import gamma
 
-from mmeval.metrics.image import scene_statistics
-from mmeval.metrics.image.aggd import Fit, fitted
-from mmeval.metrics.image.neighbours import neighbour_moments
-from mmeval.metrics.image.scene_statistics import (
+from mmeval.metrics.image.quality import scene_statistics
+from mmeval.metrics.image.quality.aggd import Fit, fitted
+from mmeval.metrics.image.quality.neighbours import neighbour_moments
+from mmeval.metrics.image.quality.scene_statistics import (
     cropped,
     features,
     halved,
