@@ -12,7 +12,7 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.judge import Combine, Question, Repeats
 from mmeval.media import Media
 from mmeval.metric import metric
-from mmeval.metrics.judged.captions import Written
+from mmeval.metrics.judged.captions.captioning import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,

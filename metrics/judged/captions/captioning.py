@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from mmeval.content import Interleaved, Part, PartKind, media_part
 from mmeval.converters import TO_DESCRIBE
 from mmeval.media import Media
-from mmeval.metrics.judged import released_captions as released
-from mmeval.metrics.judged.captioned import Caption, Captioned
+from mmeval.metrics.judged.captions import released
+from mmeval.metrics.judged.captions.captioned import Caption, Captioned
 from mmeval.program import Call, Program, Reply, Role, ask_all
 from mmeval.prompt import PromptError
 from mmeval.promptfile import JudgePrompt, PromptFile
@@ -29,7 +29,7 @@ CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
 to stand; it stands before them where they do not say."""
 CaptionForm = Literal["standard", "released"]
 """``standard``: ``<<image1: caption>>`` wherever a medium stands; ``released``: the text that the published script
-judges, with its oddities (:mod:`mmeval.metrics.judged.released_captions`)."""
+judges, with its oddities (:mod:`mmeval.metrics.judged.captions.released`)."""
 STANDARD: CaptionForm = "standard"
 RELEASED: CaptionForm = "released"
 
@@ -40,7 +40,7 @@ PROMPTS: Mapping[PartKind, str] = {
     "document": "caption_document",
     "3d": "caption_3d",
 }
-"""Our own prompts by kind, each beside a metric of this folder: the defaults of the switches of the same names."""
+"""Our own prompts by kind, each beside the judged metrics: the defaults of the switches of the same names."""
 MAX_CAPTION_CHARS = 2000
 """So much of a caption is used."""
 SAID_ABOVE = "(as above)"

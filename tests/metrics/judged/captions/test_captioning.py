@@ -10,9 +10,16 @@ import pytest
 from mmeval.content import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.converters import TO_DESCRIBE
 from mmeval.media import Media
-from mmeval.metrics.judged import captions
-from mmeval.metrics.judged.captioned import Captioned
-from mmeval.metrics.judged.captions import MAX_CAPTION_CHARS, PROMPTS, RELEASED, CaptionForm, captioned, captioned_all
+from mmeval.metrics.judged.captions import captioning
+from mmeval.metrics.judged.captions.captioned import Captioned
+from mmeval.metrics.judged.captions.captioning import (
+    MAX_CAPTION_CHARS,
+    PROMPTS,
+    RELEASED,
+    CaptionForm,
+    captioned,
+    captioned_all,
+)
 from mmeval.program import Call, Program, Reply, Role
 from mmeval.prompt import PromptError
 from mmeval.promptfile import PromptTexts, find_prompt
@@ -21,7 +28,7 @@ from tests.support import tiny_media
 from tests.support.toy import picture, reply
 
 T = TypeVar("T")
-HOME = Path(captions.__file__).parent / "prompts"
+HOME = Path(captioning.__file__).parents[1] / "prompts"
 WORDS = {kind: find_prompt(name, HOME, PromptTexts()).to_json() for kind, name in PROMPTS.items()}
 RED, BLUE = picture(0xFF0000), picture(0x0000FF)
 SOUND = Media.from_bytes(tiny_media.wav())
