@@ -33,8 +33,8 @@ from mmeval.report.results_file import write_results
 from mmeval.report.table import render
 from mmeval.summary import TaskNumbers, task_results
 from mmeval.task import Selection
-from mmeval.tasks.unim.items import TITLES
-from mmeval.tasks.unim.pool import NUMBERS
+from mmeval.tasks.unim.tables.items import TITLES
+from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.bench.figure import Figure
 from tests.bench.scale import ROOT, measure
 from tests.support.outcomes import outcome, task

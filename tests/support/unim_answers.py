@@ -12,8 +12,8 @@ from typing import Any
 from mmeval.content import Interleaved
 from mmeval.interchange import MANIFEST, Absent, AnsweredRun, AnsweredTask, Exported, StoredAnswer
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
-from mmeval.tasks.unim.output_reading import OutputAnswers, read_output
-from mmeval.tasks.unim.output_writing import write_output
+from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
+from mmeval.tasks.unim.output.writing import write_output
 
 Answer = Interleaved | ErrorInfo
 Json = dict[str, Any]

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from mmeval.errors import MissingDataError
 from mmeval.media import path_inside
-from mmeval.tasks.unim.concatenated_json import read_records
+from mmeval.tasks.unim.data.concatenated_json import read_records
+from mmeval.tasks.unim.data.files import Place
+from mmeval.tasks.unim.data.sample import identity_of
 from mmeval.tasks.unim.domains import domain_of
-from mmeval.tasks.unim.files import Place
 from mmeval.tasks.unim.labels import Names, field_of, word
-from mmeval.tasks.unim.sample import identity_of
 
 RECORD_FOLDER = "qapairs_placeholder"
 CAPTION_FOLDER = "qapairs_caption"

@@ -8,7 +8,7 @@ import pytest
 from mmeval.metrics.quality.items import ItemScore, together
 from mmeval.metrics.quality.unim_gq import PIECES
 from mmeval.records import Score
-from mmeval.tasks.unim.items import TITLES, ItemPool, Items
+from mmeval.tasks.unim.tables.items import TITLES, ItemPool, Items
 
 GIVEN = dict.fromkeys((*PIECES, "unim_gq"), "")
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from mmeval.media import Media
-from mmeval.tasks.unim.bundles import bundles_of
+from mmeval.tasks.unim.data.bundles import bundles_of
 from tests.support.unim_folder import write_medium
 
 

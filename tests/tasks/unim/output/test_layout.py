@@ -9,7 +9,7 @@ import pytest
 from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.media import Media
 from mmeval.records import Sample, user
-from mmeval.tasks.unim.output_layout import (
+from mmeval.tasks.unim.output.layout import (
     AnswerKey,
     flattened,
     key_of_sample,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from mmeval.media import Media, kind_for
-from mmeval.tasks.unim.files import MATERIALS
+from mmeval.tasks.unim.data.files import MATERIALS
 
 _MESH = "model/obj"
 

@@ -1,4 +1,4 @@
-"""Reads answers in the layout of UniM's released scripts (:mod:`mmeval.tasks.unim.output_layout`)."""
+"""Reads answers in the layout of UniM's released scripts (:mod:`mmeval.tasks.unim.output.layout`)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mmeval.lines import to_line
 from mmeval.media import path_inside
 from mmeval.names import counted
 from mmeval.records import Sample
-from mmeval.tasks.unim.concatenated_json import Record, read_records
+from mmeval.tasks.unim.data.concatenated_json import Record, read_records
 from mmeval.tasks.unim.labels import Names
-from mmeval.tasks.unim.output_layout import AnswerKey, key_of, key_of_sample, same_question
-from mmeval.tasks.unim.output_record import AnswerRecord, place_in, read_answer, read_key
+from mmeval.tasks.unim.output.layout import AnswerKey, key_of, key_of_sample, same_question
+from mmeval.tasks.unim.output.record import AnswerRecord, place_in, read_answer, read_key
 
 _SUFFIXES = (".jsonl", ".json")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from mmeval.content import PART_KINDS, Interleaved, PartKind, text_part
 from mmeval.records import Message, Sample
-from mmeval.tasks.unim.concatenated_json import Record
-from mmeval.tasks.unim.files import Place
+from mmeval.tasks.unim.data.concatenated_json import Record
+from mmeval.tasks.unim.data.files import Place
+from mmeval.tasks.unim.data.sides import Side, read_side
 from mmeval.tasks.unim.labels import Names, capabilities_of, difficulty_of, names_of, number_of
-from mmeval.tasks.unim.sides import Side, read_side
 
 _LETTERS: Mapping[PartKind, str] = {
     "image": "I",

@@ -11,7 +11,7 @@ import pytest
 from mmeval.aggregate import Estimate, Scores, load_aggregator, mean, summarise
 from mmeval.macromean import macro_mean
 from mmeval.records import Score
-from mmeval.tasks.unim.averages import Means, Sums, macro, micro, unim
+from mmeval.tasks.unim.tables.averages import Means, Sums, macro, micro, unim
 
 LOST = Score.lost("the judge is gone")
 NO_JUDGE = Score.unavailable("no judge")

@@ -13,10 +13,10 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.formats.exact import DAMAGED, MAX_MEDIUM_BYTES, OWN, exact_part, medium_inside, own_of
 from mmeval.media import Media
 from mmeval.records import Response
-from mmeval.tasks.unim.concatenated_json import Record
-from mmeval.tasks.unim.files import Place, find_medium
+from mmeval.tasks.unim.data.concatenated_json import Record
+from mmeval.tasks.unim.data.files import Place, find_medium
 from mmeval.tasks.unim.labels import field_of, names_of, number_of
-from mmeval.tasks.unim.output_layout import AnswerKey, Flat, key_of, read_flat, seal, tag_of
+from mmeval.tasks.unim.output.layout import AnswerKey, Flat, key_of, read_flat, seal, tag_of
 
 _TEXT_KEY = "text"
 _SHOWN = 120

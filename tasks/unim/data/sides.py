@@ -12,8 +12,8 @@ from mmeval.content import Interleaved
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.media import Media
 from mmeval.placeholders import Tag, find
-from mmeval.tasks.unim.bundles import bundles_of
-from mmeval.tasks.unim.files import find_medium, kind_fault
+from mmeval.tasks.unim.data.bundles import bundles_of
+from mmeval.tasks.unim.data.files import find_medium, kind_fault
 
 _SPELLINGS = ("tag",)
 

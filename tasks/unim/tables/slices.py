@@ -9,9 +9,19 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from mmeval.tasks.unim.averages import Sums
 from mmeval.tasks.unim.domains import FIELDS, domain_of
-from mmeval.tasks.unim.pool import BAD, FAILED, NUMBERS, SCORED, UNAVAILABLE, UNSCORED, UNSUPPORTED, Place, Pool
+from mmeval.tasks.unim.tables.averages import Sums
+from mmeval.tasks.unim.tables.pool import (
+    BAD,
+    FAILED,
+    NUMBERS,
+    SCORED,
+    UNAVAILABLE,
+    UNSCORED,
+    UNSUPPORTED,
+    Place,
+    Pool,
+)
 
 
 class Slice(NamedTuple):

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.tasks.unim.concatenated_json import Record, read_records
+from mmeval.tasks.unim.data.concatenated_json import Record, read_records
 
 
 def read(folder: Path, text: str | bytes) -> list[Record]:
@@ -146,7 +146,7 @@ def test_a_file_that_git_lfs_keeps_elsewhere_says_how_to_fetch_it(tmp_path: Path
 
 
 def test_a_file_above_the_size_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.tasks.unim.concatenated_json.MAX_FILE_BYTES", 5)
+    monkeypatch.setattr("mmeval.tasks.unim.data.concatenated_json.MAX_FILE_BYTES", 5)
 
     with pytest.raises(UsageError, match="split the file"):
         rows_of(tmp_path, '{"a": 1}')

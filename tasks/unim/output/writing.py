@@ -1,4 +1,4 @@
-"""Writes answers in the layout of UniM's released scripts (:mod:`mmeval.tasks.unim.output_layout`)."""
+"""Writes answers in the layout of UniM's released scripts (:mod:`mmeval.tasks.unim.output.layout`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mmeval.records import ErrorInfo, Sample, Trial, content_digest
 from mmeval.runfolder import file_name
 from mmeval.sniff import suffix_for
 from mmeval.tasks.unim.labels import DIFFICULTIES, Names
-from mmeval.tasks.unim.output_layout import (
+from mmeval.tasks.unim.output.layout import (
     SHORT,
     WORDS,
     Flat,

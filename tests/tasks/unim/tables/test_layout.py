@@ -12,8 +12,8 @@ import pytest
 from mmeval.layout import Table
 from mmeval.report.layouts import markdown_tables
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS
-from mmeval.tasks.unim.layout import ALL, FAMILIES, MODALITIES, layout
-from mmeval.tasks.unim.pool import NUMBERS
+from mmeval.tasks.unim.tables.layout import ALL, FAMILIES, MODALITIES, layout
+from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.support.unim_scores import Row, labels, random_trials, stored, trial
 
 FIELD = "UniM by field: {} (%)"

@@ -13,9 +13,9 @@ from mmeval.formats import exact
 from mmeval.interchange import AnsweredRun, AnsweredTask, Place
 from mmeval.media import Media
 from mmeval.records import ErrorInfo, Message, Sample, Trial
-from mmeval.tasks.unim import output_writing
-from mmeval.tasks.unim.output_reading import read_output
-from mmeval.tasks.unim.output_writing import write_output
+from mmeval.tasks.unim.output import writing
+from mmeval.tasks.unim.output.reading import read_output
+from mmeval.tasks.unim.output.writing import write_output
 from tests.support.answered import held, row_sample
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
 from tests.support.unim_answers import (
@@ -88,7 +88,7 @@ def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(tmp_path: Pat
 
 
 def test_a_large_file_is_continued_in_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output_writing, "MAX_FILE_BYTES", 800)
+    monkeypatch.setattr(writing, "MAX_FILE_BYTES", 800)
     answers = [tagged(f"{number} {'a' * 100}") for number in range(4)]
 
     found = there_and_back(tmp_path / "m", *answers)

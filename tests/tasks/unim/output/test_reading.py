@@ -13,7 +13,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import MANIFEST, Absent
 from mmeval.media import Media
 from mmeval.records import ErrorInfo
-from mmeval.tasks.unim.output_reading import read_output
+from mmeval.tasks.unim.output.reading import read_output
 from tests.support.answered import row_sample
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
 from tests.support.unim_answers import (
@@ -230,7 +230,7 @@ def test_a_good_record_counts_behind_a_bad_one(place: Path) -> None:
 def test_a_file_that_must_not_be_read_is_none_of_an_answer(
     value: str, said: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmeval.tasks.unim.output_record.MAX_MEDIUM_BYTES", 5000)
+    monkeypatch.setattr("mmeval.tasks.unim.output.record.MAX_MEDIUM_BYTES", 5000)
     medium(tmp_path / "secret.png")
     medium(place / "image/huge.png", b"x" * 5001)
     (place / "image/out.png").symlink_to(tmp_path / "secret.png")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.tasks.unim.pointers import TOLD, is_pointer
-from mmeval.tasks.unim.stretches import legible_keys, pieces, stretch_end
+from mmeval.tasks.unim.data.pointers import TOLD, is_pointer
+from mmeval.tasks.unim.data.stretches import legible_keys, pieces, stretch_end
 
 MAX_FILE_BYTES = 256 * 2**20
 """A file is decoded from memory; the published ones stay far below this."""

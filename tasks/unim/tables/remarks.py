@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mmeval.sampling import Subset
 from mmeval.tasks.unim.domains import domain_of
-from mmeval.tasks.unim.pool import BAD, Pool, unim_tasks
+from mmeval.tasks.unim.tables.pool import BAD, Pool, unim_tasks
 
 if TYPE_CHECKING:
     from mmeval.report.page.stored import StoredRun

@@ -13,8 +13,8 @@ from stat import S_ISLNK, S_ISREG
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.media import Media, may_be, path_inside
 from mmeval.sniff import UNKNOWN_MIME
+from mmeval.tasks.unim.data.pointers import MAX_BYTES, TOLD, is_pointer
 from mmeval.tasks.unim.labels import Names, field_words
-from mmeval.tasks.unim.pointers import MAX_BYTES, TOLD, is_pointer
 
 MATERIALS = "model/mtl"
 _LONGEST_PATH = 512

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.report.asked import counted_by
 from mmeval.tasks.unim.domains import domain_of
-from mmeval.tasks.unim.items import TITLES, ItemPool
+from mmeval.tasks.unim.tables.items import TITLES, ItemPool
 
 if TYPE_CHECKING:
     from mmeval.report.page.stored import StoredRun, StoredTask

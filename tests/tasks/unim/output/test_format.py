@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mmeval.content import Interleaved, Part, PartKind
 from mmeval.media import Media
 from mmeval.placeholders import TagKind, find
-from mmeval.tasks.unim.output_layout import flattened, whole_text
+from mmeval.tasks.unim.output.layout import flattened, whole_text
 from tests.support.answered import held
 from tests.support.tiny_media import PLAIN_OBJ, PLAIN_OFF, picture, wav
 from tests.support.unim_answers import (

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mmeval.layout import Cell, Table
 from mmeval.metrics.quality.sqcs import ETA
-from mmeval.tasks.unim.averages import Means, macro, micro
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS, domain_of
-from mmeval.tasks.unim.items import TITLES
 from mmeval.tasks.unim.labels import CAPABILITIES
-from mmeval.tasks.unim.pool import GQ, HC, ICS, LES, SC, SH, SQCS, STS, Place, Pool, pooled
-from mmeval.tasks.unim.remarks import OF_ITEMS, OF_MEANS_NEEDS, remarks
-from mmeval.tasks.unim.slices import Columns, Rows, Slice, in_order, together
+from mmeval.tasks.unim.tables.averages import Means, macro, micro
+from mmeval.tasks.unim.tables.items import TITLES
+from mmeval.tasks.unim.tables.pool import GQ, HC, ICS, LES, SC, SH, SQCS, STS, Place, Pool, pooled
+from mmeval.tasks.unim.tables.remarks import OF_ITEMS, OF_MEANS_NEEDS, remarks
+from mmeval.tasks.unim.tables.slices import Columns, Rows, Slice, in_order, together
 
 if TYPE_CHECKING:
     from mmeval.report.page.stored import StoredRun

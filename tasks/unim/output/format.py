@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mmeval.interchange import AnswerFormat
-from mmeval.tasks.unim.output_reading import read_output
-from mmeval.tasks.unim.output_writing import write_output
+from mmeval.tasks.unim.output.reading import read_output
+from mmeval.tasks.unim.output.writing import write_output
 
 FORMAT = AnswerFormat(
     about="Records of UniM's released scripts, with their media.",

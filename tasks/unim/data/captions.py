@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mmeval.placeholders import find
-from mmeval.tasks.unim.concatenated_json import Record, read_records
-from mmeval.tasks.unim.files import Place
-from mmeval.tasks.unim.folders import may_hold
-from mmeval.tasks.unim.sample import Caption, Identity, identity_of
+from mmeval.tasks.unim.data.concatenated_json import Record, read_records
+from mmeval.tasks.unim.data.files import Place
+from mmeval.tasks.unim.data.folders import may_hold
+from mmeval.tasks.unim.data.sample import Caption, Identity, identity_of
 
 log = logging.getLogger(__name__)
 
