@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError
-from mmeval.model_backends.hf.files import PIPELINE_INDEX
+from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 from mmeval.modelfault import gaps
 
 

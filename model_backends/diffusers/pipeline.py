@@ -17,9 +17,9 @@ from mmeval.extras import need
 from mmeval.model_backends.diffusers.kinds import call_parameters
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.settings import Settings
+from mmeval.model_backends.hf.checkpoint.loading import quietly
+from mmeval.model_backends.hf.conversation.literals import Literals, listed
 from mmeval.model_backends.hf.failures import in_a_line
-from mmeval.model_backends.hf.literals import Literals, listed
-from mmeval.model_backends.hf.loading import quietly
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
 _MAX_HEADER_BYTES = 100_000_000

@@ -16,7 +16,7 @@ from mmeval.content import Part
 from mmeval.media import Media
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
-from mmeval.model_backends.hf.files import ModelFiles
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 from mmeval.records import GenerationParams, Message, Request, Response, message
 from tests.support.tiny_media import picture

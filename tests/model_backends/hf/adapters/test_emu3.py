@@ -16,7 +16,7 @@ from mmeval.decode import image
 from mmeval.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
-from mmeval.model_backends.hf.blocks import Block, BlockTokens
+from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens
 from mmeval.records import GenerationParams, Request, Response, message
 from tests.support.embedded import embedded_tiny
 from tests.support.local_models import answers, asked, copied, drawn, loaded, says, started
