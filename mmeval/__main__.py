@@ -28,8 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _leave_work_behind(code: int) -> None:
     """End the process here and now where a thread still loads or asks a model for which nobody waits any more: Python
     would take itself apart around it."""
-    ownthread = sys.modules.get("mmeval.system.threads")
-    if ownthread is None or not ownthread.any_at_work():
+    threads = sys.modules.get("mmeval.system.threads")
+    if threads is None or not threads.any_at_work():
         return
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):

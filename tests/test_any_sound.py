@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmeval.content.media import Media
-from mmeval.metric.contract import Metric
-from mmeval.metrics.audio import tempo as tempo_module
+from mmeval.metric import Metric
 from mmeval.metrics.audio.intensity import intensity
-from mmeval.metrics.audio.pitch_band import pitch_band
+from mmeval.metrics.audio.music import tempo as tempo_module
+from mmeval.metrics.audio.music.tempo import tempo
 from mmeval.metrics.audio.silence_segments import silence_segments
-from mmeval.metrics.audio.speech_rate import speech_rate
-from mmeval.metrics.audio.tempo import tempo
+from mmeval.metrics.audio.speech.pitch_band import pitch_band
+from mmeval.metrics.audio.speech.speech_rate import speech_rate
 from tests.support.sounds import Samples, alternating, heard, pulses, silence, tone, voice
 from tests.support.trials import score_of
 

@@ -16,10 +16,10 @@ from mmeval.content.media import Media
 from mmeval.metric.contract import Metric
 from mmeval.metrics.audio.clap import CLAP, clap_similarity
 from mmeval.metrics.audio.sound_class import sound_class
-from mmeval.metrics.audio.speakers import speaker_gender, speaker_similarity
-from mmeval.metrics.audio.transcript_constraints import transcript_constraints
-from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER, transcript
-from mmeval.metrics.audio.voices import VOICE
+from mmeval.metrics.audio.speech.speakers import speaker_gender, speaker_similarity
+from mmeval.metrics.audio.speech.transcript_constraints import transcript_constraints
+from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, transcript
+from mmeval.metrics.audio.speech.voices import VOICE
 from tests.support.hearing import class_folder, sound_trial, tiny
 from tests.support.sounds import Samples, silence, tone, voice
 from tests.support.tiny_media import picture

@@ -12,21 +12,16 @@ from types import ModuleType
 from typing import Any
 
 from mmeval.metrics.audio.quality import (
-    chroma,
     combination,
-    contrast,
     frames,
     gaps,
     level,
     loudness,
     periodicity,
     recording,
-    running_median,
-    separation,
     signal_to_noise,
-    spectrum,
-    tuning,
 )
+from mmeval.metrics.audio.quality.frequencies import chroma, contrast, running_median, separation, spectrum, tuning
 
 NUMBERS: dict[ModuleType, dict[str, Any]] = {
     recording: {"RATE": 48000, "LONGEST": 900.0, "AUDIBLE": 1e-4, "KEPT": 0.2},

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.metrics.image import aggd, niqe, opencv, released_quality, scene_statistics
 from mmeval.metrics.image.image_quality import image_quality
+from mmeval.metrics.image.quality import aggd, niqe, opencv, released_quality, scene_statistics
 from tests.support.pictures import noise
 
 NUMBERS: dict[ModuleType, dict[str, tuple[Any, Any]]] = {

@@ -413,7 +413,7 @@ def test_missing_and_broken_records_of_unim_fail_by_name_and_the_others_are_scor
 
 def test_an_export_of_unim_that_is_killed_leaves_nothing_half_done(woven: Path, tmp_path: Path) -> None:
     script = (
-        "import sys; from mmeval.__main__ import main; from mmeval.tasks.unim.output_writing import _Files;"
+        "import sys; from mmeval.__main__ import main; from mmeval.tasks.unim.output.writing import _Files;"
         "from tests.support.dying import after, die; after(_Files, 'put', 5, die); sys.exit(main(sys.argv[1:]))"
     )
     words = ["export", str(woven), "--format", "unim", "-o", str(tmp_path)]

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from mmeval.metric import Metric
 from mmeval.metric.apply import score_all
 from mmeval.metric.bound import BoundMetric, bind
-from mmeval.metric.contract import Metric
-from mmeval.metrics.audio.pitch_band import pitch_band
-from mmeval.metrics.audio.speech_rate import speech_rate
-from mmeval.metrics.audio.tempo import tempo
-from mmeval.records.score import Score
-from mmeval.records.trial import Trial
+from mmeval.metrics.audio.music.tempo import tempo
+from mmeval.metrics.audio.speech.pitch_band import pitch_band
+from mmeval.metrics.audio.speech.speech_rate import speech_rate
+from mmeval.records import Score, Trial
 from tests.support.sounds import heard, pulses, tone, voice
 from tests.support.tiny_models import tiny_model
 

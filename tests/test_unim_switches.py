@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from mmeval.backend import excerpt, routes
-from mmeval.metric.contract import load_metric
-from mmeval.metrics.judged import captions, unim_grades
+from mmeval.metric import load_metric
+from mmeval.metrics.judged import unim_grades
+from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.quality import sqcs
 from mmeval.records.trial import Trial
 from mmeval.task.file import TaskFile
@@ -48,7 +49,7 @@ def constants() -> dict[str, Any]:
     return {
         "grades": [unim_grades.LOWEST, unim_grades.HIGHEST],
         "shares of grades": [unim_grades.share(grade) for grade in (1, 2, 3, 4, 5)],
-        "characters of a caption": captions.MAX_CAPTION_CHARS,
+        "characters of a caption": captioning.MAX_CAPTION_CHARS,
         "seconds of a captioned sound": excerpt.MAX_AUDIO_SECONDS,
         "samples a second of a captioned sound": excerpt.AUDIO_RATE,
         "pixels of a side of a captioned picture": excerpt.MAX_SIDE,

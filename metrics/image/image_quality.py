@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from mmeval.content import Media
 from mmeval.decode import DEFAULT_LIMITS, within
 from mmeval.metric import metric
-from mmeval.metrics.image.niqe import NIQE_NEEDS, niqe_of
 from mmeval.metrics.image.pictures import picture, stored_rgb
-from mmeval.metrics.image.released_quality import released_quality
+from mmeval.metrics.image.quality.niqe import NIQE_NEEDS, niqe_of
+from mmeval.metrics.image.quality.released_quality import released_quality
 from mmeval.metrics.quality.items import ItemScore, Unreadable, in_released_digits, quality_of_media
 from mmeval.records import Score, Trial
 from mmeval.system import Checked

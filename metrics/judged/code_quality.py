@@ -10,7 +10,7 @@ from mmeval.decode import OFFICE, document_start
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.judge import Combine, Question, Repeats
 from mmeval.metric import metric
-from mmeval.metrics.judged.captions import Written
+from mmeval.metrics.judged.captions.captioning import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,

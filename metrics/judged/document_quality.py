@@ -12,7 +12,7 @@ from mmeval.metric import metric
 from mmeval.metrics.document.ocr import OCR_NEEDS
 from mmeval.metrics.document.reading import NO_OCR, Ocr
 from mmeval.metrics.document.routes import Extraction, markdown_route
-from mmeval.metrics.judged.captions import Written
+from mmeval.metrics.judged.captions.captioning import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from mmeval.content import PartKind
 from mmeval.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
 from mmeval.metric import MetricScores, metric
-from mmeval.metrics.judged.captioned import without_captions
-from mmeval.metrics.judged.captions import CaptionForm, CaptionPrompt, Written, captioned_all
+from mmeval.metrics.judged.captions.captioned import without_captions
+from mmeval.metrics.judged.captions.captioning import CaptionForm, CaptionPrompt, Written, captioned_all
 from mmeval.metrics.judged.material import as_the_reference, asked_of
 from mmeval.metrics.judged.pictures.worth import Worth, unknown, weighted, worth
 from mmeval.metrics.judged.reading import UNREADABLE, Reading

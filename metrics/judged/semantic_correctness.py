@@ -9,8 +9,8 @@ from typing import Annotated, Any, NamedTuple
 from mmeval.content import Interleaved, PartKind
 from mmeval.judge import Combine, Question, Repeats, ask_verdicts
 from mmeval.metric import metric
-from mmeval.metrics.judged.captioned import Captioned, without_captions
-from mmeval.metrics.judged.captions import CaptionPrompt, Written, captioned_all
+from mmeval.metrics.judged.captions.captioned import Captioned, without_captions
+from mmeval.metrics.judged.captions.captioning import CaptionPrompt, Written, captioned_all
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share

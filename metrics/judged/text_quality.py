@@ -7,7 +7,7 @@ from typing import Annotated
 from mmeval.content import Interleaved, Part, render
 from mmeval.judge import Combine, Question, Repeats
 from mmeval.metric import metric
-from mmeval.metrics.judged.captions import Written
+from mmeval.metrics.judged.captions.captioning import Written
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,

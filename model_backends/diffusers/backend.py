@@ -12,10 +12,10 @@ from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.diffusers.kinds import own_code, pipeline_class
 from mmeval.model_backends.diffusers.pipeline import Drawn, Pipeline, Prompt
 from mmeval.model_backends.diffusers.settings import OPTIONS, Settings, drawing
-from mmeval.model_backends.hf.devices import check_device, release_memory
+from mmeval.model_backends.hf.checkpoint.devices import check_device, release_memory
+from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX, find_files
 from mmeval.model_backends.hf.failures import RowError, in_a_line
-from mmeval.model_backends.hf.files import PIPELINE_INDEX, find_files
-from mmeval.model_backends.hf.pixels import to_picture
+from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.settings import accelerated, checked_device, checked_dtype, versions
 from mmeval.records import Request, Response
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmeval.errors import UsageError
-from mmeval.model_backends.hf.files import PIPELINE_INDEX
+from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 
 _OTHER_PURPOSE = re.compile(
     "Img2Img|Image2Image|ImageToImage|I2I|ImageToVideo|I2V|T2V|TI2V|Video|Inpaint|Fill|Edit|Upscale|Upsample"

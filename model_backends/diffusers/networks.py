@@ -10,7 +10,7 @@ from typing import Any
 
 from mmeval.errors import MissingDataError
 from mmeval.metric import gaps
-from mmeval.model_backends.hf.files import PIPELINE_INDEX
+from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 
 
 def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:

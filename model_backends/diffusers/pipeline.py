@@ -16,9 +16,9 @@ from mmeval.errors import MissingDataError, MmevalError, UsageError, is_out_of_m
 from mmeval.model_backends.diffusers.kinds import call_parameters
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.settings import Settings
+from mmeval.model_backends.hf.checkpoint.loading import quietly
+from mmeval.model_backends.hf.conversation.literals import Literals, listed
 from mmeval.model_backends.hf.failures import in_a_line
-from mmeval.model_backends.hf.literals import Literals, listed
-from mmeval.model_backends.hf.loading import quietly
 from mmeval.system import need
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}

@@ -5,7 +5,7 @@ Nothing here imports torch before the first request that is really sent (see ``d
 
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.backend import HFBackend
-from mmeval.model_backends.hf.files import ModelFiles
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 
 __all__ = ["Adapter", "HFBackend", "ModelFiles", "Settings"]

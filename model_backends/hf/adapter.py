@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from mmeval.backend import Capabilities
-from mmeval.model_backends.hf.files import ModelFiles
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 from mmeval.records import Request, Response
 

@@ -14,9 +14,10 @@ from mmeval.backend import Capabilities, checked_routes, convert, widened
 from mmeval.errors import MissingDataError, MissingError, MmevalError, UnknownNameError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import overruled
-from mmeval.model_backends.hf.devices import check_device, placed_copies, release_memory
+from mmeval.model_backends.hf.checkpoint.devices import check_device, placed_copies, release_memory
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles, find_model
+from mmeval.model_backends.hf.conversation.syntax import check_syntax
 from mmeval.model_backends.hf.failures import in_a_line
-from mmeval.model_backends.hf.files import ModelFiles, find_model
 from mmeval.model_backends.hf.settings import (
     DEFAULT_MODEL,
     Settings,
@@ -26,7 +27,6 @@ from mmeval.model_backends.hf.settings import (
     checked_dtype,
     versions,
 )
-from mmeval.model_backends.hf.syntax import check_syntax
 from mmeval.records import DIGEST_CHARS, ErrorKind, Request, Response, digest
 
 GENERIC = "chat"

@@ -9,7 +9,7 @@ from typing import Any, cast
 from mmeval.backend import Capabilities
 from mmeval.content import PART_KINDS, PartKind
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.model_backends.hf.files import ModelFiles
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 
 _MEDIA: tuple[PartKind, ...] = ("image", "audio", "video")

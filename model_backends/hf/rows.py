@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from mmeval.content import Part
-from mmeval.model_backends.hf.messages import Chat
+from mmeval.model_backends.hf.conversation.messages import Chat
 from mmeval.records import FinishReason, Request
 
 Encoded: TypeAlias = Mapping[str, Any]

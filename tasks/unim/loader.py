@@ -19,11 +19,10 @@ from typing import Any
 from mmeval.dataset import DataSource
 from mmeval.errors import MissingDataError, UnknownNameError
 from mmeval.records import Sample, digest
-from mmeval.tasks.unim.captions import Captions, caption_of
-from mmeval.tasks.unim.concatenated_json import Record, read_records
-from mmeval.tasks.unim.domains import DOMAINS, FIELDS, domain_of
-from mmeval.tasks.unim.files import Place
-from mmeval.tasks.unim.folders import (
+from mmeval.tasks.unim.data.captions import Captions, caption_of
+from mmeval.tasks.unim.data.concatenated_json import Record, read_records
+from mmeval.tasks.unim.data.files import Place
+from mmeval.tasks.unim.data.folders import (
     CAPTION_FOLDER,
     RECORD_FOLDER,
     belongs,
@@ -33,8 +32,9 @@ from mmeval.tasks.unim.folders import (
     sha256_of,
     wanted_names,
 )
+from mmeval.tasks.unim.data.sample import Caption, Identity, identity_of, sample_of
+from mmeval.tasks.unim.domains import DOMAINS, FIELDS, domain_of
 from mmeval.tasks.unim.labels import ANY, Names
-from mmeval.tasks.unim.sample import Caption, Identity, identity_of, sample_of
 
 VARIANTS = ("placeholder", "caption")
 

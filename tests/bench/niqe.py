@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy  # noqa: E402  in one thread, by the lines above
 from scipy.ndimage import convolve, correlate1d  # noqa: E402
 
-from mmeval.metrics.image.niqe import niqe_of  # noqa: E402
-from mmeval.metrics.image.released_quality import released_quality  # noqa: E402
-from mmeval.metrics.image.scene_statistics import cropped, halved, luma, window  # noqa: E402
+from mmeval.metrics.image.quality.niqe import niqe_of  # noqa: E402
+from mmeval.metrics.image.quality.released_quality import released_quality  # noqa: E402
+from mmeval.metrics.image.quality.scene_statistics import cropped, halved, luma, window  # noqa: E402
 from tests.bench.figure import Figure  # noqa: E402
 from tests.support.pictures import noise  # noqa: E402
 

@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from mmeval.metrics.audio.pitch import CEILING, FLOOR, STEP, pitch_of  # noqa: E402  found by the line above
+from mmeval.metrics.audio.speech.pitch import CEILING, FLOOR, STEP, pitch_of  # noqa: E402  found by the line above
 from tests.support.sounds import RATE, Samples, voice  # noqa: E402
 
 GOAL, FIRST_GOAL = 0.3, 2.0
@@ -36,10 +36,8 @@ import time
 from tests.support.sounds import heard, voice
 trial = heard(voice(110), metadata={"pitch": "low"})
 started = time.perf_counter()
-from mmeval.metric.apply import score_one
-from mmeval.metric.bound import bind
-from mmeval.metrics.audio.pitch_band import pitch_band
-scores = score_one(bind(pitch_band, {"gender": "male"}), trial)
+from mmeval.metrics.audio.speech.pitch_band import pitch_band
+scores = pitch_band.bind({"gender": "male"}).score(trial)
 assert scores["pitch_band"].value
 print(time.perf_counter() - started)
 """

@@ -33,8 +33,8 @@ from mmeval.results.stored_run import StoredRun
 from mmeval.results.task_results import TaskNumbers, task_results
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Selection
-from mmeval.tasks.unim.items import TITLES
-from mmeval.tasks.unim.pool import NUMBERS
+from mmeval.tasks.unim.tables.items import TITLES
+from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.bench.figure import Figure
 from tests.bench.scale import ROOT, measure
 from tests.support.outcomes import outcome, task

@@ -9,7 +9,7 @@ import pytest
 from mmeval.metric.model import bound_model, loaded
 from mmeval.metric.model_files import WEIGHTS_DIR
 from mmeval.metric.model_files_error import WeightsError
-from mmeval.metrics.audio.voices import VOICE, _speaker_model
+from mmeval.metrics.audio.speech.voices import VOICE, _speaker_model
 from mmeval.metrics.models import network_of
 from tests.support.tiny_models import tiny_model
 

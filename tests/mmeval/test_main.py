@@ -179,8 +179,8 @@ def test_the_parser_ends_a_command_with_its_own_code(words: list[str], code: int
 def test_a_process_is_not_taken_apart_around_a_thread_that_is_still_at_work(busy: bool, ending: str) -> None:
     program = (
         "import atexit, sys\n"
-        "from mmeval import __main__, ownthread\n"
-        f"ownthread._at_work.update([object()] if {busy} else [])\n"
+        "from mmeval import __main__\nfrom mmeval.system import threads\n"
+        f"threads._at_work.update([object()] if {busy} else [])\n"
         "atexit.register(print, 'taken apart')\n"
         "sys.argv = ['mmeval', 'ls', 'nothing']\n"
         "sys.exit(__main__.main())\n"

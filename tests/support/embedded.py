@@ -9,14 +9,14 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from mmeval.model_backends.hf import tinybuild
-from mmeval.model_backends.hf.tiny import tiny_model
+from mmeval.model_backends.hf.embedded import builder
+from mmeval.model_backends.hf.embedded.tiny import tiny_model
 
 
 @cache
 def embedded_cache() -> Path:
     """A folder for ``MMEVAL_CACHE_DIR`` in which the model lies."""
-    made_by = hashlib.sha256(inspect.getsource(tinybuild).encode()).hexdigest()[:12]
+    made_by = hashlib.sha256(inspect.getsource(builder).encode()).hexdigest()[:12]
     folder = Path(tempfile.gettempdir()) / f"mmeval-embedded-{os.getuid()}-{made_by}"
     tiny_model(folder)
     return folder

@@ -16,7 +16,7 @@ from mmeval.content.media import Media
 from mmeval.content.parts import Part
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
-from mmeval.model_backends.hf.files import ModelFiles
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response

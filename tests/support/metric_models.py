@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from mmeval.metrics.audio.beats import BEAT_THIS_NAME
 from mmeval.metrics.audio.clap import CLAP_NAME
-from mmeval.metrics.audio.transcription import WHISPER_NAME
-from mmeval.metrics.audio.voices import GENDER_NAME, SPEAKER_NAME
+from mmeval.metrics.audio.music.beats import BEAT_THIS_NAME
+from mmeval.metrics.audio.speech.transcription import WHISPER_NAME
+from mmeval.metrics.audio.speech.voices import GENDER_NAME, SPEAKER_NAME
 from tests.support.hearing import class_folder
 from tests.support.sounds import tone
 from tests.support.tiny_models import tiny_model

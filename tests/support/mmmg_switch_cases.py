@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmeval.metrics.audio.beats import BEAT_THIS
 from mmeval.metrics.audio.clap import CLAP
-from mmeval.metrics.audio.tempo import tempo
-from mmeval.metrics.audio.transcription import PROCESSOR, WHISPER
-from mmeval.metrics.audio.voices import VOICE
-from mmeval.records.trial import Trial
+from mmeval.metrics.audio.music.beats import BEAT_THIS
+from mmeval.metrics.audio.music.tempo import tempo
+from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER
+from mmeval.metrics.audio.speech.voices import VOICE
+from mmeval.records import Trial
 from tests.support.hearing import sound_trial, tiny
 from tests.support.picture_judging import BLUE, RED, trial_of
 from tests.support.sounds import alternating, heard, pulses, tone, voice

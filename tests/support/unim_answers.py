@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.parts import Interleaved
-from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnsweredTask, Exported, StoredAnswer
-from mmeval.records.response import ErrorInfo, Response
-from mmeval.records.sample import Sample, user
-from mmeval.records.trial import Trial
-from mmeval.tasks.unim.output_reading import OutputAnswers, read_output
-from mmeval.tasks.unim.output_writing import write_output
+from mmeval.content import Interleaved
+from mmeval.interchange import MANIFEST, Absent, AnsweredRun, AnsweredTask, Exported, StoredAnswer
+from mmeval.records import ErrorInfo, Response, Sample, Trial, user
+from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
+from mmeval.tasks.unim.output.writing import write_output
 
 Answer = Interleaved | ErrorInfo
 Json = dict[str, Any]

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from mmeval.metrics.judged.captions import NOTHING_GIVEN
+from mmeval.metrics.judged.captions.captioning import NOTHING_GIVEN
 from tests.support.mock_openai_server import MockServer, Settings, State, last_text
 
 Purpose = Literal["answer", "semantic", "coherence", "quality", "caption"]

@@ -11,8 +11,8 @@ from typing import Any
 from mmeval.results.stored_run import StoredRun
 from mmeval.system.json_lines import to_line
 from mmeval.tasks.unim.domains import DOMAINS, LEVELS
-from mmeval.tasks.unim.items import TITLES
-from mmeval.tasks.unim.pool import NUMBERS
+from mmeval.tasks.unim.tables.items import TITLES
+from mmeval.tasks.unim.tables.pool import NUMBERS
 
 SET = "0123456789ab"
 BREAKDOWN = ("field", "domain", "difficulty", "capabilities", "combination")

@@ -22,8 +22,6 @@ from mmeval.program import Call, JudgePrompt, Program, Role
 Lost = Literal["unscored", "wrong"]
 """What a question without a usable reply makes of the trial. The release counts it as answered wrongly. A question that
 got no reply at all, since the judge failed or refused to be asked, is unscored with both: that is no verdict."""
-PLAIN_REPLIES = {"reading": "official", "lost": "wrong"}
-"""The switches of the profile ``official``."""
 Word = Literal["yes", "no"]
 Written: TypeAlias = str | Mapping[str, Any]
 """A prompt, as a switch writes it."""

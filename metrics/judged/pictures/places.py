@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mmeval.content import Media
 from mmeval.metrics.judged.pictures.asking import (
@@ -18,6 +18,7 @@ from mmeval.metrics.judged.pictures.asking import (
 )
 from mmeval.metrics.judged.pictures.worth import Worth, product, worth
 from mmeval.program import Program
+from mmeval.records import Score
 
 Where = Literal["quarter", "left_right", "above_below"]
 
@@ -42,6 +43,10 @@ SIDES: Mapping[str, tuple[Where, str]] = {
 }
 
 
+_PAIRS: tuple[Where, Where] = ("left_right", "above_below")
+"""What the first pair of things is asked for, and the second."""
+
+
 def exactly_one(*things: str) -> str:
     """The description of things that are there once each.
 
@@ -57,6 +62,19 @@ class Place(NamedTuple):
     where: Where
     things: Sequence[str]
     letter: str
+
+
+class PlacePrompts(NamedTuple):
+    """The prompts of the questions whether things are there once each, and where."""
+
+    there: Written
+    quarter: Written
+    left_right: Written
+    above_below: Written
+
+    def of(self, where: Where) -> Written:
+        """The prompt of a question for a place."""
+        return {"quarter": self.quarter, "left_right": self.left_right, "above_below": self.above_below}[where]
 
 
 class Placed(NamedTuple):
@@ -79,28 +97,61 @@ class Placed(NamedTuple):
 
 
 def ask_places(
-    asking: Asking, presence_prompt: Written, prompts: Mapping[Where, Written], places: Sequence[Place], picture: Media
-) -> Program[list[Placed]]:
-    """Are the things of all places there exactly once, and if they are, where? Two steps; the second leaves out places
-    whose things are not known to be there, and all of them where the things of one are known not to be."""
+    asking: Asking, prompts: PlacePrompts, places: Sequence[Place], picture: Media, **evidence: Any
+) -> Program[Score]:
+    """1 when the things of all places are there exactly once, and where they should be. Two steps; the second leaves
+    out places whose things are not known to be there, and all of them where the things of one are known not to be."""
     about = [About({"description": exactly_one(*place.things)}, picture) for place in places]
-    there = yield from ask_presence(asking, presence_prompt, about)
-    if product([one.is_("yes") for one in there]) == worth(0.0):
-        return [Placed(place, presence, None) for place, presence in zip(places, there, strict=True)]
-    present = [place for place, presence in zip(places, there, strict=True) if presence.answer == "yes"]
-    inquiries = [_where(asking, prompts, place, picture) for place in present]
-    found = iter((yield from ask(inquiries, repeats=asking.repeats)) if inquiries else [])
-    return [
-        Placed(place, presence, next(found) if presence.answer == "yes" else None)
-        for place, presence in zip(places, there, strict=True)
+    there = yield from ask_presence(asking, prompts.there, about)
+    decided = product([one.is_("yes") for one in there]) == worth(0.0)
+    looked_for = [not decided and presence.answer == "yes" for presence in there]
+    inquiries = [
+        _where(asking, prompts, place, picture) for place, asked in zip(places, looked_for, strict=True) if asked
     ]
+    found = iter((yield from ask(inquiries, repeats=asking.repeats)) if inquiries else [])
+    placed = [
+        Placed(place, presence, next(found) if asked else None)
+        for place, presence, asked in zip(places, there, looked_for, strict=True)
+    ]
+    return product([one.worth for one in placed]).scored({**evidence, "places": [one.evidence for one in placed]})
 
 
-def _where(asking: Asking, prompts: Mapping[Where, Written], place: Place, picture: Media) -> Inquiry:
-    return letter(asking, prompts[place.where], About(_values(place), picture), OPTIONS[place.where])
+def _where(asking: Asking, prompts: PlacePrompts, place: Place, picture: Media) -> Inquiry:
+    names = ("description",) if place.where == "quarter" else ("first", "second")
+    about = About(dict(zip(names, place.things, strict=True)), picture)
+    return letter(asking, prompts.of(place.where), about, OPTIONS[place.where])
 
 
-def _values(place: Place) -> dict[str, str]:
-    if place.where == "quarter":
-        return {"description": place.things[0]}
-    return {"first": place.things[0], "second": place.things[1]}
+def places_of(label: Any) -> list[Place]:
+    """The places that a label lists. Raises ValueError that says what is wrong with the label."""
+    if not isinstance(label, list | tuple):
+        raise ValueError("it is no list")
+    return [_place(item) for item in label]
+
+
+def _place(item: Any) -> Place:
+    if not isinstance(item, list | tuple) or not all(isinstance(word, str) for word in item):
+        raise ValueError(f"{item!r:.80} is no list of texts")
+    if len(item) == 2 and item[1] in QUARTERS:
+        return Place("quarter", item[:1], QUARTERS[item[1]])
+    if len(item) == 3 and item[2] in SIDES:
+        where, letter = SIDES[item[2]]
+        return Place(where, item[:2], letter)
+    known = f"[thing, {' | '.join(QUARTERS)}] nor [thing, other, {' | '.join(SIDES)}]"
+    raise ValueError(f"{item!r:.80} is neither {known}")
+
+
+def pairs_of(label: Any) -> list[Place]:
+    """The two things or pairs of a label, without a letter yet; empty when it is neither."""
+    if not isinstance(label, list | tuple) or len(label) != 2:
+        return []
+    if all(isinstance(thing, str) and thing for thing in label):
+        return [Place("quarter", [thing], "") for thing in label]
+    if all(_is_pair(pair) for pair in label):
+        return [Place(where, pair, "") for where, pair in zip(_PAIRS, label, strict=True)]
+    return []
+
+
+def _is_pair(pair: Any) -> bool:
+    items: Sequence[Any] = pair if isinstance(pair, list | tuple) else ()
+    return len(items) == 2 and all(isinstance(thing, str) and thing for thing in items)

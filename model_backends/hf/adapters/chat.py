@@ -14,15 +14,20 @@ from mmeval.content import Interleaved
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import doubt, overruled, read_kinds
-from mmeval.model_backends.hf.encoding import encode_rows, placed, prompt_lengths
+from mmeval.model_backends.hf.checkpoint.loading import (
+    load_processor,
+    load_weights,
+    tokenizer_of,
+    without_torchvision,
+)
+from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
+from mmeval.model_backends.hf.conversation.literals import Literals, literals_of
+from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
+from mmeval.model_backends.hf.conversation.templates import template_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
-from mmeval.model_backends.hf.generating import StopWords, cut, settle, words_that_end
-from mmeval.model_backends.hf.literals import Literals, literals_of
-from mmeval.model_backends.hf.loading import load_processor, load_weights, tokenizer_of, without_torchvision
-from mmeval.model_backends.hf.messages import Intake, to_chat
+from mmeval.model_backends.hf.generation.sampling import BROKEN, IGNORED, RowSampler, Sampling
+from mmeval.model_backends.hf.generation.streams import StopWords, cut, settle, words_that_end
 from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
-from mmeval.model_backends.hf.sampling import BROKEN, IGNORED, RowSampler, Sampling
-from mmeval.model_backends.hf.templates import template_of
 from mmeval.records import Request, Response, Usage
 
 _log = logging.getLogger(__name__)

@@ -12,11 +12,11 @@ from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, Part, media_part
 from mmeval.errors import MissingExtraError, UsageError, is_out_of_memory
 from mmeval.model_backends.hf.adapter import Adapter
-from mmeval.model_backends.hf.draws import seeded
+from mmeval.model_backends.hf.checkpoint.loading import load_processor, load_weights, tokenizer_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
-from mmeval.model_backends.hf.loading import load_processor, load_weights, tokenizer_of
+from mmeval.model_backends.hf.generation.draws import seeded
+from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.options import count_option
-from mmeval.model_backends.hf.sound import to_sound
 from mmeval.records import Request, Response, Usage
 
 VOICE = "audio.voice"

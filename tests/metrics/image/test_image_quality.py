@@ -12,8 +12,8 @@ from PIL import Image
 
 from mmeval.content.media import Media
 from mmeval.metrics.image.image_quality import enlarged, enlarged_size, image_quality, quality_of
-from mmeval.metrics.image.niqe import niqe_of
-from mmeval.metrics.image.released_quality import released_quality
+from mmeval.metrics.image.quality.niqe import niqe_of
+from mmeval.metrics.image.quality.released_quality import released_quality
 from tests.support.pictures import DAMAGED, even, noise, picture_trial
 from tests.support.switch_changes import unnoticed
 from tests.support.trials import score_of, trial

@@ -45,7 +45,7 @@ def test_a_model_that_leaves_the_process_fails_that_row_alone() -> None:
 
     found = answered(Leaving(), "question 0", "question 1", "question 2")
     assert found == {"question 0": "answer 0", "question 1": found["question 1"], "question 2": "answer 2"}
-    assert found["question 1"].startswith("internal: SystemExit: 0 (test_batchanswer.py:")
+    assert found["question 1"].startswith("internal: SystemExit: 0 (test_batch_answer.py:")
 
 
 def test_where_a_backend_raised_is_told_in_full_on_request(caplog: pytest.LogCaptureFixture) -> None:
@@ -105,7 +105,7 @@ def test_a_row_that_gets_no_answer_but_something_else_fails_alone(odd: Any) -> N
 
     assert (found["question 0"], found["question 2"]) == ("answer 0", "answer 2")
     assert found["odd"].startswith("internal: TypeError: ")
-    assert "batchanswer.py:" not in found["odd"].replace("test_batchanswer.py:", "")
+    assert "batch_answer.py:" not in found["odd"].replace("test_batch_answer.py:", "")
 
 
 @pytest.mark.parametrize(("memory", "rows", "most"), [(9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)], ids=str)

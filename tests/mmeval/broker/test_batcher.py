@@ -365,4 +365,4 @@ class Leaving(ToyLocal):
 async def test_a_thread_that_is_left_in_the_rudest_way_fails_its_calls_and_hangs_nobody() -> None:
     async with batching(Leaving(), live=1) as batcher:
         [said] = await asked(batcher, "a")
-        assert said.startswith("internal: KeyboardInterrupt: a signal in the wrong thread (test_batching.py:")
+        assert said.startswith("internal: KeyboardInterrupt: a signal in the wrong thread (test_batcher.py:")

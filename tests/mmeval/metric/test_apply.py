@@ -87,7 +87,7 @@ def test_a_bad_answer_costs_only_itself() -> None:
     (good, bad, also) = score_all(lengths.bound, trials("a", "bad", "ccc"))
 
     assert (good["lengths"].value, also["lengths"].value) == (1, 3)
-    assert bad["lengths"].reason.startswith("ValueError: no such luck (test_batchscore.py")
+    assert bad["lengths"].reason.startswith("ValueError: no such luck (test_apply.py")
     assert lengths.sizes == [3, 1, 1, 1]
 
 

@@ -28,7 +28,7 @@ from tests.support.toy import picture, registered, reply, sample
 ROOT = Path(__file__).parents[3]
 HANGING = """
 import sys
-import mmeval.scoreworker as scoreworker
+import mmeval.scoring.worker as scoreworker
 from tests.mmeval.scoring.test_trial_rows import answered, plan, scored
 scoreworker.METRIC_SECONDS = float(sys.argv[1])
 rows = scored([answered(text, i) for i, text in enumerate(["yes", sys.argv[2], "yes"])], plan(), workers=1)

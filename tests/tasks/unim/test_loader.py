@@ -6,8 +6,8 @@ import pytest
 
 from mmeval.errors import MissingDataError, UnknownNameError
 from mmeval.tasks import unim
-from mmeval.tasks.unim import folders
-from mmeval.tasks.unim.concatenated_json import Record, read_records
+from mmeval.tasks.unim.data import folders
+from mmeval.tasks.unim.data.concatenated_json import Record, read_records
 from tests.support.unim_folder import unim_dataset, unim_row, unim_samples, write_captions, write_records
 
 BUNDLED = Path(unim.__file__).parent / "bundled"

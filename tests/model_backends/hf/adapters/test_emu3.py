@@ -15,10 +15,8 @@ from mmeval.content.parts import Part, PartKind
 from mmeval.decode import image
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
-from mmeval.model_backends.hf.blocks import Block, BlockTokens
-from mmeval.records.request import GenerationParams, Request
-from mmeval.records.response import Response
-from mmeval.records.sample import message
+from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens
+from mmeval.records import GenerationParams, Request, Response, message
 from mmeval.testing import checks
 from tests.support.embedded import embedded_tiny
 from tests.support.local_models import answers, asked, copied, drawn, loaded, says, started

@@ -1,0 +1,1 @@
+"""Music in the sounds of an answer: its beats and its tempo."""

@@ -1,0 +1,65 @@
+"""The beats of music, by Beat This: their times, without a model of tempo behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mmeval.metric import HubModel, loaded
+from mmeval.metrics.audio.music.beat_network import CHECKPOINTS, FRAMES_A_SECOND, RATE, beat_logits, loaded_network
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BEAT_THIS = HubModel(
+    ("|".join(CHECKPOINTS),),
+    by_hand="fetch the checkpoint final0 (github.com/CPJKU/beat_this says where it is) and name its folder with the "
+    "switch, or put it below MMEVAL_WEIGHTS_DIR",
+)
+BEAT_THIS_NAME = "CPJKU/beat_this"
+"""Where its authors release it; no model of the hub bears this name."""
+
+SHORTEST = 1024
+"""Samples; a shorter sound has no beat: not one window of it fits."""
+NEAR = 3
+"""Frames to either side that a beat must not be exceeded in: 60 milliseconds."""
+
+
+def beats(clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any], *, rate: int = RATE) -> list[float]:
+    """The times of beats, in seconds, rising; none where nothing sounds like one.
+
+    ``clip`` is mono at ``rate``. ``model`` is the value of a switch with the mark ``BEAT_THIS``. A beat is a frame
+    that is more likely one than not (a logit above 0) and that no frame near it exceeds; of neighbours that are equal
+    the middle is taken.
+    """
+    import numpy as np
+
+    if rate != RATE:
+        raise ValueError(f"beats are found at {RATE} Hz, not {rate}")
+    if len(clip) < SHORTEST:
+        return []
+    logits = beat_logits(loaded(model, loaded_network), clip).numpy().astype(np.float64)
+    return [frame / FRAMES_A_SECOND for frame in _middles(_peaks(logits))]
+
+
+def _peaks(logits: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
+    import numpy as np
+    from scipy.ndimage import maximum_filter1d
+
+    highest = maximum_filter1d(logits, 2 * NEAR + 1, mode="nearest")
+    return [int(frame) for frame in np.flatnonzero((logits == highest) & (logits > 0))]
+
+
+def _middles(frames: list[int]) -> list[float]:
+    """Each run of adjacent frames as its middle: the mean so far, as long as the next frame is not further than one.
+
+    >>> _middles([3, 10, 11, 40])
+    [3.0, 10.5, 40.0]
+    """
+    runs: list[list[int]] = []
+    for frame in frames:
+        if runs and frame - sum(runs[-1]) / len(runs[-1]) <= 1:
+            runs[-1].append(frame)
+        else:
+            runs.append([frame])
+    return [sum(run) / len(run) for run in runs]

@@ -1,0 +1,1 @@
+"""What a recording holds at which frequencies: its spectrum, its tones, and the noise between them."""

@@ -1,0 +1,140 @@
+"""Chroma: how the energy of a recording moves among the twelve semitones, whatever the octave.
+
+As ``feature.chroma_cqt`` of librosa 0.11 gives it with its defaults for 48 kHz: a constant-Q transform of seven octaves
+from C1 with 36 bins each. An octave is analysed at twice the rate of the one below by the same filters, so that one set
+of them, that of the top octave, serves all seven.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from mmeval.metrics.audio.quality.frequencies.tuning import STEPS
+from mmeval.metrics.audio.quality.recording import RATE
+from mmeval.system import need
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mmeval.metrics.audio.clips import Samples
+
+    Complex: TypeAlias = np.ndarray[Any, np.dtype[np.complex64]]
+
+LOWEST = 440.0 * 2.0 ** (-45 / 12)
+"""Hz: C1."""
+OCTAVES, CLASSES = 7, 12
+HOP = 256
+"""Samples at half the rate, which is all that the top octave needs."""
+FRAME = 1024
+"""Samples: the longest filter of an octave, rounded up to a power of two."""
+DROPPED = 0.01
+"""Of the sum of a filter's amplitudes: its faintest bins that make up no more are left out."""
+_AT_ONCE = 512
+"""Frames."""
+
+
+class Filters(NamedTuple):
+    """The filters of an octave: what they pass of the bins from ``start``, of shape (bins, filters)."""
+
+    start: int
+    passed: Complex
+
+
+def chroma_variance(samples: Samples, tuning: float) -> float:
+    """The variance over time of each class, of which the largest is 1 in every frame; the median over the classes."""
+    import numpy
+
+    return float(numpy.median(chroma(samples, tuning).var(axis=0)))
+
+
+def chroma(samples: Samples, tuning: float) -> Samples:
+    """Chroma of shape (frames, 12) from 0 to 1, C first. ``tuning`` is in thirds of a semitone."""
+    import numpy
+
+    filters = filters_of(tuning)
+    octave = halved(samples)
+    count = 1 + len(octave) // HOP
+    total = numpy.zeros((count, CLASSES), numpy.float32)
+    for number in range(OCTAVES):
+        if number:
+            octave = halved(octave)
+        count = min(count, _add_octave(total[:count], octave, HOP >> number, filters))
+    total = total[:count]
+    most = total.max(axis=1, keepdims=True)
+    total /= numpy.where(most < numpy.finfo(numpy.float32).tiny, numpy.float32(1), most)
+    return total
+
+
+def halved(samples: Samples) -> Samples:
+    """Samples at half the rate with the same energy, as librosa resamples: the length is rounded up."""
+    import numpy
+
+    found: Samples = need("soxr", "audio").resample(samples, 2, 1, quality="soxr_hq")
+    wanted = (len(samples) + 1) // 2
+    found = found[:wanted] if len(found) >= wanted else numpy.pad(found, (0, wanted - len(found)))
+    found *= numpy.sqrt(numpy.float32(2))
+    return found
+
+
+@functools.lru_cache(maxsize=128)
+def filters_of(tuning: float) -> Filters:
+    """The filters of the top octave: windowed oscillations, each as long as the number of its periods demands."""
+    import numpy
+    from scipy.fft import fft
+
+    rate = RATE / 2
+    steps = numpy.arange(STEPS) + (OCTAVES - 1) * STEPS + tuning
+    hertz = LOWEST * 2.0 ** (steps / STEPS)
+    ratio = 2.0 ** (2 / STEPS)
+    periods = (ratio + 1) / (ratio - 1)
+    lengths = periods * rate / hertz
+    waves = numpy.zeros((STEPS, FRAME), numpy.complex64)
+    for at in range(STEPS):
+        wave = _oscillation(float(lengths[at]), 2 * numpy.pi * float(hertz[at]) / rate)
+        start = (FRAME - len(wave)) // 2
+        waves[at, start : start + len(wave)] = wave
+    waves *= (lengths / FRAME)[:, None]
+    passed = _sparse(fft(waves, axis=1)[:, : FRAME // 2 + 1])
+    passed /= numpy.sqrt(lengths)[:, None]
+    used = numpy.flatnonzero(numpy.abs(passed).any(axis=0))
+    start, end = int(used[0]), int(used[-1]) + 1
+    return Filters(start, numpy.ascontiguousarray(passed[:, start:end].T).astype(numpy.complex64))
+
+
+def _oscillation(length: float, angle: float) -> Complex:
+    import numpy
+
+    at = numpy.arange(-length // 2, length // 2, dtype=numpy.float64)
+    window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(len(at)) / len(at))
+    wave = numpy.exp(1j * angle * at) * window
+    return numpy.asarray(wave / numpy.abs(wave).sum(), numpy.complex64)
+
+
+def _sparse(passed: Complex) -> Complex:
+    """Filters without their faintest bins."""
+    import numpy
+
+    heights = numpy.abs(passed)
+    ordered = numpy.sort(heights, axis=1)
+    shares = numpy.cumsum(ordered / heights.sum(axis=1, keepdims=True), axis=1)
+    first = numpy.argmax(shares >= DROPPED, axis=1)
+    return numpy.where(heights >= ordered[numpy.arange(len(passed)), first][:, None], passed, 0)
+
+
+def _add_octave(total: Samples, octave: Samples, hop: int, filters: Filters) -> int:
+    """Add to each class what an octave has of it in each frame; returns how many frames it has."""
+    import numpy
+    from scipy.fft import rfft
+
+    count = min(len(total), 1 + len(octave) // hop)
+    padded = numpy.pad(octave, FRAME // 2)
+    frames = numpy.lib.stride_tricks.sliding_window_view(padded, FRAME)[::hop][:count]
+    end = filters.start + len(filters.passed)
+    for first in range(0, count, _AT_ONCE):
+        spectra = rfft(frames[first : first + _AT_ONCE], axis=1)[:, filters.start : end]
+        found = numpy.abs(spectra @ filters.passed)
+        # Three bins make a semitone, and its own is the middle one.
+        semitones = numpy.roll(found, 1, axis=1).reshape(len(found), CLASSES, STEPS // CLASSES).sum(axis=2)
+        total[first : first + len(found)] += semitones
+    return count

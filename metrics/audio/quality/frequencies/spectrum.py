@@ -1,0 +1,159 @@
+"""The spectrum of a recording: how structured and how wide it is, and how much of it is hiss.
+
+It is worked on a block of frames at a time, so that a long recording takes no more memory than a short one.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from mmeval.metrics.audio.quality.frames import TINY, clipped
+from mmeval.metrics.audio.quality.frequencies.contrast import contrast_of, extremes
+from mmeval.metrics.audio.quality.frequencies.tuning import Peaks, peaks_of, tuning_of
+from mmeval.metrics.audio.quality.recording import RATE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mmeval.metrics.audio.clips import Samples
+
+    Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+FRAME, HOP = 2048, 512
+"""Samples."""
+BINS = FRAME // 2 + 1
+ENERGY_SHARE = 0.95
+"""The band that counts as filled ends where this share of the energy lies below."""
+FULL_BAND = 0.9
+"""Of the highest frequency: a band so wide is full."""
+HISS_LOW, HISS_HIGH = 4_000.0, 12_000.0
+"""Hz between which the slope of the spectrum tells hiss."""
+HIGH_LOW, HIGH_HIGH = 7_000.0, 16_000.0
+"""Hz: high frequencies."""
+_TINY_HERTZ = 1e-9
+_AT_ONCE = 256
+"""Frames of a block."""
+
+
+class Spectrum(NamedTuple):
+    """What is kept of a spectrum: of each frame its flatness, the mean power of each bin, the contrast in decibels, and
+    the tuning in thirds of a semitone."""
+
+    flatness: Samples
+    power: Doubles
+    contrast_db: float
+    tuning: float
+
+
+def frame_count(samples: Samples) -> int:
+    """Frames are centred on every ``HOP`` samples; the last one behind the end of the recording."""
+    return math.ceil(len(samples) / HOP) + 1
+
+
+def amplitudes(samples: Samples, first: int, last: int) -> Samples:
+    """The amplitudes of frames ``first`` up to ``last``, which is exclusive: shape (frames, bins). A sine of amplitude
+    one has a half. Beyond its ends a recording is zero."""
+    import numpy
+    from scipy.fft import rfft
+
+    start, end = first * HOP - FRAME // 2, (last - 1) * HOP + FRAME // 2
+    inside = samples[max(0, start) : max(0, end)]
+    before = max(0, -start)
+    padded = numpy.pad(inside, (before, end - start - before - len(inside)))
+    frames = numpy.lib.stride_tricks.sliding_window_view(padded, FRAME)[::HOP]
+    # In double precision, as scipy.signal.stft works on a recording that it has padded. Where a band is empty the noise
+    # of rounding is all that there is, and flatness and contrast hear it.
+    found: Samples = numpy.abs(rfft(frames * _window(), axis=1).astype(numpy.complex64))
+    return found
+
+
+def spectrum_of(samples: Samples) -> Spectrum:
+    """One look at the whole spectrum."""
+    import numpy
+
+    flatness: list[Samples] = []
+    valleys: list[Samples] = []
+    tops: list[Samples] = []
+    peaks: list[Peaks] = []
+    power = numpy.zeros(BINS)
+    count, centred = frame_count(samples), 1 + len(samples) // HOP
+    for first, last in blocks(count):
+        amplitude = amplitudes(samples, first, last)
+        flatness.append(flatness_of(amplitude))
+        power += numpy.einsum("ij,ij->j", amplitude, amplitude)
+        valley, top = extremes(amplitude)
+        valleys.append(valley)
+        tops.append(top)
+        peaks.append(peaks_of(amplitude[: max(0, centred - first)]))
+    contrast = contrast_of(numpy.concatenate(valleys), numpy.concatenate(tops))
+    return Spectrum(numpy.concatenate(flatness), power / count, contrast, tuning_of(peaks))
+
+
+def blocks(count: int, at_once: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
+    """The first frame of each block, and the one behind its last."""
+    for first in range(0, count, at_once):
+        yield first, min(first + at_once, count)
+
+
+def flatness_of(amplitude: Samples) -> Samples:
+    """The geometric mean of the amplitudes of each frame over the arithmetic one: 0 for one tone, 1 for a flat one."""
+    import numpy
+
+    above = amplitude + numpy.float32(TINY)
+    means = above.mean(axis=1)
+    flatness: Samples = numpy.exp(numpy.log(above, out=above).mean(axis=1)) / means
+    return flatness
+
+
+def band_end(power: Doubles) -> float:
+    """Hz under which nearly all of the energy lies; the highest frequency where there is no energy."""
+    import numpy
+
+    shares = numpy.cumsum(power / (power.sum() + TINY))
+    reached = int(numpy.argmax(shares >= ENERGY_SHARE)) if shares[-1] >= ENERGY_SHARE else BINS - 1
+    return reached * RATE / FRAME
+
+
+def bandwidth(power: Doubles) -> float:
+    """How much of the band is filled, 0 to 1."""
+    return clipped(band_end(power) / (FULL_BAND * RATE / 2))
+
+
+def hiss_slope(power: Doubles) -> float:
+    """How the power falls with the frequency where hiss is heard, in powers of ten for each power of ten."""
+    import numpy
+
+    chosen = _between(HISS_LOW, HISS_HIGH)
+    over = numpy.log10(_frequencies()[chosen] + _TINY_HERTZ)
+    level = numpy.log10(power[chosen] + TINY)
+    over = over - over.mean()
+    return float(over @ (level - level.mean()) / (over @ over))
+
+
+def high_share(power: Doubles) -> float:
+    """The share of the energy that lies in high frequencies."""
+    return float(power[_between(HIGH_LOW, HIGH_HIGH)].sum() / (power.sum() + TINY))
+
+
+@functools.cache
+def _window() -> Doubles:
+    """A periodic Hann window over its sum, which is a power of two. Rounded as scipy rounds it for samples of single
+    precision."""
+    import numpy
+
+    window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(FRAME) / FRAME)
+    return (window / (FRAME / 2)).astype(numpy.float32).astype(numpy.float64)
+
+
+def _frequencies() -> Doubles:
+    import numpy
+
+    return numpy.linspace(0, RATE / 2, BINS)
+
+
+def _between(low: float, high: float) -> slice:
+    """The bins of a range, both ends included."""
+    return slice(math.ceil(low * FRAME / RATE), math.floor(high * FRAME / RATE) + 1)

@@ -1,0 +1,117 @@
+"""Pitch band: does the answer's voice speak as high or as low as it should, for a man or for a woman?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from mmeval.content import Media
+from mmeval.metric import HubModel, metric
+from mmeval.metrics.audio.clips import MODEL_NEEDS, NEEDS, Count, Positive, clip, the_only_decodable
+from mmeval.metrics.audio.speech.pitch import CEILING, EDGES, FLOOR, STEP, pitch_of
+from mmeval.metrics.audio.speech.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
+from mmeval.metrics.audio.speech.wanting import Wanted, band_fault, share_of, wanted, wanting_fault
+from mmeval.metrics.models import bound
+from mmeval.metrics.produced import wrong
+from mmeval.records import Sample, Score, Trial
+from mmeval.system import Checked
+
+GENDER_MODEL = HubModel(VOICE.files, unless="gender")
+
+
+def _edges_fault(value: int) -> str:
+    return "" if value >= 2 else "2 or more"
+
+
+Edges = Annotated[int, Checked(_edges_fault)]
+
+
+def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*(NEEDS if switches["gender"] else MODEL_NEEDS), "parselmouth:pitch")
+
+
+def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    return wanting_fault(sample, switches["pitch_key"]) or band_fault(switches, "male", "female")
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
+    needs=_needs,
+    check=_sample_fault,
+    batch=8,
+)
+def pitch_band(
+    trials: Sequence[Trial],
+    *,
+    pitch_key: str = "pitch",
+    gender: Literal["", "male", "female"] = "",
+    model: Annotated[str | Mapping[str, Any], GENDER_MODEL] = GENDER_NAME,
+    seconds: Positive = SECONDS,
+    male_class: int = MALE_CLASS,
+    male_low: float = 140.0,
+    male_high: float = 182.0,
+    female_low: float = 236.0,
+    female_high: float = 278.0,
+    floor: Positive = FLOOR,
+    ceiling: Positive = CEILING,
+    intensity_floor: Positive = FLOOR,
+    step: Count = STEP,
+    edges: Edges = EDGES,
+) -> list[Score]:
+    """How high, or how low, the voice of the answer's sound speaks, within the band of pitch that men or women have.
+
+    Range 0 to 1, higher is better. The label under ``pitch_key`` is ``high`` or ``low``; a row without it asks for no
+    pitch, and any sound is 1. Asked for a high voice, the value is 0 at the lower end of the band and below it, 1 at
+    the upper end and above, and grows evenly between; asked for a low one, it is the other way round. The pitch is
+    Praat's: the voiced moments of the whole sound are sorted into narrow bands, and in the one that holds most loudness
+    the mean is taken, weighted by loudness. A sound without a voiced moment is 0, also one that is too short to tell
+    (below 0.08 seconds). An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason
+    as evidence. Unscored without an answer, and with another label.
+
+    Switches: ``gender`` says whose band it is; empty, a ``model`` tells it by the first ``seconds`` of the sound, where
+    ``male_class`` stands for a man. ``male_low`` to ``female_high`` are the ends of the bands in mel. ``floor`` and
+    ``ceiling`` of the pitch and ``intensity_floor``, the lowest pitch whose periods the loudness shall not show, are in
+    hertz, ``step`` in samples at 22050 Hz; there is one band fewer than ``edges``. Evidence: the pitch in mel, and the
+    gender.
+    """
+    praat = {"floor": floor, "ceiling": ceiling, "intensity_floor": intensity_floor, "step": step, "edges": edges}
+    bands: Mapping[Gender, tuple[float, float]] = {
+        "male": (male_low, male_high),
+        "female": (female_low, female_high),
+    }
+    found = [_heard(trial, pitch_key, praat) for trial in trials]
+    sounds = [one.sound for one in found if isinstance(one, _Spoken)]
+    if gender:
+        genders: list[Gender] = [gender] * len(sounds)
+    else:
+        heard = genders_of(sounds, bound(model), seconds=seconds, male_class=male_class)
+        genders = [one.gender for one in heard]
+    whose = iter(genders)
+    return [one if isinstance(one, Score) else one.score(next(whose), bands) for one in found]
+
+
+class _Spoken(NamedTuple):
+    """A voice whose pitch, in mel, is asked for."""
+
+    sound: Media
+    wanted: Wanted
+    mel: float
+
+    def score(self, gender: Gender, bands: Mapping[Gender, tuple[float, float]]) -> Score:
+        share = share_of(self.mel, self.wanted, *bands[gender])
+        return Score(share, evidence={"mel": self.mel, "gender": gender})
+
+
+def _heard(trial: Trial, key: str, praat: Mapping[str, Any]) -> _Spoken | Score:
+    sound = the_only_decodable(trial)
+    if isinstance(sound, Score):
+        return sound
+    if fault := wanting_fault(trial.sample, key):
+        return Score.unscored(fault)
+    asked = wanted(trial.sample, key)
+    if asked is None:
+        return Score(1.0, evidence={"mel": None, "reason": f"the row has no label {key!r}"})
+    mel = pitch_of(clip(sound), **praat)
+    return wrong("no moment of the sound is voiced") if mel is None else _Spoken(sound, asked, mel)

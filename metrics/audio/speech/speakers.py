@@ -1,0 +1,173 @@
+"""Speakers: is the voice of the answer the one that was asked for?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mmeval.content import Media
+from mmeval.errors import ContentError
+from mmeval.metric import metric
+from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, decodable, sounds_of, the_only_decodable
+from mmeval.metrics.audio.speech.voices import (
+    GENDER_NAME,
+    LONGEST_SECONDS,
+    MALE_CLASS,
+    SECONDS,
+    SPEAKER_NAME,
+    VOICE,
+    Heard,
+    genders_of,
+    same_speaker_pairs,
+    voices_of,
+)
+from mmeval.metrics.models import bound
+from mmeval.metrics.produced import wrong
+from mmeval.records import Sample, Score, Trial
+
+if TYPE_CHECKING:
+    from mmeval.metrics.models import Vectors
+
+Against = Literal["input", "reference", "turns"]
+
+
+def _gender_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    label = sample.metadata.get(switches["gender_key"])
+    key = switches["gender_key"]
+    return "" if label in ("male", "female") else f"the row's label {key!r} must be male or female, not {label!r:.80}"
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
+    needs=MODEL_NEEDS,
+    check=_gender_fault,
+    batch=8,
+)
+def speaker_gender(
+    trials: Sequence[Trial],
+    *,
+    model: Annotated[str | Mapping[str, Any], VOICE] = GENDER_NAME,
+    seconds: float = SECONDS,
+    male_class: int = MALE_CLASS,
+    gender_key: str = "gender",
+) -> list[Score]:
+    """1 when the voice of the answer's sound is that of a man, or of a woman, as the sample's label says; else 0.
+
+    Range 0 to 1, higher is better. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with
+    the reason as evidence. Unscored without an answer, and without a label that is ``male`` or ``female``.
+
+    Switches: ``model`` is a classifier of speech; ``male_class`` is its class for men; it hears the first ``seconds``
+    of the sound, and silence behind a shorter one. Evidence: the gender that was heard, and how sure the model is.
+    """
+    sounds = [the_only_decodable(trial) for trial in trials]
+    only = [sound for sound in sounds if isinstance(sound, Media)]
+    heard = iter(genders_of(only, bound(model), seconds=seconds, male_class=male_class))
+    found = [sound if isinstance(sound, Score) else next(heard) for sound in sounds]
+    return [
+        one if isinstance(one, Score) else _gender_score(trial.sample, one, gender_key)
+        for trial, one in zip(trials, found, strict=True)
+    ]
+
+
+def _gender_score(sample: Sample, heard: Heard, gender_key: str) -> Score:
+    evidence: dict[str, Any] = {"heard": heard.gender, "certainty": heard.certainty}
+    if fault := _gender_fault(sample, {"gender_key": gender_key}):
+        return Score.unscored(fault, **evidence)
+    return Score(float(heard.gender == sample.metadata[gender_key]), evidence=evidence)
+
+
+def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    if switches["against"] != "turns":
+        found = _given(sample, switches["against"])
+        return found.reason if isinstance(found, Score) else ""
+    order = sample.metadata.get(switches["order_key"])
+    fits = isinstance(order, (list, tuple)) and order and all(isinstance(who, (int, str)) for who in order)
+    return "" if fits else f"the row's label {switches['order_key']!r} must be a list of speakers, not {order!r:.80}"
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, tasks Voice Replication and Conversation; official: audio evaluators 54527db8",
+    needs=MODEL_NEEDS,
+    check=_voice_fault,
+    batch=8,
+)
+def speaker_similarity(
+    trials: Sequence[Trial],
+    *,
+    model: Annotated[str | Mapping[str, Any], VOICE] = SPEAKER_NAME,
+    against: Against = "input",
+    threshold: float = 0.93,
+    seconds: float = LONGEST_SECONDS,
+    order_key: str = "order",
+) -> list[Score]:
+    """1 when voices that should be one person's are alike, else 0: each such pair's cosine lies above a threshold.
+
+    Range 0 to 1, higher is better. ``against`` says what is compared:
+
+    - ``input``: the answer's only sound with the first sound of the sample's input.
+    - ``reference``: the answer's only sound with the first sound of the first reference.
+    - ``turns``: the answer's sounds with each other, every two turns that have the same speaker. The label
+      ``order_key`` lists the speakers of the turns; an answer with another number of sounds is 0. Different speakers
+      need not differ, and without two turns of one speaker there is nothing to fail.
+
+    An answer without the wanted sounds, or with one that cannot be decoded, is 0, with the reason as evidence. Unscored
+    without an answer, without the label, and where the sound of the data is missing or cannot be decoded.
+
+    Switches: ``model`` is an x-vector model. ``threshold`` is .93 in every released scorer; the paper says .86. Of each
+    sound the first ``seconds`` are heard; the released scorer hears all of it, however much memory that takes.
+    Evidence: the cosine of each pair.
+    """
+    switches = {"against": against, "order_key": order_key}
+    asked = [_pairs(trial, switches) for trial in trials]
+    sounds = [sound for pairs in asked if not isinstance(pairs, Score) for pair in pairs.values() for sound in pair]
+    vectors = voices_of(sounds, bound(model), seconds=seconds)
+    voices = {sound.sha256: voice for sound, voice in zip(sounds, vectors, strict=True)}
+    return [pairs if isinstance(pairs, Score) else _voice_score(pairs, voices, threshold) for pairs in asked]
+
+
+def _pairs(trial: Trial, switches: Mapping[str, Any]) -> dict[str, tuple[Media, Media]] | Score:
+    """The pairs of sounds that should have the same voice, by what they are called in the evidence."""
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    if fault := _voice_fault(trial.sample, switches):
+        return Score.unscored(fault)
+    if switches["against"] == "turns":
+        return _pairs_of_turns(sounds_of(trial.output), trial.sample.metadata[switches["order_key"]])
+    answer = the_only_decodable(trial)
+    given = _given(trial.sample, switches["against"])
+    if isinstance(answer, Score) or isinstance(given, Score):
+        return answer if isinstance(answer, Score) else given  # type: ignore[return-value]  # one of them is
+    return {switches["against"]: (answer, given)}
+
+
+def _pairs_of_turns(sounds: Sequence[Media], order: Sequence[Any]) -> dict[str, tuple[Media, Media]] | Score:
+    if len(sounds) != len(order):
+        return wrong(f"the answer has {len(sounds)} sounds, not {len(order)}, one for each turn")
+    for at, sound in enumerate(sounds):
+        found = decodable(sound, f"turn {at}")
+        if isinstance(found, Score):
+            return found
+    return {f"{a}-{b}": (sounds[a], sounds[b]) for a, b in same_speaker_pairs(order)}
+
+
+def _given(sample: Sample, against: str) -> Media | Score:
+    """The voice of the data, a sound that can be decoded, or the unscored score of a sample without it."""
+    contents = [m.content for m in sample.input] if against == "input" else list(sample.references[:1])
+    sounds = [sound for content in contents for sound in content.media("audio")]
+    if not sounds:
+        return Score.unscored(f"the sample's {against} has no sound to compare with")
+    try:
+        clip(sounds[0])
+    except ContentError as error:
+        return Score.unscored(str(error))
+    return sounds[0]
+
+
+def _voice_score(pairs: Mapping[str, tuple[Media, Media]], voices: Mapping[str, Vectors], threshold: float) -> Score:
+    cosines = {name: float(voices[a.sha256] @ voices[b.sha256]) for name, (a, b) in pairs.items()}
+    passes = all(cosine > threshold for cosine in cosines.values())
+    return Score(float(passes), evidence={"cosines": cosines, "threshold": threshold})

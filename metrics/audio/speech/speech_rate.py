@@ -1,0 +1,102 @@
+"""Speech rate: does the answer's voice speak as fast or as slowly as it should?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from mmeval.content import Media
+from mmeval.metric import HubModel, metric
+from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, clip, the_only_decodable
+from mmeval.metrics.audio.silence import TRIM_DB, trimmed
+from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
+from mmeval.metrics.audio.speech.wanting import band_fault, share_of, wanted, wanting_fault
+from mmeval.metrics.models import bound
+from mmeval.metrics.text.normalisers import speech
+from mmeval.records import Sample, Score, Trial
+
+TEXT = "source=text"
+HEARING = HubModel(WHISPER.files, unless=TEXT)
+SPELLING = HubModel(PROCESSOR.files, unless=TEXT)
+COUNTED_BY_CHARACTER = ("chinese",)
+"""Languages that do not part words by blanks."""
+
+
+def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    return wanting_fault(sample, switches["speed_key"]) or band_fault(switches, "words", "characters")
+
+
+@metric(
+    range=(0, 1),
+    version="1",
+    source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
+    needs=MODEL_NEEDS,
+    check=_sample_fault,
+    batch=8,
+)
+def speech_rate(
+    trials: Sequence[Trial],
+    *,
+    speed_key: str = "speed",
+    source: Literal["transcript", "text"] = "transcript",
+    model: Annotated[str | Mapping[str, Any], HEARING] = WHISPER_NAME,
+    processor: Annotated[str | Mapping[str, Any], SPELLING] = WHISPER_NAME,
+    language: str = "english",
+    words_low: float = 156.0,
+    words_high: float = 180.0,
+    characters_low: float = 232.0,
+    characters_high: float = 272.0,
+    top_db: Positive = TRIM_DB,
+) -> list[Score]:
+    """How fast, or how slowly, the voice of the answer's sound speaks: words a minute, within a band.
+
+    Range 0 to 1, higher is better. The label under ``speed_key`` is ``high`` or ``low``; a row without it asks for no
+    rate, and any sound is 1. Asked for fast speech, the value is 0 at the lower end of the band and below it, 1 at the
+    upper end and above, and grows evenly between; asked for slow speech, it is the other way round. The words are those
+    of what Whisper writes down, normalised as it normalises English and parted at single blanks, so that no words count
+    as one; of Chinese the characters are counted, blanks included. The minutes are those of the sound without the
+    silence at both ends. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason
+    as evidence. Unscored without an answer, and with another label.
+
+    Switches: with ``source`` as ``text``, the words are those of the answer's text and no model is asked; ``model``,
+    ``processor`` and ``language`` are those of the metric ``transcript``; the four next ones are the ends of the bands;
+    what lies ``top_db`` decibels or more below the loudest frame is silent. Evidence: the rate, how much was counted,
+    and the seconds.
+    """
+    sounds = [_sound(trial, speed_key) for trial in trials]
+    kept = [(trial, sound) for trial, sound in zip(trials, sounds, strict=True) if isinstance(sound, Media)]
+    texts = (
+        [speech(_words(trial)) for trial, _ in kept]
+        if source == "text"
+        else transcripts_of([sound for _, sound in kept], bound(model), bound(processor), language)
+    )
+    by_character = language in COUNTED_BY_CHARACTER
+    band = (characters_low, characters_high) if by_character else (words_low, words_high)
+    counts = iter([len(text) if by_character else len(text.split(" ")) for text in texts])
+    return [
+        sound
+        if isinstance(sound, Score)
+        else _score(trial.sample, speed_key, next(counts), _seconds(sound, top_db), band)
+        for trial, sound in zip(trials, sounds, strict=True)
+    ]
+
+
+def _sound(trial: Trial, key: str) -> Media | Score:
+    sound = the_only_decodable(trial)
+    fault = wanting_fault(trial.sample, key)
+    return Score.unscored(fault) if fault and not isinstance(sound, Score) else sound
+
+
+def _words(trial: Trial) -> str:
+    return trial.output.words if trial.output is not None else ""
+
+
+def _seconds(sound: Media, top_db: float) -> float:
+    return len(trimmed(clip(sound), top_db)) / RATE
+
+
+def _score(sample: Sample, key: str, count: int, seconds: float, band: tuple[float, float]) -> Score:
+    rate = count * 60.0 / seconds
+    asked = wanted(sample, key)
+    value = 1.0 if asked is None else share_of(rate, asked, *band)
+    return Score(value, evidence={"rate": rate, "counted": count, "seconds": seconds})

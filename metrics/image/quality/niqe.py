@@ -1,0 +1,130 @@
+"""NIQE: how far a picture is from undamaged photographs, without a reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval.content import Interleaved
+from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.metric import metric
+from mmeval.metrics.image.pictures import NEEDS, stored_rgb
+from mmeval.metrics.image.quality.pristine import pristine
+from mmeval.metrics.image.quality.scene_statistics import cropped, features, luma
+from mmeval.metrics.quality.items import ITEMS, LABEL, REASON, UNSEEN, Item, items_of, nothing_of
+from mmeval.records import Score, Trial
+
+if TYPE_CHECKING:
+    from mmeval.metrics.image.pictures import Pixels
+    from mmeval.metrics.image.quality.aggd import Numbers
+
+FEWEST_PATCHES = 2
+"""Finite ones, of which a covariance can be taken."""
+NIQE_SOURCE = (
+    'A. Mittal, R. Soundararajan, A. C. Bovik: Making a "Completely Blind" Image Quality Analyzer, 2013; its original '
+    "pristine model, from mmagic 1.2.0"
+)
+NIQE_NEEDS = (*NEEDS, "scipy")
+
+
+class Distance(NamedTuple):
+    """``niqe`` is None with fewer than two finite patches; ``patches`` is how many of ``of`` are finite."""
+
+    niqe: float | None
+    patches: int
+    of: int
+
+    def to_json(self) -> dict[str, Any]:
+        """For the evidence."""
+        return self._asdict()
+
+    @property
+    def fault(self) -> str:
+        """Why there is no distance."""
+        if self.of < FEWEST_PATCHES:
+            return f"patches of 96 x 96 pixels in it: {self.of}; NIQE takes {FEWEST_PATCHES} or more"
+        return (
+            f"{self.patches} of its {self.of} patches of 96 x 96 pixels are neither even nor one-sided; "
+            f"NIQE takes {FEWEST_PATCHES} or more"
+        )
+
+
+@metric(
+    range=(0, float("inf")),
+    higher_is_better=False,
+    version="1",
+    source=NIQE_SOURCE,
+    needs=NIQE_NEEDS,
+    reference_free=True,
+    looks_at="image",
+)
+def niqe(trial: Trial) -> Score:
+    """The mean NIQE of an answer's pictures: their distance from undamaged photographs.
+
+    Range 0 upwards without a bound, lower is better: about 3 to 6 for photographs, 10 where they are blurred, above 20
+    where they are blocky. A picture of any size and mode is looked at as it is stored: transparency dropped, grey taken
+    for all three channels, a note that it be turned (EXIF) not followed. Its brightness is cut into patches of 96 x 96
+    pixels, a remainder at the right and the bottom left out. In the full and in half size, each patch gives 18 numbers:
+    how its brightness, set off against its surroundings, and the products of neighbours are distributed. The value is
+    the distance between their normal distribution over the patches and that over undamaged photographs.
+
+    It does not see whether the colours are natural, nor what is shown; drawings, text and plain diagrams are far from
+    photographs however clean they are. Unscored where a picture has fewer than two patches that are finite (it is
+    small, or even in most places), is missing, cannot be decoded or is above the limits of decoding; inapplicable
+    where the answer has no picture. In wide flat areas the sign of what rounding leaves decides a little.
+
+    Evidence: ``items``, of each picture its ``label``, ``niqe``, how many ``patches`` are finite ``of`` how many.
+    """
+    if trial.output is None:
+        return Score.unscored("there is no answer to score")
+    return _mean(trial.output)
+
+
+def _mean(answer: Interleaved) -> Score:
+    items = items_of(answer, "image")
+    if not items:
+        return nothing_of("image")
+    found = [_looked_at(item) for item in items]
+    evidence = {ITEMS: found}
+    values = [one["niqe"] for one in found if one["niqe"] is not None]
+    if len(values) == len(found):
+        return Score(sum(values) / len(values), evidence=evidence)
+    reasons = "; ".join(f"{one[LABEL]}: {one[REASON]}" for one in found if one["niqe"] is None)
+    return Score(status="unscored", reason=reasons, evidence=evidence)
+
+
+def _looked_at(item: Item) -> dict[str, Any]:
+    """A picture for the evidence."""
+    if item.media is None:
+        return {LABEL: item.label, "niqe": None, REASON: UNSEEN}
+    try:
+        distance = niqe_of(stored_rgb(item.media))
+    except MediaLimitError as error:
+        return {LABEL: item.label, "niqe": None, REASON: str(error)}
+    except CorruptMediaError as error:
+        item.media.read()  # raises, where it is another file than the one that was produced
+        return {LABEL: item.label, "niqe": None, REASON: str(error)}
+    reason = {} if distance.niqe is not None else {REASON: distance.fault}
+    return {LABEL: item.label, **distance.to_json(), **reason}
+
+
+def niqe_of(pixels: Pixels) -> Distance:
+    """The NIQE of a picture, of shape (height, width, 3)."""
+    import numpy
+
+    found = features(luma(cropped(pixels)))
+    finite = found[numpy.isfinite(found).all(axis=1)]
+    enough = len(finite) >= FEWEST_PATCHES
+    return Distance(distance_of(finite) if enough else None, len(finite), len(found))
+
+
+def distance_of(found: Numbers) -> float:
+    """Between the features of two patches or more, of shape (patches, 36), and the pristine ones.
+
+    The covariance of the pristine ones is positive definite, and so is its mean with any other: what is published as a
+    pseudo-inverse is always the inverse."""
+    import numpy
+
+    model = pristine()
+    apart = found.mean(axis=0) - model.mean
+    together = (numpy.cov(found, rowvar=False) + model.covariance) / 2
+    return float(numpy.sqrt(max(0.0, apart @ numpy.linalg.solve(together, apart))))

@@ -1,0 +1,267 @@
+"""Captions: the media of an answer put into words, each once by its content, and written where the media stand.
+
+A judge that reads words alone is thereby given the whole of an interleaved answer. Every medium is one call to the
+captioner, or to the one that the run has for its kind, and nothing is in it but our prompt and the medium: so a caption
+serves every metric, trial and task in which the medium occurs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal, TypeAlias
+
+from mmeval.backend import TO_DESCRIBE
+from mmeval.content import Interleaved, Media, Part, PartKind, media_part
+from mmeval.metrics.judged.captions import released
+from mmeval.metrics.judged.captions.captioned import Caption, Captioned
+from mmeval.program import Call, JudgePrompt, Program, PromptError, PromptFile, Reply, Role, ask_all
+from mmeval.records import HOPELESS, Cause, Message, Response
+
+Written: TypeAlias = str | Mapping[str, Any]
+"""A prompt, as a switch writes it."""
+CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
+"""The switch for the words in which one kind of medium is captioned. They may read ``kind``, and ``medium`` where it is
+to stand; it stands before them where they do not say."""
+CaptionForm = Literal["standard", "released"]
+"""``standard``: ``<<image1: caption>>`` wherever a medium stands; ``released``: the text that the published script
+judges, with its oddities (:mod:`mmeval.metrics.judged.captions.released`)."""
+STANDARD: CaptionForm = "standard"
+RELEASED: CaptionForm = "released"
+
+PROMPTS: Mapping[PartKind, str] = {
+    "image": "caption_image",
+    "audio": "caption_audio",
+    "video": "caption_video",
+    "document": "caption_document",
+    "3d": "caption_3d",
+}
+"""Our own prompts by kind, each beside the judged metrics: the defaults of the switches of the same names."""
+MAX_CAPTION_CHARS = 2000
+"""So much of a caption is used."""
+SAID_ABOVE = "(as above)"
+NOTHING_GIVEN = "(nothing was given here)"
+NOTHING_READABLE = "(a file that cannot be read was given here)"
+NO_CAPTION = "(no caption)"
+_EXAMPLE = "A grey square on a white ground, without any text. " * 8
+"""A caption that is taken: a dry run goes on with it."""
+
+
+def captioned(
+    content: Interleaved, captioner: Role, prompts: Mapping[PartKind, Written], *, form: CaptionForm = STANDARD
+) -> Program[Captioned]:
+    """The words of an answer with a caption for each medium, all of them asked for at the same time.
+
+    Text stays as it is and code is kept verbatim; hidden reasoning is left out. A placeholder without a medium, and a
+    file that cannot be decoded, become words that say so. ``prompts`` are the switches by kind, as a metric is given
+    them. Raises PromptError for a prompt that was not bound, and for one that cannot be made of a medium.
+    """
+    (words,) = yield from captioned_all([content], captioner, prompts, form=form)
+    return words
+
+
+def captioned_all(
+    answers: Sequence[Interleaved],
+    captioner: Role,
+    prompts: Mapping[PartKind, Written],
+    *,
+    data: Sequence[Interleaved] = (),
+    form: CaptionForm = STANDARD,
+) -> Program[list[Captioned]]:
+    """The words of several contents, the answers first; a medium that two of them hold is asked for once, and is the
+    same words in both.
+
+    ``data`` are contents of the data set, such as a reference. What they lack is not the answer's fault: a placeholder
+    without a medium stays as it is written, with a caption that the data give it, and a file that cannot be decoded is
+    lost.
+    """
+    contents = [*answers, *data]
+    each = [(content, _labelled(content)) for content in contents]
+    wanted = {_identity(part): part for content, parts in each for part in _to_caption(content, parts, form) if part}
+    replies: Sequence[Reply] = []
+    if wanted:
+        replies = yield from ask_all([_call(captioner, part, prompts) for part in wanted.values()])
+    said = dict(zip(wanted, replies, strict=True))
+    return [
+        _put_together(content, parts, said, form, is_data=number >= len(answers))
+        for number, (content, parts) in enumerate(each)
+    ]
+
+
+def _put_together(
+    content: Interleaved,
+    parts: Sequence[Part],
+    said: Mapping[tuple[PartKind, str], Reply],
+    form: CaptionForm,
+    *,
+    is_data: bool,
+) -> Captioned:
+    replies = [said[_identity(part)] if part else None for part in _to_caption(content, parts, form)]
+    found = [(part, _caption(part, reply, form)) for part, reply in zip(parts, replies, strict=True)]
+    if is_data and form == STANDARD:
+        found = [(part, _of_data(part, caption)) for part, caption in found]
+    # Two items may have one label: each counts, and one that is named twice is listed once.
+    listed = tuple(dict.fromkeys(caption for _, caption in found if caption is not None))
+    if form == RELEASED:
+        return Captioned(released.marked_up(content.text, {one.label: one.text for one in listed}), listed)
+    return Captioned("".join(_in_turn(found)), listed)
+
+
+def _in_turn(found: Sequence[tuple[Part, Caption | None]]) -> Iterator[str]:
+    """What stands for each part. A caption stands once for its item: a tag that is written again and again would make
+    the text a multiple of itself."""
+    told: set[Caption] = set()
+    for part, caption in found:
+        if caption is None or not caption.text:
+            yield _written(part, caption)
+            continue
+        yield _written(part, replace(caption, text=SAID_ABOVE) if caption in told else caption)
+        told.add(caption)
+
+
+def _labelled(content: Interleaved) -> list[Part]:
+    """The parts, where each that is no text has a label: an item that no placeholder names gets a free number."""
+    taken = {part.label for part in content.parts}
+    names = {part.kind: _names(part.kind) for part in content.parts}
+    named: list[Part] = []
+    for part in content.parts:
+        label = part.label
+        if part.kind not in ("text", "reasoning") and not label[-1:].isdigit():
+            label = next(name for name in names[part.kind] if name not in taken)
+        named.append(replace(part, label=label))
+    return named
+
+
+def _names(kind: PartKind) -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        yield f"{kind}{number}"
+
+
+def _identity(part: Part) -> tuple[PartKind, str]:
+    """What a caption is known by: equal bytes are captioned once for each kind that they are given as."""
+    return _kind(part), "" if part.media is None else part.media.sha256
+
+
+def _kind(part: Part) -> PartKind:
+    """Whose prompt and captioner: code in a file of its own is a document."""
+    return "document" if part.kind == "code" else part.kind
+
+
+def _to_caption(content: Interleaved, parts: Sequence[Part], form: CaptionForm) -> list[Part | None]:
+    """The parts, with None for each that nobody is asked about."""
+    if form == STANDARD:
+        return [part if part.media is not None else None for part in parts]
+    tags = released.tags(content.text)
+    return [
+        part if part.media is not None and part.label in tags and not released.is_not_found(part) else None
+        for part in parts
+    ]
+
+
+def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> Call:
+    """The question for one medium: the words of the prompt and the medium, and nothing that tells whose it is."""
+    kind = _kind(part)
+    prompt = prompts[kind]
+    if isinstance(prompt, str):
+        raise PromptError(f"the prompt {prompt!r} is only a name; bind the metric before it is used")
+    assert part.media is not None  # the caller has looked
+    shown = Interleaved((media_part(part.media, _sent_as(kind, part.media)),))
+    messages = PromptFile(prompt["name"], prompt["text"]).messages({"kind": kind, "medium": shown})
+    call = captioner.variant(kind).send(_with_medium(messages, shown), accept=_fault, convert=TO_DESCRIBE)
+    return replace(call, example=_EXAMPLE)
+
+
+def _sent_as(kind: PartKind, media: Media) -> PartKind:
+    """Pictures of a document, and textures of a model, are pictures."""
+    return "image" if kind in ("document", "3d") and media.kind == "image" else kind
+
+
+def _with_medium(messages: tuple[Message, ...], shown: Interleaved) -> tuple[Message, ...]:
+    """The messages of a prompt with the medium: before its words, where it does not say where."""
+    if any(message.content.media() for message in messages):
+        return messages
+    *before, last = messages
+    return (*before, replace(last, content=Interleaved((*shown.parts, *last.content.parts))))
+
+
+def _fault(response: Response) -> str:
+    return "" if response.text.strip() else "the caption is empty"
+
+
+def _caption(part: Part, reply: Reply | None, form: CaptionForm) -> Caption | None:
+    """What is known of an item; None where a part is none."""
+    if part.kind in ("text", "reasoning") or (part.kind == "code" and part.raw == part.text):
+        return None
+    bare = Caption(part.label, part.kind)
+    if form == RELEASED:
+        return _released(part, reply)
+    if part.text is not None:
+        return replace(bare, text=part.text)
+    if part.media is None:
+        return replace(bare, remarks=("a placeholder without a medium",))
+    assert reply is not None  # every medium was asked for
+    return _told(bare, reply)
+
+
+def _told(bare: Caption, reply: Reply) -> Caption:
+    """A caption by the captioner's reply."""
+    error = reply.response.error
+    if error is None:
+        text, remarks = _harmless(reply.text.strip()), list(reply.response.warnings)
+        if len(text) > MAX_CAPTION_CHARS:
+            remarks.append(f"cut after {MAX_CAPTION_CHARS:,} of {len(text):,} characters")
+        return replace(bare, text=text[:MAX_CAPTION_CHARS], remarks=tuple(remarks))
+    if error.kind == "bad_media":
+        return replace(bare, remarks=(error.message,))
+    cause: Cause = "final" if error.kind in HOPELESS else "lost"
+    return replace(bare, lost=f"{error.kind}: {error.message}", cause=cause)
+
+
+def _of_data(part: Part, caption: Caption | None) -> Caption | None:
+    """The same of an item that the data set holds: nothing readable there is no answer's fault."""
+    if caption is None or caption.text or caption.lost:
+        return caption
+    if part.media is None:
+        return None  # it stays as it is written
+    return replace(caption, lost=f"{'; '.join(caption.remarks)}; repair the data", cause="final", remarks=())
+
+
+def _released(part: Part, reply: Reply | None) -> Caption | None:
+    """What the published script knows of an item; a caption that fails is an empty one there."""
+    bare = Caption(part.label, part.kind)
+    if released.is_not_found(part):
+        return replace(bare, text=released.not_found(part.label))
+    if reply is None:
+        return None  # a tag that stays, or an item that no tag names
+    error = reply.response.error
+    if error is not None:
+        return replace(bare, remarks=(f"the caption failed ({error.kind}: {error.message}) and is empty",))
+    return replace(bare, text=released.useful_words(reply.text), remarks=reply.response.warnings)
+
+
+def _harmless(text: str) -> str:
+    """A caption that cannot pose as the placeholder of another item."""
+    return re.sub(r"(?<=<)(?=<)|(?<=>)(?=>)", " ", text)
+
+
+def _written(part: Part, caption: Caption | None) -> str:
+    """What stands for a part in the standard text."""
+    if part.kind == "reasoning":
+        return ""
+    if part.kind in ("text", "code") and part.text is not None and part.raw == part.text:
+        return part.text
+    if caption is None:
+        return part.raw
+    said = f"<<{caption.label}: {_body(part, caption)}>>"
+    return said if part.raw else f"\n{said}\n"
+
+
+def _body(part: Part, caption: Caption) -> str:
+    if caption.text or part.text is not None:
+        return caption.text
+    if caption.lost:
+        return NO_CAPTION
+    return NOTHING_GIVEN if part.media is None else NOTHING_READABLE

@@ -1,0 +1,156 @@
+"""The form of every question about pictures: what its row must say, what the judge sees, and the rule for its score.
+
+A rule is a program of a :class:`Look` with switches of its own, by which it asks in the words of its prompts and makes
+a score of the answers. :func:`question` makes a metric of it: it adds the judge and the switches that all rules share,
+and scores what needs no judge.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mmeval.content import Interleaved, Media, text_part
+from mmeval.judge import Repeats
+from mmeval.metric import Metric, Supposed, metric
+from mmeval.metric.contract import SampleCheck
+from mmeval.metrics.image.pictures import NEEDS
+from mmeval.metrics.judged.pictures.asking import Asking, Lost
+from mmeval.metrics.judged.pictures.shown import Settled, answer_of, only_picture
+from mmeval.metrics.judged.reading import Reading
+from mmeval.metrics.produced import wrong
+from mmeval.metrics.structure.self_description import Statements, words_beside
+from mmeval.program import Program, Role
+from mmeval.records import Sample, Score, Trial
+
+T = TypeVar("T")
+OFFICIAL = {"reading": "official", "lost": "wrong"}
+"""The switches of the profile ``official``."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A trial as a rule sees it, the judge that is asked about it, and the second one, where there is one."""
+
+    trial: Trial
+    asking: Asking
+    second: tuple[Asking, ...]
+    statements: Statements
+
+    @property
+    def labels(self) -> Mapping[str, Any]:
+        """What the row says; the rule's check has found nothing wrong with it."""
+        return self.trial.sample.metadata
+
+    @property
+    def picture(self) -> Media:
+        """The picture of an answer that has exactly one. Raises Settled for others."""
+        return only_picture(self.trial)
+
+    def claim(self, parse: Callable[[str], T | None]) -> T:
+        """What an answer says of its one picture. Raises Settled for an answer that says nothing of the kind, or has
+        not exactly one picture in one place: 0, with the reason."""
+        only_picture(self.trial)
+        words = words_beside(answer_of(self.trial), self.statements)
+        if words is None:
+            raise Settled(wrong("the answer has not exactly one place for its picture"))
+        says = parse(words)
+        if says is None:
+            raise Settled(wrong("the answer does not say it in the form that was asked for"))
+        return says
+
+
+def question(
+    *,
+    source: str,
+    check: SampleCheck,
+    supposed: Supposed | None = None,
+    statements: bool = False,
+    second_judge: bool = False,
+    needs: Sequence[str] = NEEDS,
+    official: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., Program[Score]]], Metric]:
+    """Make a metric from 0 to 1 of a rule. ``check`` says what is wrong with a row. ``statements`` gives it the switch
+    of that name, ``second_judge`` another judge; ``official`` are further switches of that profile."""
+    roles = ("judge", "second_judge") if second_judge else ("judge",)
+    left_out = {*(() if statements else ("statements",)), *(() if second_judge else ("second_media_first",))}
+    profile = {**OFFICIAL, **({"statements": "official"} if statements else {}), **(official or {})}
+
+    def describe(rule: Callable[..., Program[Score]]) -> Metric:
+        def judged(
+            trial: Trial,
+            judge: Role,
+            *second: Role,
+            statements: Statements = "standard",
+            reading: Reading = "robust",
+            lost: Lost = "unscored",
+            media_first: bool = True,
+            second_media_first: bool = False,
+            repeats: Repeats = 1,
+            **own: Any,  # the rule's switches, of any type
+        ) -> Program[Score]:
+            if fault := check(trial.sample, own):
+                return Score.unscored(fault)
+            asking = Asking(judge, reading, lost, media_first, repeats)
+            others = tuple(Asking(one, reading, lost, second_media_first, repeats) for one in second)
+            try:
+                return (yield from rule(Look(trial, asking, others, statements), **own))
+            except Settled as settled:
+                return settled.score
+
+        _sign(judged, rule, roles, left_out)
+        described = metric(
+            range=(0, 1),
+            version="1",
+            source=source,
+            needs=needs,
+            profiles={"official": profile},
+            check=check,
+            supposed=supposed,
+        )
+        return described(judged)
+
+    return describe
+
+
+def _sign(judged: Any, rule: Callable[..., object], roles: Sequence[str], left_out: Set[str]) -> None:
+    """Give a metric its rule's name and docstring, and its signature: the roles, the rule's switches, those that all
+    share, the rule's prompts.
+
+    ``Any``: a function has no attribute for it that a type knows.
+    """
+    shared = inspect.signature(judged, eval_str=True).parameters
+    _, *own = inspect.signature(rule, eval_str=True).parameters.values()
+    parameters = [
+        shared["trial"],
+        *(shared["judge"].replace(name=role) for role in roles),
+        *(switch for switch in own if not switch.name.endswith("prompt")),
+        *(one for one in shared.values() if one.kind is one.KEYWORD_ONLY and one.name not in left_out),
+        *(prompt for prompt in own if prompt.name.endswith("prompt")),
+    ]
+    judged.__name__, judged.__doc__ = rule.__name__, rule.__doc__
+    judged.__signature__ = inspect.Signature(parameters)
+    judged.__annotations__ = {one.name: one.annotation for one in parameters}
+
+
+def text_under(key: str) -> SampleCheck:
+    """For ``check``: the row must have a text under the label that the switch ``key`` names."""
+
+    def check(sample: Sample, switches: Mapping[str, Any]) -> str:
+        label = switches[key]
+        return "" if isinstance(sample.metadata.get(label), str) else f"the row has no text under {label!r}"
+
+    return check
+
+
+def supposing(words: Callable[[Trial, Mapping[str, Any]], str]) -> Supposed:
+    """For ``supposed``: the answer with words beside it, of a trial and the switches, that claim something which can be
+    judged."""
+
+    def supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
+        parts = () if trial.output is None else trial.output.parts
+        return Interleaved((*parts, text_part(words(trial, switches))))
+
+    return supposed

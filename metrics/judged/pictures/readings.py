@@ -1,0 +1,71 @@
+"""Readings: what a judge reads in a picture, and how much of the wanted text that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from mmeval.content import Media
+from mmeval.metrics.image.editing import box_fault
+from mmeval.metrics.image.pictures import NEEDS as PICTURE_NEEDS
+from mmeval.metrics.judged.pictures.asking import About, Asking, Finding, Written, ask_words
+from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
+from mmeval.metrics.text.word_accuracy import NEEDS as TEXT_NEEDS
+from mmeval.metrics.text.word_accuracy import Accuracy, accuracy_of
+from mmeval.program import Program
+from mmeval.records import Sample, Score
+
+NEEDS = (*PICTURE_NEEDS, *TEXT_NEEDS)
+"""What a metric that has pictures read imports."""
+Common = Literal["text", "set"]
+"""What two readings have in common: a text, or a set of characters."""
+
+
+def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
+    """Why nothing that is read in a picture could be compared with what a row wants; empty when it could."""
+    text, thing = sample.metadata.get(switches["text_key"]), sample.metadata.get(switches["object_key"])
+    texts = list(text.values()) if isinstance(text, Mapping) else [text]
+    if not texts or not all(isinstance(one, str) for one in texts):
+        return f"the row has no text, nor a text for each place, under {switches['text_key']!r}"
+    if not isinstance(thing, str) and (thing is not None or isinstance(text, Mapping)):
+        return f"the row has no text under {switches['object_key']!r}"
+    if switches.get("region") == "bbox":
+        return box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"])
+    return ""
+
+
+def ask_one_place(
+    asking: Asking, prompt: Written, place: str | None, text: str, picture: Media, **evidence: Any
+) -> Program[Score]:
+    """The word accuracy of what is read on one thing, or anywhere in the picture."""
+    found = yield from ask_words(asking, prompt, [About({} if place is None else {"place": place}, picture)])
+    return compared(found, [text], **evidence)
+
+
+def nothing_read(scene: Finding, text: Mapping[str, str]) -> Score:
+    """Where the picture is not what was asked for, each place counts as empty."""
+    pairs = accuracy_of([("", wanted) for wanted in text.values()])
+    value = unknown(scene.missing, scene.verdict.cause) if scene.open else worth(pairs.value or 0.0)
+    return value.scored({"scene": scene.evidence, "readings": [], **pairs.evidence})
+
+
+def compared(found: Sequence[Finding], wanted: Sequence[str], **evidence: Any) -> Score:
+    """The word accuracy of what was read in some places."""
+    pairs = accuracy_of(zip((one.answer for one in found), wanted, strict=True))
+    readings = [one.evidence for one in found]
+    return worth_of(found, pairs).scored({**evidence, "readings": readings, **pairs.evidence})
+
+
+def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
+    """What readings are worth: nothing where all are lost and that is wrong, unknown where one is lost otherwise."""
+    lacking = next((one for one in found if one.open), None)
+    if lacking is not None:
+        return unknown(lacking.missing, lacking.verdict.cause)
+    return worth(0.0 if all(one.missing for one in found) else pairs.value or 0.0)
+
+
+def common_characters(first: str, second: str, common: Common = "text") -> str:
+    """The characters of the first reading that the second has, too, in their order there; with ``set`` once each."""
+    seen = set(second)
+    both = [letter for letter in first if letter in seen]
+    return "".join(dict.fromkeys(both) if common == "set" else both)

@@ -1,0 +1,73 @@
+"""What a judge is shown of an answer: its picture, the last or each of them, or the edited region of one.
+
+Each raises Settled where there is nothing to show: with 0 for what is wrong with the answer (too few or too many
+pictures, one that cannot be decoded), with the reason as evidence; unscored for what is wrong with the sample.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from mmeval.content import Interleaved, Media, png
+from mmeval.metrics.image.editing import Region, cropped, edit_of
+from mmeval.metrics.image.pictures import pictures_of, produced, the_only_picture
+from mmeval.metrics.produced import wrong
+from mmeval.metrics.structure.self_description import Statements, said_by
+from mmeval.records import Score, Trial
+
+T = TypeVar("T")
+
+
+class Settled(Exception):
+    """The score of a trial about which no judge has to be asked."""
+
+    def __init__(self, score: Score) -> None:
+        self.score = score
+
+
+def unless_settled(found: T | Score) -> T:
+    """What was found. Raises Settled where that is a score."""
+    if isinstance(found, Score):
+        raise Settled(found)
+    return found
+
+
+def answer_of(trial: Trial) -> Interleaved:
+    """The answer of a trial that has one."""
+    return unless_settled(Score.unscored("there is no answer to score") if trial.output is None else trial.output)
+
+
+def only_picture(trial: Trial) -> Media:
+    """The picture of an answer that has exactly one."""
+    return _sound(unless_settled(the_only_picture(trial)))
+
+
+def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
+    """The last of an answer's pictures, which must have a place in it."""
+    answer = answer_of(trial)
+    found = pictures_of(answer)
+    if not found or not said_by(answer, statements).places:
+        raise Settled(wrong("the answer has no picture"))
+    return _sound(found[-1])
+
+
+def each_picture(trial: Trial, count: int) -> list[Media]:
+    """All pictures of an answer that has exactly so many."""
+    found = pictures_of(answer_of(trial))
+    if len(found) != count:
+        raise Settled(wrong(f"the answer has {len(found)} pictures, not exactly {count}"))
+    return [_sound(one) for one in found]
+
+
+def region_of(trial: Trial, region: Region, *, bbox_key: str, margin: int) -> Media:
+    """The only picture of an answer; or the padded box of an edited one, in the size of the one that was to be edited,
+    as a PNG without a name."""
+    if region == "whole":
+        return only_picture(trial)
+    edit = unless_settled(edit_of(trial, bbox_key=bbox_key, margin=margin))
+    return png(cropped(edit.edited, edit.box))
+
+
+def _sound(media: Media) -> Media:
+    unless_settled(produced(media))
+    return media

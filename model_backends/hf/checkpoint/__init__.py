@@ -1,0 +1,1 @@
+"""A model's files, and the processor and the weights that are loaded from them."""

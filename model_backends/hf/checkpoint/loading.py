@@ -1,0 +1,225 @@
+"""Loading: the processor and the weights of a model whose files are here, or one message that says what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError, is_out_of_memory
+from mmeval.metric import damaged_files, gaps
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
+from mmeval.model_backends.hf.checkpoint.videoless import processor_without_video
+from mmeval.model_backends.hf.failures import in_a_line
+from mmeval.model_backends.hf.settings import Settings
+from mmeval.system import need
+
+TORCHVISION = "torchvision"
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "image": ("image_processor",),
+    "audio": ("feature_extractor", "audio_processor"),
+    "video": ("video_processor",),
+}
+
+
+def load_processor(files: ModelFiles, settings: Settings) -> Any:
+    """What turns messages into tensors: the model's processor, or for a text model its tokenizer.
+
+    Padding is on the left, and there is a token to pad with. Where torchvision is not installed, a processor that has a
+    part for videos is made without it. ``settings.chat_template`` replaces the model's own template. ``Any``: each
+    model's processor is a class of its own.
+
+    Raises UsageError for files that cannot be used as they are, MissingError for what has to be installed.
+    """
+    need("torch", "hf")
+    transformers = need("transformers", "hf")
+    _refuse_broken_torchvision()
+    with loading(files, "its processor", settings), quietly():
+        processor = _processor(transformers, files, settings)
+    tokenizer = tokenizer_of(processor)
+    if not hasattr(tokenizer, "padding_side"):
+        raise UsageError(
+            f"{files.folder}: there is no tokenizer; a chat model needs one (tokenizer.json), fetch it again"
+        )
+    tokenizer.padding_side = "left"
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    if settings.chat_template:
+        processor.chat_template = tokenizer.chat_template = settings.chat_template
+    return processor
+
+
+def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None) -> Any:
+    """The model, ready to answer: on its device, in its dtype, in evaluation mode. ``model_class`` is a class of the
+    library that knows ``from_pretrained``; without it the general ones are tried.
+
+    Raises MissingDataError for weights that are absent, cut short or not all there, UsageError for a model or a setting
+    that cannot work here, MissingError for what has to be installed. ``Any``: each model is a class of its own.
+    """
+    need("torch", "hf")
+    need("transformers", "hf")
+    if settings.deterministic:
+        ask_for_same_digits()
+    with loading(files, "its weights", settings), quietly():
+        chosen = model_class or general_class(files, settings)
+        model, told = chosen.from_pretrained(files.folder, **_placed(settings), **_TOLD)
+    _refuse_gaps(files, told)
+    return model.eval()
+
+
+def tokenizer_of(processor: Any) -> Any:
+    """The tokenizer inside a processor; a tokenizer is its own."""
+    return getattr(processor, "tokenizer", processor)
+
+
+def part_for(processor: Any, kind: str) -> Any:
+    """The part of a processor that reads one kind of media; None where it has none, and would leave such media out
+    without a word."""
+    return next((part for name in _PARTS[kind] if (part := getattr(processor, name, None)) is not None), None)
+
+
+def without_torchvision() -> bool:
+    """Whether this machine lacks what the library reads videos with. Imports nothing."""
+    return importlib.util.find_spec(TORCHVISION) is None
+
+
+def general_class(files: ModelFiles, settings: Settings) -> Any:
+    """The automatic class that knows this type of model: one that reads more than text if there is one."""
+    import transformers
+
+    config = transformers.AutoConfig.from_pretrained(
+        files.folder, trust_remote_code=settings.trust_remote_code, local_files_only=True
+    )
+    several = transformers.AutoModelForMultimodalLM
+    own: Mapping[str, str] = getattr(config, "auto_map", None) or {}
+    known = type(config) in several._model_mapping or several.__name__ in own
+    return several if known else transformers.AutoModelForCausalLM
+
+
+def ask_for_same_digits() -> None:
+    """Have torch use only algorithms that give the same digits every time, on this machine."""
+    import torch
+
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it; read at its first use
+    torch.use_deterministic_algorithms(True)
+    torch.backends.cudnn.benchmark = False
+
+
+@contextlib.contextmanager
+def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
+    """Whatever the library raises while it loads becomes one message with the way out."""
+    try:
+        yield
+    except MmevalError:
+        raise
+    except Exception as error:
+        raise _explained(files, what, settings, error) from error
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Without the library's progress bars: the run has its own."""
+    from transformers.utils import logging as library
+
+    shown = library.is_progress_bar_enabled()
+    library.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            library.enable_progress_bar()
+
+
+def _processor(transformers: Any, files: ModelFiles, settings: Settings) -> Any:
+    given = {"trust_remote_code": settings.trust_remote_code, "local_files_only": True}
+    try:
+        return transformers.AutoProcessor.from_pretrained(files.folder, **given)
+    except ImportError as error:
+        if not (without_torchvision() and TORCHVISION in str(error).lower()):
+            raise
+        return processor_without_video(files, given)
+
+
+def _refuse_broken_torchvision() -> None:
+    """The library asks only whether the package is there; a broken one would break every processor."""
+    if without_torchvision():
+        return
+    try:
+        importlib.import_module(TORCHVISION)
+    except Exception as error:
+        raise UsageError(
+            f"torchvision is installed but cannot be imported ({in_a_line(error)}); install the one for this torch, or "
+            "uninstall it (pictures and sounds work without it, videos do not)"
+        ) from None
+
+
+def _placed(settings: Settings) -> dict[str, Any]:
+    """The arguments of ``from_pretrained`` that the user decides."""
+    given: dict[str, Any] = {
+        "dtype": settings.dtype,
+        "device_map": settings.device or settings.device_map,
+        "trust_remote_code": settings.trust_remote_code,
+        "local_files_only": True,
+    }
+    if settings.attn_implementation:
+        given["attn_implementation"] = settings.attn_implementation
+    return given
+
+
+_TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+"""What does not fit is told by name, and refused here: the library's own message names nothing."""
+
+
+def _refuse_gaps(files: ModelFiles, told: Mapping[str, Any]) -> None:
+    """The library fills what the files lack with random numbers, and goes on."""
+    if found := gaps(told):
+        raise MissingDataError(
+            f"{files.name}: {found}; fetch the model again, or look whether its config.json belongs to these weights"
+        )
+
+
+def _explained(files: ModelFiles, what: str, settings: Settings, error: Exception) -> MmevalError:
+    kind, way_out = _way_out(files, settings, error, f"{type(error).__name__}: {error}".lower())
+    return kind(f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {way_out}")
+
+
+def _fetch_again(files: ModelFiles) -> str:
+    damaged = ", ".join(str(path) for path in damaged_files(files.folder))
+    return f"fetch the model again{f': {damaged} is damaged or cut short' if damaged else ''}"
+
+
+def _way_out(files: ModelFiles, settings: Settings, error: Exception, said: str) -> tuple[type[MmevalError], str]:
+    """What kind of failure it is, and what helps. ``said`` is the library's message in small letters."""
+    device = settings.device.partition(":")[0]
+    ways: tuple[tuple[bool, type[MmevalError], str], ...] = (
+        (
+            is_out_of_memory(error),
+            UsageError,
+            "memory does not suffice: give dtype=bfloat16, device_map=auto, or a smaller model",
+        ),
+        (isinstance(error, ImportError), MissingError, "install the package that is missing, then run again"),
+        (
+            "trust_remote_code" in said,
+            UsageError,
+            "it brings code of its own: read it, then give trust_remote_code=true to run it",
+        ),
+        (
+            "does not recognize this architecture" in said or "unrecognized configuration class" in said,
+            UsageError,
+            f"this transformers does not know the type {files.json('config.json').get('model_type')!r}: upgrade it",
+        ),
+        (
+            "safetensor" in said or "no file named" in said or isinstance(error, EOFError | OSError),
+            MissingDataError,
+            _fetch_again(files),
+        ),
+        (
+            bool(device) and device in said,
+            UsageError,
+            f"this machine has no device {settings.device!r}: name another, such as cpu",
+        ),
+    )
+    found = ((kind, way) for holds, kind, way in ways if holds)
+    return next(found, (UsageError, "look at the model's files, or name another adapter or dtype"))

@@ -1,0 +1,64 @@
+"""A processor without its part for videos, for machines without torchvision: pictures and sounds need it no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from mmeval.errors import UsageError
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
+
+_VIDEO = "video_processor"
+_LOADERS = {
+    "image_processor": "AutoImageProcessor",
+    "feature_extractor": "AutoFeatureExtractor",
+    "tokenizer": "AutoTokenizer",
+}
+_NAMED_IN = ("processor_config.json", "preprocessor_config.json", "tokenizer_config.json", "config.json")
+
+
+def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
+    """The model's own processor with nothing in the place of its video part. ``given`` are arguments of
+    ``from_pretrained``.
+
+    Raises UsageError for a model whose processor is not known by name.
+    """
+    import transformers
+
+    own = _class_of(files)
+    kept = [name for name in own.get_attributes() if name != _VIDEO]
+    unknown = [name for name in kept if name not in _LOADERS]
+    if unknown:
+        raise UsageError(f"{files.name}: its processor needs torchvision; run: pip install torchvision")
+    parts = {name: getattr(transformers, _LOADERS[name]).from_pretrained(files.folder, **given) for name in kept}
+    settings, _ = own.get_processor_dict(files.folder, local_files_only=True)
+    arguments = [parts.get(name) for name in own.get_attributes()]
+    processor = _videoless(own).from_args_and_dict(arguments, settings)
+    del processor.video_processor
+    if processor.chat_template is None:
+        processor.chat_template = parts["tokenizer"].chat_template
+    return processor
+
+
+def _class_of(files: ModelFiles) -> Any:
+    """The class of the model's processor: named in its files, else the one that the library has for its type."""
+    from transformers.models.auto import processing_auto as known
+
+    named = (str(files.json(name).get("processor_class", "")) for name in _NAMED_IN)
+    name = next((name for name in named if name), known.PROCESSOR_MAPPING_NAMES.get(files.model_type, ""))
+    found = known.processor_class_from_name(name) if name else None
+    if found is None:
+        raise UsageError(f"{files.name}: its processor needs torchvision; run: pip install torchvision")
+    return found
+
+
+@cache
+def _videoless(own: Any) -> Any:
+    """The class with a constructor that accepts None for the video part; everything else of it is kept."""
+
+    def check(self: Any, name: str, part: Any) -> Any:
+        return None if name == _VIDEO else super(made, self).check_argument_for_proper_class(name, part)
+
+    made: Any = type(f"{own.__name__}WithoutVideo", (own,), {"check_argument_for_proper_class": check})
+    return made

@@ -1,0 +1,70 @@
+"""Encoding: the prompts of some rows as one batch of tensors, padded on the left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mmeval.model_backends.hf.checkpoint.loading import part_for, tokenizer_of
+from mmeval.model_backends.hf.conversation.messages import Film
+from mmeval.model_backends.hf.rows import Encoded, Row
+
+
+def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
+    """The rows as the model takes them. Whatever the processor raises is raised."""
+    texts = [row.text for row in rows]
+    tokenizer = tokenizer_of(processor)
+    if processor is tokenizer:  # a template writes the tokens that open a text itself
+        return dict(tokenizer(texts, **_padded(), add_special_tokens=False, return_token_type_ids=False))
+    given: dict[str, Any] = _padded()
+    if tokenizer.bos_token is not None and all(text.startswith(tokenizer.bos_token) for text in texts):
+        given["add_special_tokens"] = False
+    pictures = [row.chat.objects("image") for row in rows]
+    films: list[Film] = [film for row in rows for film in row.chat.objects("video")]
+    sounds = [sound for row in rows for sound in row.chat.objects("audio")]
+    if any(pictures):
+        given["images"] = pictures
+    if films:
+        described = [_described(film) for film in films]
+        given |= {"videos": [film.frames for film in films], "video_metadata": described, "do_sample_frames": False}
+    if sounds:
+        given |= {"audio": sounds, "sampling_rate": part_for(processor, "audio").sampling_rate}
+    return dict(processor(text=texts, **given))
+
+
+def prompt_lengths(encoded: Encoded) -> list[int]:
+    """Tokens of each row, without padding, with those that stand for media."""
+    lengths: list[int] = encoded["attention_mask"].sum(dim=1).tolist()
+    return lengths
+
+
+def placed(encoded: Encoded, model: Any) -> Encoded:
+    """The tensors on the model's device; pictures and sounds in its dtype. What is no tensor stays as it is."""
+    import torch
+
+    found: dict[str, Any] = {}
+    for name, value in encoded.items():
+        if not isinstance(value, torch.Tensor):
+            found[name] = value
+            continue
+        wide = value.is_floating_point() and value.ndim > 1  # a list of seconds keeps its digits
+        found[name] = value.to(model.device, model.dtype) if wide else value.to(model.device)
+    return found
+
+
+def _described(film: Film) -> dict[str, Any]:
+    """What the library wants to know of frames that were chosen already."""
+    count, height, width, _ = film.frames.shape
+    return {
+        "total_num_frames": count,
+        "fps": film.rate,
+        "duration": count / film.rate,
+        "frames_indices": list(range(count)),
+        "height": height,
+        "width": width,
+    }
+
+
+def _padded() -> dict[str, Any]:
+    """Fresh for each call: the library writes into what it is given."""
+    return {"padding": True, "padding_side": "left", "return_tensors": "pt"}

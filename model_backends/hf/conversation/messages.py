@@ -1,0 +1,209 @@
+"""Messages as a processor takes them: text items, and media as decoded objects in the order of the parts.
+
+Objects and no addresses: the library drops what it does not know without a word, and would fetch an address itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from mmeval.backend import ROUTES, even_frames
+from mmeval.content import Media, Part, PartKind
+from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
+from mmeval.errors import ContentError, MissingError, UsageError
+from mmeval.model_backends.hf.checkpoint.loading import part_for
+from mmeval.model_backends.hf.conversation.literals import Literals, listed
+from mmeval.model_backends.hf.failures import RowError
+from mmeval.records import Message, Request
+
+Item: TypeAlias = dict[str, Any]
+"""``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise for audio and video. ``Any``:
+the objects are those of PIL and numpy."""
+
+LEAST_SIDE = 4
+"""Pixels: with fewer, processors take a side of the picture for its channels."""
+LEAST_SECONDS = 0.1
+"""A sound that is shorter gives some feature extractors no frame at all."""
+VIDEO_FRAMES = 16
+"""Taken evenly over a video that the model sees as a video."""
+
+
+@dataclass(frozen=True, eq=False)
+class Intake:
+    """What a model takes, and in which form. ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: not known),
+    ``least_side`` in pixels."""
+
+    kinds: frozenset[PartKind]
+    literals: Literals = field(default_factory=lambda: Literals(()))
+    sound_rate: int = 16000
+    longest_sound: float = 0.0
+    least_side: int = LEAST_SIDE
+    limits: DecodeLimits = DEFAULT_LIMITS
+
+    @classmethod
+    def of(cls, processor: Any, kinds: frozenset[PartKind], literals: Literals) -> Intake:
+        """What a processor says of its pictures and sounds. Raises UsageError for kinds that it cannot read."""
+        unread = sorted(
+            kind for kind in kinds - {"text", "code"} if kind not in _DECODERS or not part_for(processor, kind)
+        )
+        if unread:
+            raise UsageError(
+                f"inputs: this model's processor has no part that reads {' or '.join(unread)} (for videos it needs "
+                "torchvision); leave it out, or give it in another form with convert=..."
+            )
+        pictures, sounds = part_for(processor, "image"), part_for(processor, "audio")
+        patch, merge = getattr(pictures, "patch_size", 0), getattr(pictures, "merge_size", 0)
+        side = patch * merge if isinstance(patch, int) and isinstance(merge, int) else 0
+        rate = int(getattr(sounds, "sampling_rate", 0) or cls.sound_rate)
+        longest = (getattr(sounds, "n_samples", 0) or 0) / rate
+        return cls(kinds, literals, rate, longest, max(LEAST_SIDE, side))
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """A video as a model sees it: frames of shape (n, height, width, 3) uint8, ``rate`` of them a second."""
+
+    frames: Any
+    rate: float
+
+
+@dataclass(frozen=True, eq=False)
+class Chat:
+    """A conversation: ``messages`` have a role and a list of items under ``content``."""
+
+    messages: tuple[Mapping[str, Any], ...]
+    warnings: tuple[str, ...] = ()
+
+    def objects(self, kind: str) -> list[Any]:
+        """The pictures (``image``), sounds (``audio``) or films (``video``) of all messages, in order."""
+        items = (item for message in self.messages for item in message["content"])
+        return [item[kind] for item in items if item["type"] == kind]
+
+
+def to_chat(request: Request, intake: Intake) -> Chat:
+    """The conversation of a request.
+
+    Raises RowError for a part that the model does not take or nobody can read, and for a prompt with nothing in it.
+    """
+    writer = _Writer(intake)
+    contents = [writer.items(message) for message in request.messages]
+    if not any(item["type"] != "text" or item["text"].strip() for items in contents for item in items):
+        raise RowError(
+            "bad_request", "the prompt is empty: it holds neither words nor media; look at the sample's input"
+        )
+    turns = zip(request.messages, contents, strict=True)
+    messages = tuple({"role": message.role, "content": items} for message, items in turns)
+    return Chat(messages, tuple(dict.fromkeys(writer.warnings)))
+
+
+class _Writer:
+    """Writes the items of one request, and keeps what has to be said of it."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self.warnings: list[str] = []
+
+    def items(self, message: Message) -> list[Item]:
+        """The items of a message; neighbouring words are one item, so that no template puts anything between them."""
+        items: list[Item] = []
+        for part in message.content.parts:
+            if part.media is not None:
+                items.append(self._medium(part, part.media))
+            elif items and items[-1]["type"] == "text":
+                items[-1]["text"] += _words(part)
+            elif words := _words(part):
+                items.append({"type": "text", "text": words})
+        return [self._neutral(item) for item in items] or [{"type": "text", "text": ""}]
+
+    def _neutral(self, item: Item) -> Item:
+        if item["type"] != "text":
+            return item
+        text, found = self._intake.literals.neutral(item["text"])
+        if found:
+            self.warnings.append(f"control tokens in the text were made plain words: {listed(found)}")
+        return {"type": "text", "text": text}
+
+    def _medium(self, part: Part, media: Media) -> Item:
+        if part.kind not in self._intake.kinds or part.kind not in _DECODERS:
+            raise RowError("unsupported", f"this model takes no {part.kind}{_way_out(part.kind)}")
+        try:
+            return {"type": part.kind, part.kind: _DECODERS[part.kind](self, media)}
+        except ContentError as error:
+            raise RowError("bad_request", f"the prompt's {part.kind} cannot be used: {error}") from None
+        except MissingError as error:
+            raise RowError("internal", f"the prompt's {part.kind} cannot be read: {error}") from None
+
+    def _picture(self, media: Media) -> Any:
+        """An RGB picture of PIL; what is transparent lies on white, as it does on a page."""
+        picture = image(media, limits=self._intake.limits)
+        if picture.mode == "RGBA":
+            from PIL import Image
+
+            white = Image.new("RGBA", picture.size, "white")
+            picture = Image.alpha_composite(white, picture)
+        return self._enlarged(picture.convert("RGB"))
+
+    def _enlarged(self, picture: Any) -> Any:
+        least, short = self._intake.least_side, min(picture.size)
+        if short >= least:
+            return picture
+        size = tuple(max(least, round(side * least / short)) for side in picture.size)
+        self.warnings.append(
+            f"a picture of {picture.width}x{picture.height} pixels was enlarged to {size[0]}x{size[1]}, the least that "
+            "this model takes"
+        )
+        return picture.resize(size, 0)  # 0: the nearest pixel, so that no colour is new
+
+    def _sound(self, media: Media) -> Any:
+        """Float32 samples of one channel at the model's rate."""
+        import numpy
+
+        sound = audio(media, limits=self._intake.limits)
+        rate, longest = self._intake.sound_rate, self._intake.longest_sound
+        if longest and sound.seconds > longest:
+            self.warnings.append(
+                f"a sound of {sound.seconds:.1f} s was given; this model may hear the first {longest:.0f} s only"
+            )
+        mono = sound.samples.mean(axis=1, dtype=numpy.float32)
+        if sound.rate != rate:
+            mono = _resampled(mono, sound.rate, rate)
+        lacking = int(LEAST_SECONDS * rate) - len(mono)
+        if lacking > 0:
+            self.warnings.append(f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up to 100 ms")
+            mono = numpy.pad(mono, (0, lacking))
+        return numpy.ascontiguousarray(mono, dtype=numpy.float32)
+
+    def _video(self, media: Media) -> Film:
+        """Frames spread evenly over the video, all of one size; without its sound."""
+        import numpy
+        from PIL import Image
+
+        frames = even_frames(media, VIDEO_FRAMES, limits=self._intake.limits)
+        pictures = [self._enlarged(Image.fromarray(frame.rgb)) for frame in frames]
+        pictures = [picture.resize(pictures[0].size) for picture in pictures]  # a stream may change its size
+        span = frames[-1].time - frames[0].time
+        rate = (len(frames) - 1) / span if span else 1.0
+        return Film(numpy.stack([numpy.asarray(picture) for picture in pictures]), rate)
+
+
+_DECODERS: Mapping[str, Any] = {"image": _Writer._picture, "audio": _Writer._sound, "video": _Writer._video}
+
+
+def _resampled(samples: Any, rate: int, wanted: int) -> Any:
+    from mmeval.system import need
+
+    return need("soxr", "audio").resample(samples, rate, wanted)
+
+
+def _words(part: Part) -> str:
+    """What a part without a medium says: hidden reasoning says nothing, a dangling placeholder what is written."""
+    if part.kind == "reasoning":
+        return ""
+    return part.raw if part.text is None else part.text
+
+
+def _way_out(kind: str) -> str:
+    ways: Sequence[str] = [f"convert='{name}'" for name, route in ROUTES.items() if route.takes == kind]
+    return f"; to give it in another form: {' or '.join(ways)}" if ways else ""

@@ -1,0 +1,241 @@
+"""Chat templates: a conversation as the model's own text, and the proof that nothing of it was left out.
+
+A template is a program that came with the model. Many drop what they were not written for (a system message, a picture
+in an answer, the second text) without a word, so each conversation is checked: its words have to stand in the text in
+their order, and leaving out any one part has to change the text.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+from mmeval.errors import UsageError
+from mmeval.model_backends.hf.checkpoint.files import ModelFiles
+from mmeval.model_backends.hf.checkpoint.loading import tokenizer_of
+from mmeval.model_backends.hf.conversation.messages import Chat
+from mmeval.model_backends.hf.failures import RowError, in_a_line
+
+_log = logging.getLogger(__name__)
+
+Turn: TypeAlias = Mapping[str, Any]
+"""A message with ``role`` and ``content``: a list of items, or for some templates a text."""
+Render: TypeAlias = Callable[[Sequence[Turn]], str]
+Shape: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""Of a conversation: each message's role and its kinds of item."""
+
+_MARK = "mmevalmark{}x"
+"""Stands for a text while a template is tried; a word that no template writes."""
+_MARKS = re.compile(_MARK.format("[0-9]+"))
+_SYSTEM_MARK = "mmevalsystem{}x"
+"""The same for a system message, which some templates write before the last question."""
+_OURS = ("messages", "add_generation_prompt")
+"""Values that each template reads and nobody else gives."""
+_LISTED = re.compile(r"""\{["']type["'] *: *["'](text|image|audio|video)["']""")
+"""What a template leaves that writes a list of items as it stands."""
+
+
+class ChatTemplate:
+    """A template, and what is known of it. ``render`` writes a whole conversation with the opening of the answer."""
+
+    def __init__(self, render: Render) -> None:
+        self._render = render
+        self._plain: dict[str, bool] = {}
+        self._faults: dict[Shape, tuple[str, str]] = {}
+
+    def text(self, chat: Chat) -> tuple[str, tuple[str, ...]]:
+        """The text of a conversation, and warnings.
+
+        Raises RowError ``unsupported`` for one that the template refuses or does not write whole.
+        """
+        text = self._written(chat.messages)
+        if _listed(text, chat.messages):
+            raise RowError(
+                "unsupported",
+                "the model's chat template is made for plain texts, and cannot write this conversation; give one that "
+                "takes lists of items with chat_template=FILE",
+            )
+        dropped, moved = self._fault(chat.messages)
+        dropped = dropped or _missing_words(chat.messages, text)
+        if dropped:
+            raise RowError(
+                "unsupported",
+                f"the model's chat template drops {dropped}; give a template that keeps it with chat_template=FILE",
+            )
+        return text, (moved,) if moved else ()
+
+    def takes_words(self) -> bool:
+        """Whether it writes so much as the words of one user message."""
+        return self._tells("user", _items(_MARK)) or self._tells("user", _MARK)
+
+    def _written(self, turns: Sequence[Turn]) -> str:
+        try:
+            return self._render([self._turn(turn) for turn in turns])
+        except Exception as error:  # a program of the model's, run on this conversation
+            raise RowError(
+                "unsupported",
+                f"the model's chat template refuses this conversation ({in_a_line(error)}); give another with "
+                "chat_template=FILE",
+            ) from None
+
+    def _turn(self, turn: Turn) -> Turn:
+        """The message with its content as this template reads it: a list of items, or one text."""
+        items = turn["content"]
+        if any(item["type"] != "text" for item in items) or not self._wants_plain(turn["role"]):
+            return turn
+        return {"role": turn["role"], "content": "".join(item["text"] for item in items)}
+
+    def _wants_plain(self, role: str) -> bool:
+        """Whether texts of a role have to be plain: a template that was written for texts writes a list as a list, or
+        fails."""
+        if role not in self._plain:
+            self._plain[role] = not self._tells(role, _items(_MARK)) and self._tells(role, _MARK)
+        return self._plain[role]
+
+    def _tells(self, role: str, content: Any) -> bool:
+        """Whether the template writes a message's words, and nothing of the form that they came in."""
+        tried = {"role": role, "content": content}
+        question = tried if role == "user" else self._turn({"role": "user", "content": _items("?")})
+        turns = {"system": [tried, question], "assistant": [question, tried, question]}.get(role, [tried])
+        try:
+            text = self._render(turns)
+        except Exception:  # it says no
+            return False
+        return _MARK in text and not _LISTED.search(text)
+
+    def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
+        """What the template drops of a conversation of this shape, and what it moves; found once for each shape."""
+        shape = tuple((turn["role"], tuple(item["type"] for item in turn["content"])) for turn in turns)
+        if shape not in self._faults:
+            self._faults[shape] = self._tried(shape)
+        return self._faults[shape]
+
+    def _tried(self, shape: Shape) -> tuple[str, str]:
+        places = [(turn, item) for turn, (_, kinds) in enumerate(shape) for item in range(len(kinds))]
+        whole = self._written(_example(shape))
+        gone: list[str] = []
+        moved: list[str] = []
+        texts = 0
+        for turn, item in places:
+            role, kinds = shape[turn]
+            try:
+                less = self._written(_example(shape, without=(turn, item)))
+            except RowError:  # it cannot do without this part, so it reads it
+                less = ""
+            if less == whole:
+                gone.append(_part_name(role, kinds, item))
+            elif kinds[item] == "text":
+                texts += role != "system"
+            elif less and _where(whole, less) != texts:
+                moved.append(_part_name(role, kinds, item))
+        notes = f"the model's chat template puts {moved[0]} in another place than the prompt does" if moved else ""
+        return " and ".join(gone), notes
+
+
+def _items(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]
+
+
+def _example(shape: Shape, without: tuple[int, int] = (-1, -1)) -> list[Turn]:
+    """A conversation of a shape with marks for its texts, and one of its parts left out (a text: left empty)."""
+    turns: list[Turn] = []
+    marks = 0
+    for turn, (role, kinds) in enumerate(shape):
+        items: list[dict[str, Any]] = []
+        for item, kind in enumerate(kinds):
+            if kind == "text":
+                mark = (_SYSTEM_MARK if role == "system" else _MARK).format(marks)
+                items.append({"type": "text", "text": "" if (turn, item) == without else mark})
+                marks += 1
+            elif (turn, item) != without:
+                items.append({"type": kind, kind: None})
+        turns.append({"role": role, "content": items or _items("")})
+    return turns
+
+
+def _where(whole: str, less: str) -> int:
+    """How many texts, those of system messages apart, stand before the place at which something is lost."""
+    at = next((n for n, (a, b) in enumerate(zip(whole, less, strict=False)) if a != b), min(len(whole), len(less)))
+    return len(_MARKS.findall(whole, 0, at))
+
+
+def _part_name(role: str, kinds: Sequence[str], item: int) -> str:
+    """``the system message``, ``the image of the user message``, ``text 2 of the user message``."""
+    alike = [place for place, kind in enumerate(kinds) if kind == kinds[item]]
+    if kinds[item] == "text" and len(kinds) == 1:
+        return f"the {role} message"
+    number = f"{kinds[item]} {alike.index(item) + 1}" if len(alike) > 1 else f"the {kinds[item]}"
+    return f"{number} of the {role} message"
+
+
+def _listed(text: str, turns: Sequence[Turn]) -> bool:
+    """Whether the template wrote a list of items as it stands, which none of the words did."""
+    words = (item["text"] for turn in turns for item in turn["content"] if item["type"] == "text")
+    return bool(_LISTED.search(text)) and not any(_LISTED.search(word) for word in words)
+
+
+def _missing_words(turns: Sequence[Turn], text: str) -> str:
+    """What of the words is not in the text, in their order; empty when all are. A system message may stand anywhere:
+    some templates write it before the last question."""
+    at = 0
+    for turn in turns:
+        here = 0 if turn["role"] == "system" else at
+        for item in turn["content"]:
+            for word in item["text"].split() if item["type"] == "text" else ():
+                found = text.find(word, here)
+                if found < 0:
+                    return f"words of the {turn['role']} message (such as {word[:40]!r})"
+                here = found + len(word)
+        at = at if turn["role"] == "system" else here
+    return ""
+
+
+def template_of(processor: Any, files: ModelFiles, arguments: Mapping[str, Any]) -> ChatTemplate:
+    """The chat template of a processor or tokenizer, with the user's values for it.
+
+    Raises UsageError for a model that has none, and for values that the template does not read.
+    """
+    source = _source(processor)
+    if not source:
+        raise UsageError(
+            f"{files.name}: the model has no chat template, so nothing says how a conversation is written for it; give "
+            "one with chat_template=FILE (a base model answers badly, an instruct model mostly brings its own)"
+        )
+    for name in arguments:
+        if name in _OURS or not re.search(rf"\b{re.escape(name)}\b", source):
+            raise UsageError(f"chat_template_args: the model's chat template reads no value {name!r} of a user's")
+
+    def render(source: str, turns: Sequence[Turn]) -> str:
+        written: str = processor.apply_chat_template(
+            list(turns), chat_template=source, tokenize=False, add_generation_prompt=True, **arguments
+        )
+        return written
+
+    template = ChatTemplate(partial(render, source))
+    if not template.takes_words():
+        raise UsageError(
+            f"{files.name}: its chat template does not write the words of a user message, or is none; give another as "
+            "chat_template=FILE"
+        )
+    timeless = source.replace("strftime_now(", "raise_exception(")
+    if timeless != source and not ChatTemplate(partial(render, timeless)).takes_words():
+        _log.warning(
+            "%s: its chat template writes today's date into every prompt, so that answers of another day may differ; "
+            "most such templates take a date of yours, as the value date_string of chat_template_args",
+            files.name,
+        )
+    return template
+
+
+def _source(processor: Any) -> str:
+    """The template's text; of several the one for plain conversations."""
+    for holder in (processor, tokenizer_of(processor)):
+        found = getattr(holder, "chat_template", None)
+        if isinstance(found, Mapping):
+            found = found.get("default")
+        if found:
+            return str(found)
+    return ""

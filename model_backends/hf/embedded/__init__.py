@@ -1,0 +1,1 @@
+"""The embedded model ``tiny``, and how it is made."""

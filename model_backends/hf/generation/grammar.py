@@ -1,0 +1,206 @@
+"""The grammar of picture blocks: which token may come next, so that every block that is begun can be drawn.
+
+What the model chooses stays its own: whether and when it draws, how large, and every code. Only what has no choice is
+forced: the rows, the line ends, the end of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from mmeval.model_backends.hf.generation.blocks import BlockTokens
+
+MAX_PICTURES = 64
+"""Pictures in one answer; after so many, none is begun."""
+_KEPT_MASKS = 512
+
+_Key: TypeAlias = tuple[str, str]
+"""A state in which the same tokens may follow: its name, and in a size what is written of it so far."""
+
+
+@dataclass(frozen=True)
+class PictureRule:
+    """What an answer may hold: words, pictures, or both; of pictures alone it holds exactly one. ``fixed`` are the ids
+    of the only size there is, as the tokenizer writes it; without it the model chooses any size of at most
+    ``max_codes``."""
+
+    text: bool = True
+    pictures: bool = True
+    max_codes: int = 1 << 14
+    fixed: tuple[int, ...] = ()
+
+
+class RowState:
+    """Where one answer stands in the grammar; told of its tokens one by one."""
+
+    __slots__ = ("_ends", "_place", "_rule", "_size", "_spelt", "_tokens", "_written", "pictures")
+
+    def __init__(self, tokens: BlockTokens, rule: PictureRule, ends: Collection[int] = ()) -> None:
+        self._tokens, self._rule, self._ends = tokens, rule, ends
+        self._place = "text"
+        self._size, self._spelt, self._written = "", 0, 0
+        self.pictures = 0
+
+    @property
+    def key(self) -> _Key:
+        rule = self._rule
+        if self._place == "text":
+            if not rule.text:
+                return ("over", "") if self.pictures else ("begin", "")
+            return ("text", "") if rule.pictures and self.pictures < MAX_PICTURES else ("text only", "")
+        if self._place == "over":
+            return ("over", "")
+        if self._place == "size":
+            return ("fixed", str(self._spelt)) if rule.fixed else ("size", self._size)
+        return (self._next_of_body(), "")
+
+    def advance(self, token: int) -> None:
+        tokens = self._tokens
+        if token in self._ends:  # also in the middle of a picture, when a row has to be given up
+            self._place = "over"
+        elif self._place == "text":
+            if token == tokens.begin:
+                self._place, self._size, self._spelt, self._written = "size", "", 0, 0
+        elif self._place == "size":
+            if token == tokens.wrapper:
+                self._place = "body"
+            else:
+                self._size += tokens.size_pieces.get(token, "")
+                self._spelt += 1
+        elif self._place == "body":
+            self._written += 1
+            if token == tokens.end:
+                self._place = "text"
+                self.pictures += 1
+
+    def _next_of_body(self) -> str:
+        height, width = (int(side) for side in self._size.split("*"))
+        codes = height * (width + 1)
+        if self._written < codes:
+            return "line end" if self._written % (width + 1) == width else "code"
+        return "frame end" if self._written == codes else "end"
+
+
+class RunState(RowState):
+    """The same for models whose pictures are ``length`` codes between begin and end, without size and lines."""
+
+    __slots__ = ("_length",)
+
+    def __init__(self, tokens: BlockTokens, rule: PictureRule, ends: Collection[int], *, length: int) -> None:
+        super().__init__(tokens, rule, ends)
+        self._length = length
+
+    def advance(self, token: int) -> None:
+        super().advance(token)
+        if self._place == "size":
+            self._place = "body"
+
+    def _next_of_body(self) -> str:
+        return "code" if self._written < self._length else "end"
+
+
+class BlockMasks:
+    """Which tokens a state forbids, as one boolean tensor of the vocabulary for each state; made once, then kept.
+
+    ``ends`` are the tokens that end an answer. Tensors are Any: torch carries no types that are followed.
+    """
+
+    def __init__(self, tokens: BlockTokens, ends: Iterable[int]) -> None:
+        self.tokens = tokens
+        self.ends = frozenset(ends)
+        self._kept: dict[tuple[_Key, PictureRule, int, str], Any] = {}
+
+    def forbidden(self, key: _Key, rule: PictureRule, like: Any) -> Any:
+        """The mask of a state, for scores whose last dimension and device are those of ``like``."""
+        name = (key, rule, like.shape[-1], str(like.device))
+        if name not in self._kept:
+            if len(self._kept) >= _KEPT_MASKS:
+                self._kept.clear()
+            self._kept[name] = self._made(key, rule, like)
+        return self._kept[name]
+
+    def _made(self, key: _Key, rule: PictureRule, like: Any) -> Any:
+        import torch
+
+        place, spelt = key
+        tokens = self.tokens
+        if place in ("text", "text only"):
+            mask = torch.zeros(like.shape[-1], dtype=torch.bool)
+            closed = {tokens.begin} if place == "text only" else set()
+            mask[sorted(tokens.never_in_text | closed)] = True
+            return mask.to(like.device)
+        mask = torch.ones(like.shape[-1], dtype=torch.bool)
+        mask[sorted(self._allowed(place, spelt, rule))] = False
+        return mask.to(like.device)
+
+    def _allowed(self, place: str, spelt: str, rule: PictureRule) -> Iterable[int]:
+        tokens = self.tokens
+        if place == "size":
+            return self._after_size(spelt, rule.max_codes)
+        if place == "fixed":
+            return (*rule.fixed, tokens.wrapper)[int(spelt) :][:1]
+        chosen: dict[str, Iterable[int]] = {
+            "begin": (tokens.begin,),
+            "over": self.ends,
+            "code": tokens.codes,
+            "line end": (tokens.line_end,),
+            "frame end": (tokens.frame_end,),
+            "end": (tokens.end,),
+        }
+        return chosen[place]
+
+    def _after_size(self, spelt: str, max_codes: int) -> list[int]:
+        fits = _fits(max_codes)
+        allowed = [token for token, piece in self.tokens.size_pieces.items() if fits(spelt + piece)]
+        return [*allowed, self.tokens.wrapper] if spelt.partition("*")[2] else allowed
+
+
+def _fits(max_codes: int) -> Callable[[str], bool]:
+    """Whether a text begins a size of at most so many codes: ``6``, ``6*``, ``6*8``."""
+
+    def fits(text: str) -> bool:
+        height, star, width = text.partition("*")
+        if not _number(height) or (width and not _number(width)):
+            return False
+        return int(height) * (int(width) if width else 1) <= max_codes and (not star or text.count("*") == 1)
+
+    return fits
+
+
+def _number(digits: str) -> bool:
+    return digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) <= 6
+
+
+MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], RowState]
+
+
+class BlockGrammar:
+    """A logits processor that holds the rows of one batch to the grammar. Made anew for each call of ``generate``; it
+    goes before whatever samples. ``state`` makes what follows one row."""
+
+    def __init__(self, masks: BlockMasks, rule: PictureRule, rows: int, state: MakeState = RowState) -> None:
+        self._masks, self._rule = masks, rule
+        self.rows = [state(masks.tokens, rule, masks.ends) for _ in range(rows)]
+        self._begun = False
+        self._forbidden: dict[_Key, Any] = {}
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """``input_ids``: (rows, prompt and answer so far); ``scores``: (rows, vocabulary)."""
+        if self._begun:
+            for row, token in zip(self.rows, input_ids[:, -1].tolist(), strict=True):
+                row.advance(token)
+        self._begun = True
+        keys = [row.key for row in self.rows]
+        masks = [self._mask(key, scores) for key in keys]
+        if keys.count(keys[0]) == len(keys):
+            return scores.masked_fill(masks[0], -float("inf"))
+        import torch
+
+        return scores.masked_fill(torch.stack(masks), -float("inf"))
+
+    def _mask(self, key: _Key, scores: Any) -> Any:
+        if key not in self._forbidden:
+            self._forbidden[key] = self._masks.forbidden(key, self._rule, scores)
+        return self._forbidden[key]

@@ -1,0 +1,73 @@
+"""Media out of what models give: pictures of pixels in any usual order and range, sounds of samples."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from mmeval.content import Media, png, wav
+
+Span = Literal["0..1", "-1..1", "0..255"]
+"""What black and white are. It is never guessed: a dark picture in 0..255 looks like a bright one in 0..1."""
+
+
+def to_picture(pixels: Any, span: Span = "0..255") -> Media:
+    """A PNG of one picture: a PIL image, or a tensor or array of shape (height, width), (height, width, channels) or
+    (channels, height, width) with 1, 3 or 4 channels. Values outside ``span`` are clipped; equal pixels give equal
+    files. A picture so narrow that both orders fit has its channels first in a tensor, last in an array.
+    ``Any``: whatever a library calls a picture.
+
+    Raises ValueError for other shapes, and for pixels that are no numbers.
+    """
+    from PIL import Image
+
+    if isinstance(pixels, Image.Image):
+        return png(pixels if pixels.mode in ("RGB", "RGBA", "L") else pixels.convert("RGB"))
+    import numpy
+
+    tensor = hasattr(pixels, "detach")
+    array = pixels.detach().float().cpu().numpy() if tensor else numpy.asarray(pixels)
+    return png(Image.fromarray(_bytes(_channels_last(array, tensor=tensor), span)))
+
+
+def to_sound(samples: Any, rate: int) -> Media:
+    """A WAV with 16 bits of one sound: a tensor or array of floats in -1..1 at ``rate`` Hz, of any shape that holds one
+    channel, such as (n,), (1, n) or (1, 1, n). ``Any``: whatever a library calls a waveform.
+
+    Raises ValueError for several channels, for no samples, and for samples that are no numbers.
+    """
+    import numpy
+
+    if hasattr(samples, "detach"):
+        samples = samples.detach().float().cpu().numpy()
+    array = numpy.asarray(samples, dtype=numpy.float32)
+    if array.size != max(array.shape, default=0):
+        raise ValueError(f"no sound of one channel: an array of shape {tuple(array.shape)}")
+    return wav(array.reshape(-1), rate)
+
+
+def _channels_last(array: Any, *, tensor: bool) -> Any:
+    """Shape (height, width) or (height, width, 3 or 4)."""
+    if array.ndim == 3:
+        first, last = array.shape[0] in (1, 3, 4), array.shape[-1] in (1, 3, 4)
+        if first and (tensor or not last):
+            array = array.transpose(1, 2, 0)
+    if array.ndim == 3 and array.shape[-1] == 1:
+        array = array[..., 0]
+    if not array.size or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[-1] not in (3, 4)):
+        raise ValueError(f"no picture: an array of shape {tuple(array.shape)}")
+    return array
+
+
+def _bytes(array: Any, span: Span) -> Any:
+    import numpy
+
+    if array.dtype == numpy.uint8 and span == "0..255":
+        return numpy.ascontiguousarray(array)
+    values = array.astype(numpy.float64)
+    if not numpy.isfinite(values).all():
+        raise ValueError("some pixels are not numbers (NaN or infinite)")
+    if span == "-1..1":
+        values = (values + 1.0) / 2.0
+    if span != "0..255":
+        values = values * 255.0
+    return numpy.ascontiguousarray(numpy.rint(numpy.clip(values, 0.0, 255.0)).astype(numpy.uint8))

@@ -1,0 +1,153 @@
+"""What a checkpoint says of generation, and what ``generate`` gives back, as one stream of tokens for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval.model_backends.hf.generation.sampling import CUTS, Sampling
+from mmeval.model_backends.hf.rows import Stream
+
+DEFAULT_MAX_TOKENS = 1024
+"""Of an answer, where neither the request nor the checkpoint says."""
+
+_PLAIN: Mapping[str, Any] = {
+    "do_sample": False,
+    "num_return_sequences": 1,
+    "max_length": None,
+    "max_new_tokens": None,
+    "max_time": None,
+    "stop_strings": None,
+    "remove_invalid_values": False,
+    "prompt_lookup_num_tokens": None,
+    "use_mtp": None,
+    "is_assistant": False,
+    "return_dict_in_generate": False,
+    **dict.fromkeys(CUTS),
+    "temperature": None,
+}
+"""Values with which one greedy answer a row comes back; what they were is done in our own way, or is for speed."""
+_LEFT_OUT: Mapping[str, Any] = {
+    "num_beams": 1,
+    "penalty_alpha": 0.0,
+    "dola_layers": None,
+    "constraints": None,
+    "force_words_ids": None,
+    "token_healing": False,
+    "watermarking_config": None,
+    "min_length": 0,
+    "forced_eos_token_id": None,
+    "encoder_repetition_penalty": 1.0,
+    "encoder_no_repeat_ngram_size": 0,
+}
+"""What nobody does here, with the value that asks for nothing: other ways to choose than token by token, and what the
+library does to a row by the padding that its neighbours give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A checkpoint's own way: how it draws, how long it answers, the tokens that end an answer (the first is the one
+    that we write), the token that pads, how many tokens fit into it (0: it does not say), and words that end an
+    answer. ``left_out`` are the settings that it asks for and that have no effect (``num_beams=4``)."""
+
+    sampling: Sampling
+    max_tokens: int
+    ends: tuple[int, ...]
+    pad: int
+    context: int
+    stop: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def settle(model: Any, tokenizer: Any) -> Own:
+    """Read what the checkpoint says, and leave its ``generation_config`` plain: one greedy answer a row, in which our
+    processors choose the tokens. What works on scores beside that (a repetition penalty) stays."""
+    config = model.generation_config
+    said = config.eos_token_id
+    ends = [] if said is None else [said] if isinstance(said, int) else list(said)
+    if tokenizer.eos_token_id is not None and tokenizer.eos_token_id not in ends:
+        ends.append(tokenizer.eos_token_id)
+    own = Own(
+        sampling=Sampling.of(config),
+        max_tokens=config.max_new_tokens or DEFAULT_MAX_TOKENS,
+        ends=tuple(ends),
+        pad=_padding(config, tokenizer, ends),
+        context=context_of(model.config),
+        stop=_texts(config.stop_strings),
+        left_out=tuple(_asked_in_vain(config)),
+    )
+    for name, value in {**_PLAIN, **_LEFT_OUT}.items():
+        if hasattr(config, name):
+            setattr(config, name, value)
+    config.eos_token_id, config.pad_token_id = (list(own.ends) or None), own.pad
+    return own
+
+
+def context_of(config: Any) -> int:
+    """Tokens that fit into a model, by its configuration; 0 where it does not say."""
+    text = config.get_text_config(decoder=True)
+    return int(getattr(text, "max_position_embeddings", None) or 0)
+
+
+def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
+    """What one row has said: up to the first token that ends an answer, without the padding after a shorter one.
+
+    ``limit`` is the number of tokens that it was allowed; a row that used them all without an end was cut.
+    """
+    for at, token in enumerate(generated):
+        if token in own.ends:
+            return Stream(generated[:at], "stop", at + 1)
+    count = len(generated)
+    while count and generated[count - 1] == own.pad:
+        count -= 1
+    return Stream(generated[:count], "length" if len(generated) >= limit and count == len(generated) else "stop", count)
+
+
+def words_that_end(tokenizer: Any, stop: Sequence[str]) -> Any | None:
+    """The library's stopping criterion for some words; it goes through the whole vocabulary once. None where no token
+    of the vocabulary can write them. ``Any``: the library's own class."""
+    from transformers import StopStringCriteria
+
+    try:
+        return StopStringCriteria(tokenizer, list(stop))
+    except ValueError:  # the answer is searched for the words in any case
+        return None
+
+
+class StopWords:
+    """A stopping criterion: a row is done when its own words end in some that end an answer. ``words``, the library's
+    criterion, would read the prompt's last words with them, and end an answer for a line end that the template wrote.
+    """
+
+    def __init__(self, words: Any) -> None:
+        self._words, self._begin = words, 0
+
+    def __call__(self, input_ids: Any, scores: Any, **given: Any) -> Any:
+        if not self._begin:  # asked for the first time, behind the first token
+            self._begin = input_ids.shape[1] - 1
+        return self._words(input_ids[:, self._begin :], scores, **given)
+
+
+def _asked_in_vain(config: Any) -> Iterator[str]:
+    for name, nothing in _LEFT_OUT.items():
+        value = getattr(config, name, None)
+        if value is not None and value != nothing:
+            yield f"{name}={value}"
+
+
+def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
+    """What is written behind an answer. A token that ends none, if there is one: behind an answer that a stop word has
+    ended, another would count as a token of the answer."""
+    usual = _first_of(config.pad_token_id, tokenizer.pad_token_id, *ends, 0)
+    if usual not in ends:
+        return usual
+    return next((token for token in tokenizer.all_special_ids if token not in ends), usual)
+
+
+def _texts(said: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (said,) if isinstance(said, str) else tuple(said or ())
+
+
+def _first_of(*values: int | None) -> int:
+    return next(value for value in values if value is not None)

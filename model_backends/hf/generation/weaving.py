@@ -1,0 +1,49 @@
+"""An answer out of words and pictures as they came in one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from mmeval.content import Interleaved, Media, Part, find, media_part
+from mmeval.model_backends.hf.generation.blocks import BrokenBlock
+from mmeval.model_backends.hf.rows import Made
+
+Said: TypeAlias = str | Media | BrokenBlock
+"""Words, a picture, or one that was begun and cannot be drawn."""
+
+
+def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
+    """The answer's parts in order, up to the first of some words. Where the words have placeholders of pictures, those
+    say where the pictures belong. A picture that cannot be drawn is a dangling part and a warning."""
+    shown, stopped = _until(said, stop)
+    broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
+    text = "".join(piece for piece in shown if isinstance(piece, str))
+    if any(tag.kind == "image" for tag in find(text)):
+        parts = Interleaved.from_reply(text, [piece for piece in shown if isinstance(piece, Media)]).parts
+        dangling = sum(part.kind == "image" and part.dangling for part in parts)
+        parts = (*parts, *[Part("image")] * (len(broken) - dangling))
+    else:
+        parts = tuple(part for piece in shown for part in _parts(piece))
+    return Made(parts, tuple(map(_warning, broken)), "stop" if stopped else None)
+
+
+def _until(said: Sequence[Said], stop: Sequence[str]) -> tuple[list[Said], bool]:
+    """What stands before the first of some words, and whether there is one."""
+    shown: list[Said] = []
+    for piece in said:
+        ends = [at for word in stop if (at := piece.find(word)) >= 0] if isinstance(piece, str) else []
+        if isinstance(piece, str) and ends:
+            return [*shown, piece[: min(ends)]], True
+        shown.append(piece)
+    return shown, False
+
+
+def _parts(piece: Said) -> Sequence[Part]:
+    if isinstance(piece, str):
+        return Interleaved.from_text(piece).parts
+    return [Part("image") if isinstance(piece, BrokenBlock) else media_part(piece)]
+
+
+def _warning(broken: BrokenBlock) -> str:
+    return f"{broken.reason}; raise max_tokens" if broken.cut else broken.reason

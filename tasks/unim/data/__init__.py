@@ -1,0 +1,1 @@
+"""The published data of UniM: its folders, files of records and media, made into samples."""

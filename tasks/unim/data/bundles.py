@@ -1,0 +1,33 @@
+"""One mesh over several tags: an OBJ file, its materials and its texture, each under a tag of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from mmeval.content import Media, kind_for
+from mmeval.tasks.unim.data.files import MATERIALS
+
+_MESH = "model/obj"
+
+
+def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
+    """By the tag of an OBJ, the tags of the files that belong to it, of the media of one side's 3D tags.
+
+    Materials and pictures belong to the OBJ that has their file's stem, else to the OBJ before them, else to the first
+    one. Without an OBJ there is no bundle.
+    """
+    meshes = [tag for tag, medium in shapes.items() if medium.mime == _MESH]
+    stems = {_stem(shapes[tag]): tag for tag in reversed(meshes)}
+    found: dict[str, list[str]] = {tag: [] for tag in meshes}
+    before = meshes[0] if meshes else ""
+    for tag, medium in shapes.items():
+        if tag in found:
+            before = tag
+        elif before and (medium.mime == MATERIALS or kind_for(medium.mime) == "image"):
+            found[stems.get(_stem(medium), before)].append(tag)
+    return {tag: tags for tag, tags in found.items() if tags}
+
+
+def _stem(medium: Media) -> str:
+    return PurePosixPath(medium.name).stem

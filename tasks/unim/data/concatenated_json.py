@@ -1,0 +1,171 @@
+"""Files of JSON objects written one after the other, indented or not: what UniM calls JSON lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.tasks.unim.data.pointers import TOLD, is_pointer
+from mmeval.tasks.unim.data.stretches import legible_keys, pieces, stretch_end
+
+MAX_FILE_BYTES = 256 * 2**20
+"""A file is decoded from memory; the published ones stay far below this."""
+
+_BETWEEN = re.compile(r"[ \t\r\n,\[\]]*+")
+"""What may stand between two objects: blanks, and the marks of a list that holds them."""
+_HALF_ESCAPED = re.compile(r"\\u[dD]")
+"""What may be an escape of half a character."""
+_BROKEN_TEXT = "a text in it is no Unicode: bytes that are not UTF-8, or half a character"
+
+
+class Record(NamedTuple):
+    """One object of a file. ``line`` counts from 1 and is where the object begins.
+
+    Where it cannot be read ``fault`` says why, and ``row`` holds those of its keys id, domain, subdomain and
+    difficulty_level that can still be told.
+    """
+
+    row: dict[str, Any]
+    file: Path
+    line: int
+    fault: str = ""
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def read_records(file: Path) -> Iterator[Record]:
+    """The objects of a file in order, decoded one at a time; those in a list at the top are read like the others.
+
+    What cannot be read is given with its fault, and reading goes on with the next object that can be found, in time
+    linear in the file. Raises MissingDataError when the file cannot be opened or is a mere pointer to one, UsageError
+    when it is too large.
+    """
+    text = _text(file)
+    line, counted = 1, 0
+    for row, start, fault in _objects(text):
+        line += text.count("\n", counted, start)
+        counted = start
+        yield Record(row, file, line, fault)
+
+
+def _text(file: Path) -> str:
+    try:
+        size = file.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise UsageError(f"{file}: {size} bytes are more than the {MAX_FILE_BYTES} that are read; split the file")
+        data = file.read_bytes()
+    except OSError as error:
+        raise MissingDataError(f"{file}: the records cannot be read ({error.strerror}); fetch the file again") from None
+    if is_pointer(data):
+        raise MissingDataError(f"{file} {TOLD}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("utf-8-sig", errors="surrogateescape")
+
+
+class _Found(NamedTuple):
+    row: dict[str, Any]
+    start: int
+    fault: str
+
+
+class _Unreadable(Exception):
+    """Why a stretch of text is no JSON object."""
+
+
+def _objects(text: str) -> Iterator[_Found]:
+    """As long as all is well the decoder finds where each object ends. From the first bad one on, every stretch is
+    bounded before it is decoded: else the decoder would read on through what follows a bad one, time and again."""
+    position = 0
+    while (start := _after(_BETWEEN, text, position)) < len(text):
+        try:
+            row, position = _decoded(text, start)
+        except _Unreadable:
+            yield from _carefully(text, start)
+            return
+        yield _found(row, text, start, position)
+
+
+def _carefully(text: str, position: int) -> Iterator[_Found]:
+    while (start := _after(_BETWEEN, text, position)) < len(text):
+        position = stretch_end(text, start)
+        yield from _in_stretch(text, start, position)
+
+
+def _in_stretch(text: str, start: int, end: int) -> Iterator[_Found]:
+    """The object that a stretch is; of one that is none, the objects that stand in it, and what cannot be read between
+    them."""
+    try:
+        row, length = _decoded(text[start:end], 0)
+    except _Unreadable as error:
+        yield from _in_pieces(text, start, end, str(error))
+        return
+    yield _found(row, text, start, start + length)
+
+
+def _in_pieces(text: str, start: int, end: int, fault: str) -> Iterator[_Found]:
+    bad = start
+    for begin, close in pieces(text, start, end):
+        try:
+            row, length = _decoded(text[begin:close], 0)
+        except _Unreadable:
+            continue
+        if bad < begin:
+            yield _unreadable(text, bad, begin, fault)
+        yield _found(row, text, begin, begin + length)
+        bad = _after(_BETWEEN, text, begin + length)
+    if bad < end:
+        yield _unreadable(text, bad, end, fault)
+
+
+def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+def _found(row: dict[str, Any], text: str, start: int, end: int) -> _Found:
+    piece = text[start:end]
+    try:
+        piece.encode()
+        if _HALF_ESCAPED.search(piece):
+            json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return _unreadable(text, start, end, _BROKEN_TEXT)
+    return _Found(row, start, "")
+
+
+def _unreadable(text: str, start: int, end: int, reason: str) -> _Found:
+    fault = f"the record cannot be read: {reason}. Repair or remove it; the records around it are read"
+    return _Found(legible_keys(text[start:end]), start, fault)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
+    """The object that begins at ``start`` and the position after it. Raises _Unreadable."""
+    try:
+        row, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        lines = text.count("\n", start, error.pos)
+        column = error.pos - (text.rfind("\n", start, error.pos) + 1 if lines else start) + 1
+        where = f"in its line {lines + 1}, at character {column}"
+        raise _Unreadable(f"{error.msg.removesuffix(' starting at').removesuffix(' at')} {where}") from None
+    except RecursionError:
+        raise _Unreadable("it is nested too deeply") from None
+    except ValueError as error:
+        raise _Unreadable(str(error)) from None
+    if not isinstance(row, dict):
+        raise _Unreadable("it is no JSON object")
+    return row, end

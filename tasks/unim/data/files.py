@@ -1,0 +1,150 @@
+"""The media files of UniM: where they may lie, and whether a file is of the kind that its tag names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path, PurePosixPath
+from stat import S_ISLNK, S_ISREG
+
+from mmeval.content import UNKNOWN_MIME, Media, may_be, path_inside
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.tasks.unim.data.pointers import MAX_BYTES, TOLD, is_pointer
+from mmeval.tasks.unim.labels import Names, field_words
+
+MATERIALS = "model/mtl"
+_LONGEST_PATH = 512
+_PATH_WITH_BLANKS = re.compile(
+    r"[a-z][a-z0-9+.-]*://.+|.*/.*\.(?:png|jpe?g|wav|mp3|mp4|webm|pdf|docx?|csv|txt|obj|mtl|off|ply)", re.IGNORECASE
+)
+"""What is a path or an address although there are blanks in it: no caption begins or ends like that."""
+_FIRM_SUFFIXES = (".pdf", ".doc", ".docx")
+"""Names of documents whose content is never plain text."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a record file lies: the data set's folder, and the file's folders under the record folder."""
+
+    root: Path
+    records: Path
+    file: Path
+
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        return self.file.relative_to(self.records).parent.parts
+
+    @property
+    def name(self) -> str:
+        """The file as a message names it, without the machine's folders."""
+        return self.file.relative_to(self.records).as_posix()
+
+    def media_folders(self, names: Names) -> tuple[str, ...]:
+        """Where a record's media may lie, relative to the data set's folder, in the order in which they are tried."""
+        own = self.file.parent.relative_to(self.root).as_posix()
+        domains = (names.domain, *self.folders[1:2])
+        nested = [f"{field}/{domain}" for field in field_words(names.field) for domain in domains if field and domain]
+        return tuple(dict.fromkeys((own, *(f"data/{pair}" for pair in nested), ".", *nested)))
+
+
+def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
+    """The file that a value names; None when the value is a caption, as in early records.
+
+    A value with white space between its words that neither is a file inside the data set nor looks like the path of one
+    is a caption: it is never opened. Raises MissingDataError for a file that is not there and for a web address,
+    UsageError for a path that leads outwards.
+    """
+    value = value.strip()
+    caption = any(map(str.isspace, value)) and not _looks_like_path(value)
+    try:
+        found = _locate(value, root, folders)
+    except UsageError:
+        if caption:
+            return None
+        raise
+    if found is not None or caption:
+        return found
+    if "://" in value:
+        raise MissingDataError(
+            f"it is a web address ({value[:200]}), and nothing is fetched from there; fetch the file yourself, put it "
+            f"under {root / folders[0]}, and write its path instead"
+        )
+    raise MissingDataError(
+        f"no file {value[:200]!r}; fetch the media, or repair the path (tried {', '.join(folders)} under {root})"
+    )
+
+
+def _looks_like_path(value: str) -> bool:
+    return len(value) <= _LONGEST_PATH and _PATH_WITH_BLANKS.fullmatch(value) is not None
+
+
+def kind_fault(medium: Media, kind: str) -> str:
+    """Why a file cannot be what its tag names, by its first bytes; empty when it can. Raises MissingDataError when it
+    cannot be opened."""
+    mime = medium.mime
+    if not medium.size:
+        return f"{medium.path} is empty; fetch it again"
+    if mime == UNKNOWN_MIME:
+        return f"{medium.path} is of no known type; fetch it again, or repair it"
+    if mime == MATERIALS:
+        return f"{medium.path} is the material of a mesh, and there is no OBJ file beside it; fetch that, or repair it"
+    if _is_pointer(medium):
+        return f"{medium.path} {TOLD}"
+    if may_be(kind, mime) and not (kind == "document" and _is_no_document(medium)):
+        return ""
+    return (
+        f"{medium.path} is announced as {_announced(medium, kind)}, its content is {mime}; fetch it again, or repair it"
+    )
+
+
+def _is_pointer(medium: Media) -> bool:
+    """Reads the whole file only where it is as small as a pointer."""
+    return medium.mime.startswith("text/") and medium.size <= MAX_BYTES and is_pointer(medium.read())
+
+
+def _is_no_document(medium: Media) -> bool:
+    """A page of HTML, which a failed download leaves, and words under the name of another format."""
+    return medium.mime == "text/html" or (medium.mime.startswith("text/") and _suffix(medium) in _FIRM_SUFFIXES)
+
+
+def _announced(medium: Media, kind: str) -> str:
+    return f"{kind} ({_suffix(medium)})" if kind == "document" else kind
+
+
+def _suffix(medium: Media) -> str:
+    return PurePosixPath(medium.name).suffix.lower()
+
+
+def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
+    """The first file of that name. Raises UsageError for a path upwards, and for a link that leads out of ``root``."""
+    if not value or len(value) > _LONGEST_PATH or not value.isprintable():
+        return None
+    if value.startswith("/") or ".." in PurePosixPath(value).parts:
+        raise UsageError(f"{value!r} leads out of its folder; write a path downwards from it")
+    for folder in folders:
+        relative = f"{folder}/{value}"
+        try:
+            state = os.lstat(f"{root}/{relative}")
+            if linked := S_ISLNK(state.st_mode):
+                state = (root / relative).stat()
+        except (OSError, ValueError):  # none there, or a name that this file system cannot hold
+            continue
+        if S_ISREG(state.st_mode):
+            return Media(path=_inside(root, relative, linked=linked), size=state.st_size)
+    return None
+
+
+def _inside(root: Path, relative: str, *, linked: bool) -> Path:
+    """As ``path_inside``; the folder of a file that is no link is looked at once."""
+    if linked or "\\" in relative:
+        return path_inside(root, relative)
+    folder, _, name = relative.rpartition("/")
+    return _folder_inside(root, folder) / name
+
+
+@lru_cache(maxsize=4096)
+def _folder_inside(root: Path, folder: str) -> Path:
+    return path_inside(root, folder)

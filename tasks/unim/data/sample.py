@@ -1,0 +1,148 @@
+"""One UniM record as a sample: what is asked, the gold answer, and the labels that results are broken down by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmeval.content import PART_KINDS, Interleaved, PartKind, text_part
+from mmeval.records import Message, Sample
+from mmeval.tasks.unim.data.concatenated_json import Record
+from mmeval.tasks.unim.data.files import Place
+from mmeval.tasks.unim.data.sides import Side, read_side
+from mmeval.tasks.unim.labels import Names, capabilities_of, difficulty_of, names_of, number_of
+
+_LETTERS: Mapping[PartKind, str] = {
+    "image": "I",
+    "video": "V",
+    "audio": "A",
+    "document": "D",
+    "code": "C",
+    "3d": "3D",
+}
+"""How the paper writes a modality in a combination; the order is the one in which we write them."""
+_MOST_NAMED = 4
+"""Faults of one record that are named; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The texts of a record of the caption variant: question and answer, with words in place of the media."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a record is known by. ``faults`` say why a part of it is empty."""
+
+    names: Names
+    number: str
+    faults: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        return bool(self.names.field and self.names.domain and self.number)
+
+    def __str__(self) -> str:
+        """The id of its sample: numbers repeat across domains."""
+        return f"{self.names.field}/{self.names.domain}/{self.number}"
+
+
+def identity_of(record: Record, place: Place) -> Identity:
+    """The record's own field and domain come first, the folder's names fill in."""
+    faults: list[str] = []
+    names = names_of(record.row, place.folders, faults)
+    return Identity(names, number_of(record.row, faults), tuple(faults))
+
+
+def sample_of(
+    record: Record, place: Place, identity: Identity, caption: Caption | None = None, *, as_captions: bool = False
+) -> Sample:
+    """The sample of a record. ``caption`` is the same record in the caption variant; with ``as_captions`` its question
+    is asked in place of the record's own.
+
+    A record that cannot be read, breaks the layout or names a medium that is not there gives a sample with a fault that
+    tells file, line and every reason, and with the labels that are known.
+    """
+    faults: list[str] = []
+    difficulty = difficulty_of(record.row, faults)
+    labels: dict[str, Any] = {"field": identity.names.field, "domain": identity.names.domain, "difficulty": difficulty}
+    labels = {name: label for name, label in labels.items() if label}
+    asked = expected = Interleaved()
+    if record.fault:
+        faults = [record.fault]
+    else:
+        faults = [*identity.faults, *faults]
+        folders = place.media_folders(identity.names)
+        # Of a question that is asked with captions the media are not needed.
+        given = read_side(record.row, "input", place.root, folders, [] if as_captions else faults)
+        answer = read_side(record.row, "output", place.root, folders, faults)
+        labels |= {**_of_sides(given, answer), **capabilities_of(record.row)}
+        asked, expected = _captioned(caption, faults) if as_captions else given.content, answer.content
+        # Told of a record that is sound otherwise: an entry that cannot be read is named already.
+        faults = faults or list(_lacking(Side() if as_captions else given, answer))
+        if not faults and all(part.kind == "text" and not part.raw.strip() for part in asked.parts):
+            faults.append("there is nothing in its question, neither words nor media; repair or remove it")
+    if caption is not None and caption.answer:
+        labels["captioned_reference"] = caption.answer
+    return Sample(
+        id=str(identity) if identity.known else f"{place.name}:{record.line}",
+        input=() if faults else (Message("user", asked),),
+        references=() if faults else (expected,),
+        metadata=labels,
+        fault=_told(record, faults),
+    )
+
+
+def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
+    """The labels that follow from the modalities on both sides."""
+    labels: dict[str, Any] = {
+        "combination": f"{_letters(given.content)}->{_letters(answer.content)}",
+        "output_modalities": ["text", *_media_kinds(answer.content)],
+    }
+    if given.bundles or answer.bundles:
+        tags = dict.fromkeys((*given.bundles, *answer.bundles))  # the numbers of an answer may begin again
+        labels["bundles"] = {tag: [*given.bundles.get(tag, ()), *answer.bundles.get(tag, ())] for tag in tags}
+        labels["bundled_tags"] = [*given.bundled_tags, *answer.bundled_tags]
+    return labels
+
+
+def _lacking(given: Side, answer: Side) -> Iterator[str]:
+    """Tags of either text that nothing is given for: neither a medium, here or on the other side, nor a caption."""
+    known = given.tags | answer.tags
+    for side, content in (("input", given.content), ("output", answer.content)):
+        for part in content.parts:
+            if part.dangling and part.label not in known and not part.raw.endswith(":"):
+                yield f"'{side}.content' has the tag {part.raw}, and '{side}.modal' has nothing for it; add it there"
+
+
+def _captioned(caption: Caption | None, faults: list[str]) -> Interleaved:
+    """The question with captions, as words alone: a tag in it stands for no medium."""
+    if caption is None:
+        faults.append(
+            "qapairs_caption has no record of this field, domain and id; fetch it, or leave out variant: caption"
+        )
+    return Interleaved((text_part(caption.question),)) if caption is not None and caption.question else Interleaved()
+
+
+def _told(record: Record, faults: list[str]) -> str:
+    if not faults:
+        return ""
+    more = len(faults) - _MOST_NAMED
+    number = record.row.get("id")
+    named = "" if number is None else f"record {str(number)[:80]!r}: "
+    return f"{record.where}: {named}{'; '.join(faults[:_MOST_NAMED])}{f'; and {more:,} more' if more > 0 else ''}"
+
+
+def _media_kinds(content: Interleaved) -> list[PartKind]:
+    """The kinds that a text names or carries besides text, in the order of the kinds."""
+    present = {part.kind for part in content.parts}
+    return [kind for kind in PART_KINDS if kind in present and kind != "text"]
+
+
+def _letters(content: Interleaved) -> str:
+    present = {part.kind for part in content.parts}
+    return "+".join(letter for kind, letter in _LETTERS.items() if kind in present) or "T"

@@ -1,0 +1,121 @@
+"""The input or the output of a UniM record: its text, woven with the media, code and captions of ``modal``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import Interleaved, Media, Tag, find
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.tasks.unim.data.bundles import bundles_of
+from mmeval.tasks.unim.data.files import find_medium, kind_fault
+
+_SPELLINGS = ("tag",)
+
+
+@dataclass(frozen=True)
+class Side:
+    """``tags`` are the labels that ``modal`` has an entry for. ``bundles`` names by the key of an OBJ the files that
+    belong to it; the tags of these are ``bundled_tags``."""
+
+    content: Interleaved = field(default_factory=Interleaved)
+    tags: frozenset[str] = frozenset()
+    bundles: Mapping[str, list[str]] = field(default_factory=dict)
+    bundled_tags: tuple[str, ...] = ()
+
+
+@dataclass
+class _Modal:
+    """The entries of ``modal`` by their tags' labels."""
+
+    keys: dict[str, str] = field(default_factory=dict)
+    media: dict[str, Media] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
+    captions: dict[str, str] = field(default_factory=dict)
+
+
+def read_side(row: Mapping[str, Any], side: str, root: Path, folders: Sequence[str], faults: list[str]) -> Side:
+    """The content of one side, as far as it can be read; ``faults`` takes what cannot. Media are looked for in
+    ``folders`` under ``root``."""
+    block = row.get(side)
+    if not isinstance(block, dict) or not isinstance(block.get("content"), str):
+        faults.append(f"'{side}' must be an object with a text under 'content'")
+        return Side()
+    entries = block.get("modal") or {}
+    if not isinstance(entries, dict):
+        faults.append(f"'{side}.modal' must be an object that maps tags to files")
+        entries = {}
+    modal = _Modal()
+    for key, value in entries.items():
+        try:
+            _read_entry(key, value, modal, root, folders)
+        except (MissingDataError, UsageError) as error:
+            faults.append(f"'{side}.modal.{key[:80]}'{error}")
+    bundles = bundles_of({label: medium for label, medium in modal.media.items() if label.startswith("3d")})
+    bundled = tuple(label for labels in bundles.values() for label in labels)
+    travelling = {label: medium for label, medium in modal.media.items() if label not in bundled}
+    for label, medium in travelling.items():
+        if fault := kind_fault(medium, label.rstrip("0123456789")):
+            faults.append(f"'{side}.modal.{modal.keys[label]}': {fault}")
+    text = with_captions(block["content"], modal.captions)
+    return Side(
+        Interleaved.from_text(text, {**travelling, **modal.code}, spellings=_SPELLINGS),
+        frozenset(modal.keys),
+        {modal.keys[label]: [modal.media[one].name for one in labels] for label, labels in bundles.items()},
+        bundled,
+    )
+
+
+def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Sequence[str]) -> None:
+    """Raises UsageError and MissingDataError with what is to be said behind the key."""
+    if not isinstance(value, str):
+        raise UsageError(f" must be a text, and is of type {type(value).__name__}")
+    if re.fullmatch(r"text\d*", key):
+        return  # it has no tag, and stands in ``content`` anyway
+    tag = _tag(key)
+    if tag.label in modal.keys:
+        raise UsageError(f" is the same tag as '{modal.keys[tag.label][:80]}'; remove one of them")
+    modal.keys[tag.label] = key
+    if tag.kind == "code":
+        modal.code[tag.label] = value
+        return
+    try:
+        medium = find_medium(value, root, folders)
+        if medium is None:
+            modal.captions[tag.label] = value
+            return
+        medium.mime  # noqa: B018  read here, where a file that cannot be opened is named
+        modal.media[tag.label] = medium
+    except MissingDataError as error:
+        raise MissingDataError(f": {error}") from None
+    except UsageError as error:
+        raise UsageError(f": {error}") from None
+
+
+def _tag(key: str) -> Tag:
+    tag = next(find(f"<{key}>", _SPELLINGS), None)
+    if tag is None or tag.raw != f"<{key}>":
+        raise UsageError(" is no tag; write a kind and a number, such as image1 or threeD2")
+    return tag
+
+
+def with_captions(content: str, captions: Mapping[str, str]) -> str:
+    """The text with each captioned tag closed by its caption (``<audio1: words>``), as the published scorers write it.
+
+    The tag still counts as one, and the model reads the words. A caption that no tag names is left out.
+    """
+    if not captions:
+        return content
+    out: list[str] = []
+    at = 0
+    for tag in find(content, _SPELLINGS):
+        words = captions.get(tag.label)
+        if words is None or tag.raw.endswith(":"):
+            continue
+        opening = tag.raw.rstrip("> \t")
+        out.append(f"{content[at : tag.start]}{opening}: {words}{tag.raw[len(opening) :].lstrip()}")
+        at = tag.end
+    return "".join(out) + content[at:]

@@ -1,0 +1,1 @@
+"""Answers in the layout of UniM's released scripts, read and written."""

@@ -1,0 +1,211 @@
+"""Reads answers in the layout of UniM's released scripts (:mod:`mmeval.tasks.unim.output.layout`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.content import path_inside
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange import (
+    MANIFEST,
+    Absent,
+    KeptLines,
+    Place,
+    Span,
+    StoredAnswer,
+    error_of,
+    files_digest,
+    model_of,
+    read_manifest,
+)
+from mmeval.records import Sample
+from mmeval.system import to_line
+from mmeval.tasks.unim.data.concatenated_json import Record, read_records
+from mmeval.tasks.unim.labels import Names
+from mmeval.tasks.unim.output.layout import AnswerKey, key_of, key_of_sample, same_question
+from mmeval.tasks.unim.output.record import AnswerRecord, place_in, read_answer, read_key
+from mmeval.wording import counted
+
+_SUFFIXES = (".jsonl", ".json")
+
+
+def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
+    """The answers of a folder with everything below it, or of one file. With ``any_instruction`` an answer is taken
+    although its record repeats another question.
+
+    Raises MissingDataError where there are none, UsageError for what must not be read.
+    """
+    path = path.resolve()
+    if path.is_file():
+        return OutputAnswers(path.parent, [path], any_instruction=any_instruction)
+    folder = _one_export(path)
+    files = sorted(found for found in folder.rglob("*") if _may_hold_answers(found, folder))
+    if not files:
+        raise MissingDataError(f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder with path=")
+    return OutputAnswers(folder, files, any_instruction=any_instruction)
+
+
+def _may_hold_answers(file: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return file.suffix.lower() in _SUFFIXES and file.name != MANIFEST and not hidden and file.is_file()
+
+
+def _one_export(path: Path) -> Path:
+    """The folder itself, or the only export of ours right below it. Answers of two models are never mixed."""
+    below = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
+    if (path / MANIFEST).is_file() or not below:
+        return path
+    if len(below) > 1:
+        raise UsageError(f"{path} holds answers of several models; name one with path=: {', '.join(map(str, below))}")
+    return below[0]
+
+
+_Key = tuple[AnswerKey, int]
+"""What is answered, and which of the answers to it this is, from 0."""
+
+
+class _Kept(NamedTuple):
+    """Where a record lies among those that are kept, and which of all answers it is."""
+
+    span: Span
+    number: int
+    where: str
+
+
+class OutputAnswers:
+    """Answers of one model. All records are read and checked when it is opened, and their files are found; later each
+    is read out of what was kept of it."""
+
+    def __init__(self, folder: Path, files: Sequence[Path], *, any_instruction: bool) -> None:
+        self._folder, self._any_instruction = folder, any_instruction
+        self._manifest = read_manifest(folder)
+        self._records = KeptLines()
+        self._kept: dict[_Key, _Kept] = {}
+        self._broken: dict[_Key, tuple[str, int]] = {}
+        self._failed: dict[_Key, tuple[Any, int]] = {}
+        self._count = 0
+        self._lost: Counter[str] = Counter()
+        self._remarks: list[str] = []
+        for file in files:
+            self._index(path_inside(folder, file.relative_to(folder).as_posix()))
+        self._index_failures()
+        if self._lost:
+            self._remarks.append(
+                f"not there: {counted(self._lost.total(), 'file')} that answers name, the first "
+                f"{next(iter(self._lost))[:200]!r}; these answers are kept, each such tag without a medium"
+            )
+
+    @property
+    def model(self) -> str:
+        return model_of(self._manifest, self._folder)
+
+    @cached_property
+    def digest(self) -> str:
+        """Over the answers in their order, over the files that they name, and over the failures."""
+        names = sorted({name for key in self._kept for name in self._read(key).files})
+        return files_digest(self._folder, names, self._heads())
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return {self._group: self._count}
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        return self._remarks
+
+    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
+        name = key_of_sample(sample)
+        if name is None:
+            return Absent(f"the sample {sample.id!r} is none of UniM's")
+        key = (name, repeat)
+        if key in self._kept:
+            return self._answer(key, sample)
+        if key in self._failed:
+            error, number = self._failed[key]
+            return StoredAnswer(Place(self._group, number), error_of(error))
+        if key in self._broken:
+            reason, number = self._broken[key]
+            return Absent(reason, Place(self._group, number))
+        return Absent(f"{self._folder} has no answer to {sample.id!r}, repeat {repeat}")
+
+    def close(self) -> None:
+        self._records.close()
+
+    @property
+    def _group(self) -> str:
+        return str(self._folder)
+
+    def _answer(self, key: _Key, sample: Sample) -> StoredAnswer | Absent:
+        kept, record = self._kept[key], self._read(key)
+        place = Place(self._group, kept.number)
+        if not (self._any_instruction or same_question(record.question, sample)):
+            return Absent(
+                f"{kept.where}: the record answers another question, {record.question[:80]!r}; where it is meant all "
+                "the same, say any_instruction=true"
+            )
+        try:
+            return StoredAnswer(place, record.response(self._folder))
+        except (UsageError, MissingDataError) as error:
+            return Absent(f"{kept.where}: {error}", place)
+
+    def _read(self, key: _Key) -> AnswerRecord:
+        return AnswerRecord.from_json(self._records.get(self._kept[key].span))
+
+    def _heads(self) -> Iterator[bytes]:
+        for key in sorted(self._kept):
+            yield to_line([*key[0], key[1]]) + self._records.line(self._kept[key].span)
+        for key, (error, _) in sorted(self._failed.items()):
+            yield to_line([*key[0], key[1], error])
+        for key, (reason, _) in sorted(self._broken.items()):
+            yield to_line([*key[0], key[1], reason])
+
+    def _index(self, file: Path) -> None:
+        place = place_in(self._folder, file)
+        faults: list[str] = []
+        again: list[str] = []
+        count = 0
+        for record in read_records(file):
+            count += 1
+            key = read_key(record, place)
+            if key is not None and key in self._kept:
+                again.append(f"{record.where} answers what {self._kept[key].where} has answered")
+                continue
+            found = read_answer(record, place)
+            if key is None or found.fault:
+                faults.append(found.fault or f"{record.where}: it does not say by field, domain and id what it answers")
+            if key is not None:
+                self._keep(key, record, found)
+        if faults:
+            self._remarks.append(f"of {counted(count, 'record')} {len(faults)} give no answer; the first: {faults[0]}")
+        if again:
+            self._remarks.append(f"{counted(len(again), 'record')} left out, as the first answer counts: {again[0]}")
+
+    def _keep(self, key: _Key, record: Record, found: AnswerRecord) -> None:
+        if found.fault:
+            if key not in self._broken:
+                self._broken[key] = (found.fault, self._next())
+            return
+        broken = self._broken.pop(key, None)
+        span = self._records.put(found.to_json())
+        self._kept[key] = _Kept(span, self._next() if broken is None else broken[1], record.where)
+        self._lost.update(found.lost)
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def _index_failures(self) -> None:
+        """Those of an export, which its records do not say. Raises UsageError for a damaged manifest."""
+        rows = self._manifest.get("failed", [])
+        try:
+            for row in rows:
+                key = key_of(Names(str(row["field"]), str(row["domain"])), str(row["id"])), int(row["repeat"])
+                error_of(row["error"])
+                if key not in self._kept and key not in self._broken:
+                    self._failed[key] = (row["error"], self._next())
+        except (TypeError, KeyError, ValueError, AttributeError, UsageError):
+            raise UsageError(f"{self._folder / MANIFEST}: 'failed' is damaged; export the answers again") from None

@@ -1,0 +1,184 @@
+"""One record of answers, checked once: its files found, so that it is read later without looking for them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import Interleaved, Media, PartKind
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange import DAMAGED, MAX_MEDIUM_BYTES, OWN, exact_part, medium_inside, own_of
+from mmeval.records import Response
+from mmeval.tasks.unim.data.concatenated_json import Record
+from mmeval.tasks.unim.data.files import Place, find_medium
+from mmeval.tasks.unim.labels import field_of, names_of, number_of
+from mmeval.tasks.unim.output.layout import AnswerKey, Flat, key_of, read_flat, seal, tag_of
+
+_TEXT_KEY = "text"
+_SHOWN = 120
+
+
+@dataclass(frozen=True)
+class AnswerRecord:
+    """What a record answers and says. ``fault`` tells why it gives no answer; the rest is then empty.
+
+    ``paths`` are files below the folder of the answers by the names that the record gives them, None for one that is
+    not there. ``items`` are label, kind, and the name of a file or words: the last says whether it is a file.
+    """
+
+    fault: str = ""
+    question: str = ""
+    content: str = ""
+    items: tuple[tuple[str, PartKind, str, bool], ...] = ()
+    paths: Mapping[str, str | None] = field(default_factory=dict)
+    parts: str = ""
+
+    @property
+    def lost(self) -> list[str]:
+        """The names of files that are not there."""
+        return [name for name, path in self.paths.items() if path is None]
+
+    @property
+    def files(self) -> Iterator[str]:
+        """Every file that the answer depends on."""
+        return (path for path in self.paths.values() if path is not None)
+
+    def to_json(self) -> list[Any]:
+        return [self.fault, self.question, self.content, self.items, self.paths, self.parts]
+
+    @classmethod
+    def from_json(cls, row: Sequence[Any]) -> AnswerRecord:
+        fault, question, content, items, paths, parts = row
+        entries = tuple((label, kind, said, is_file) for label, kind, said, is_file in items)
+        return cls(fault, question, content, entries, paths, parts)
+
+    def response(self, root: Path) -> Response:
+        """The answer. Raises UsageError and MissingDataError where its files have changed since, or its parts are
+        damaged."""
+        output = self._exact(root) if self.parts else self._flat(root)
+        warnings = tuple(f"the answer names a file that is not there: {name[:_SHOWN]!r}" for name in self.lost)
+        return Response(output=output, warnings=warnings)
+
+    def _flat(self, root: Path) -> Interleaved:
+        modal: dict[str, Media | str] = {}
+        lost: dict[str, PartKind] = {}
+        for label, kind, said, is_file in self.items:
+            item = self._medium(said, root) if is_file else said
+            if item is None:
+                lost[label] = kind
+            else:
+                modal[label] = item
+        return read_flat(Flat(self.content, modal), lost)
+
+    def _exact(self, root: Path) -> Interleaved:
+        return Interleaved(tuple(exact_part(row, lambda name: self._medium(name, root)) for row in _rows(self.parts)))
+
+    def _medium(self, name: str, root: Path) -> Media | None:
+        path = self.paths.get(name)
+        return None if path is None else medium_inside(root, path)
+
+
+def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
+    """Which question a record answers, and which of the answers to it this is, from 0; None where it does not say."""
+    faults: list[str] = []
+    names = names_of(record.row, place.folders, faults)
+    number, repeat = number_of(record.row, faults), record.row.get("repeat", 0)
+    if faults or type(repeat) is not int or repeat < 0:
+        return None
+    return key_of(names, number), repeat
+
+
+def read_answer(record: Record, place: Place) -> AnswerRecord:
+    """What a record answers; with a fault where it cannot be taken."""
+    try:
+        return _read(record, place)
+    except UsageError as error:
+        return AnswerRecord(fault=f"{record.where}: {error}")
+
+
+def place_in(root: Path, file: Path) -> Place:
+    """The place of a file of answers: the folder that is called like a field, and the one below, say where it
+    belongs, also where they lie above the folder of the answers."""
+    below = next((folder.parent for folder in file.parents if field_of(folder.name)), None)
+    return Place(root, root if below is None else below, file)
+
+
+def _read(record: Record, place: Place) -> AnswerRecord:
+    """Raises UsageError for a record that holds no answer, or one that must not be taken."""
+    if record.fault:
+        raise UsageError(record.fault)
+    block = record.row.get("output")
+    if not isinstance(block, dict) or not isinstance(block.get("content"), str):
+        raise UsageError("'output' must be an object with a text under 'content'")
+    modal = block.get("modal") or {}
+    if not isinstance(modal, dict) or not all(isinstance(value, str) for value in modal.values()):
+        raise UsageError("'output.modal' must be an object that maps tags to files and words, which are texts")
+    own = own_of(record.row, parts=str)
+    folders = place.media_folders(names_of(record.row, place.folders, []))
+    if own.get("parts") and own.get("of") == seal(block["content"], modal):
+        named = {str(row["file"]) for row in _rows(own["parts"]) if "file" in row}
+        paths = {name: _found(name, OWN, place, folders) for name in sorted(named)}
+        return AnswerRecord(question=_question(record.row), paths=paths, parts=own["parts"])
+    items = tuple(_items(modal))
+    paths = {said: _found(said, label, place, folders) for label, _, said, is_file in items if is_file}
+    return AnswerRecord("", _question(record.row), _content(block["content"], modal), items, paths)
+
+
+def _question(row: Mapping[str, Any]) -> str:
+    """What a record says it was asked; empty where it does not."""
+    block = row.get("input")
+    said = block.get("content") if isinstance(block, dict) else None
+    return said if isinstance(said, str) else ""
+
+
+def _items(modal: Mapping[str, str]) -> Iterator[tuple[str, PartKind, str, bool]]:
+    for key, value in modal.items():
+        if key.lower().startswith(_TEXT_KEY):
+            continue
+        tag = tag_of(key)
+        if tag is None:
+            raise UsageError(f"'output.modal.{key[:_SHOWN]}' is no tag; write a kind and a number, such as image1")
+        yield tag.label, tag.kind, value, tag.kind != "code"
+
+
+def _content(content: str, modal: Mapping[str, str]) -> str:
+    """The text of an answer. Some records repeat it under keys such as ``text1``: these count where it stands there
+    alone."""
+    if content.strip():
+        return content
+    return "\n\n".join(value for key, value in modal.items() if key.lower().startswith(_TEXT_KEY)) or content
+
+
+def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str | None:
+    """A file's path below the folder of the answers; None where there is none. Raises UsageError for one that lies
+    elsewhere or is too large."""
+    if "://" in value or value.startswith("data:"):
+        raise UsageError(
+            f"{label} is a web address ({value[:_SHOWN]}), and nothing is fetched from there; fetch the file, and "
+            "write its path instead"
+        )
+    try:
+        medium = find_medium(value, place.root, folders)
+    except MissingDataError:
+        return None
+    except UsageError as error:
+        raise UsageError(f"{label}: {error}") from None
+    if medium is None or medium.path is None:
+        return None
+    if medium.path.stat().st_size > MAX_MEDIUM_BYTES:
+        raise UsageError(f"{label}: {value[:_SHOWN]} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is")
+    return medium.path.relative_to(place.root).as_posix()
+
+
+def _rows(parts: str) -> list[dict[str, Any]]:
+    """The parts of our own key. Raises UsageError for what are none."""
+    try:
+        rows = json.loads(parts)
+    except (ValueError, RecursionError):
+        rows = None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(DAMAGED)
+    return rows

@@ -1,0 +1,1 @@
+"""The tables of UniM's paper: what they show, and what it is computed from."""

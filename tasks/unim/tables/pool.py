@@ -1,0 +1,225 @@
+"""The trials of a run's UniM tasks as columns: what the paper's tables are sums of.
+
+Tasks overlap (a level and a domain hold the same samples), so each trial counts once, by its sample's id and its
+repeat. It is read from the score rows alone, once; only the soft labels of capabilities come from the samples.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval.results import counted_by
+from mmeval.tasks.unim.domains import domain_of
+from mmeval.tasks.unim.tables.items import TITLES, ItemPool
+
+if TYPE_CHECKING:
+    from mmeval.results import StoredRun, StoredTask
+
+NUMBERS = SC, GQ, SQCS, STS, LES, HC, SH, ICS = (
+    "semantic_correctness",
+    "unim_gq",
+    "sqcs",
+    "strict_structure",
+    "lenient_structure",
+    "holistic_coherence",
+    "stylistic_harmony",
+    "interleaved_coherence",
+)
+"""The numbers of a trial, in the order of the paper's tables."""
+UNIM = "unim"
+"""The loader and the layout of its tasks."""
+MAX_REASON = 400
+"""So many characters of a reason are told."""
+MAX_REASONS = 1000
+"""Different reasons that are counted; a judge may give another one each time."""
+
+SCORED, INAPPLICABLE, UNSCORED, UNAVAILABLE, NO_ANSWER = range(5)
+"""What became of a number of a trial; where two tasks have the trial, the first of these holds."""
+OK, FAILED, UNSUPPORTED, BAD = range(4)
+"""What became of a trial; where two tasks have it, the first of these holds."""
+_LABELS = ("place", "difficulty", "combination")
+_TRIAL: Mapping[str, int] = {"ok": OK, "unsupported": UNSUPPORTED}
+
+
+class Lack(NamedTuple):
+    """Why a number of a trial has no value."""
+
+    number: str
+    reason: str
+
+
+class Place(NamedTuple):
+    """Where a sample belongs: the words of its field and domain. Known spellings of a domain are one."""
+
+    field: str
+    domain: str
+
+
+@dataclass
+class Pool:
+    """The trials in columns. Those that could not be asked because of their own data are ``BAD``, with the labels that
+    are known of them; ``bad`` are their samples.
+
+    ``places``, ``levels``, ``combinations`` and ``capabilities`` number the values of labels as they came. ``trials``
+    says what became of each, ``states`` and ``values`` of its numbers, trial by trial; ``codes`` are the numbers of its
+    labels (-1: none), ``capable`` are trial, capability and weight of each label of one. ``lacks`` counts why numbers
+    have no value, ``items`` are those of the answers by modality.
+    """
+
+    places: dict[Place, int] = field(default_factory=dict)
+    levels: dict[str, int] = field(default_factory=dict)
+    combinations: dict[str, int] = field(default_factory=dict)
+    capabilities: dict[str, int] = field(default_factory=dict)
+    lacks: Counter[Lack] = field(default_factory=Counter)
+    items: ItemPool = field(default_factory=ItemPool)
+    bad: dict[str, None] = field(default_factory=dict)
+    shared: int = 0
+    """Trials that several tasks have."""
+    weighted: bool = False
+    """Whether the data give weights to capabilities."""
+    trials: bytearray = field(default_factory=bytearray)
+    states: bytearray = field(default_factory=bytearray)
+    values: array[float] = field(default_factory=lambda: array("d"))
+    codes: dict[str, array[int]] = field(default_factory=lambda: {name: array("q") for name in _LABELS})
+    capable: tuple[array[int], array[int], array[float]] = field(
+        default_factory=lambda: (array("q"), array("q"), array("d"))
+    )
+    _at: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def add(self, row: Mapping[str, Any], given: Mapping[str, str], weights: Mapping[str, Mapping[str, Any]]) -> None:
+        """A score row. ``given`` has the numbers of its task, and why one is not counted where it is not; ``weights``
+        are those of capabilities by sample."""
+        key = (str(row["s"]), int(row["n"]))
+        trial = BAD if _is_bad(row) else _TRIAL.get(row["status"], FAILED)
+        known = self._at.setdefault(key, len(self))
+        if known == len(self):
+            self._append(row.get("labels") or {}, weights.get(key[0]))
+            self.trials.append(trial)
+        else:
+            self.shared += 1
+            self.trials[known] = min(self.trials[known], trial)
+        if trial == BAD and self.trials[known] == BAD:
+            self.bad[key[0]] = None
+        self._put(known, trial, row, given)
+        if trial == OK:
+            self.items.add(known, row["scores"], given, GQ)
+
+    def _append(self, labels: Mapping[str, Any], weights: Mapping[str, Any] | None) -> None:
+        """The labels of a new trial."""
+        words = {name: str(labels.get(name) or "") for name in ("field", "domain", "difficulty", "combination")}
+        known = domain_of(words["domain"])
+        place = Place(words["field"], words["domain"] if known is None else known.name)
+        codes = self.codes
+        codes["place"].append(self.places.setdefault(place, len(self.places)) if all(place) else -1)
+        for name, numbered in (("difficulty", self.levels), ("combination", self.combinations)):
+            word = words[name]
+            codes[name].append(numbered.setdefault(word, len(numbered)) if word else -1)
+        found = labels.get("capabilities")
+        for one in dict.fromkeys(map(str, found if isinstance(found, list) else ())):
+            trials, capabilities, soft = self.capable
+            trials.append(len(self))
+            capabilities.append(self.capabilities.setdefault(one, len(self.capabilities)))
+            weight = _weight(weights, one)
+            soft.append(1.0 if weight is None else weight)
+            self.weighted = self.weighted or weight is not None
+
+    def _put(self, at: int, trial: int, row: Mapping[str, Any], given: Mapping[str, str]) -> None:
+        """The numbers of a trial. What another task has scored stays."""
+        first = at * len(NUMBERS)
+        new = len(self.states) == first
+        for place, name in enumerate(NUMBERS, first):
+            state, value = self._read(trial, name, row, given)
+            if new:
+                self.states.append(state)
+                self.values.append(value)
+            elif state < self.states[place]:
+                self.states[place], self.values[place] = state, value
+
+    def _read(self, trial: int, name: str, row: Mapping[str, Any], given: Mapping[str, str]) -> tuple[int, float]:
+        if trial != OK:
+            return NO_ANSWER, 0.0
+        why = given.get(name)
+        if why is None:
+            return UNAVAILABLE, 0.0
+        score = row["scores"].get(name) or {"status": "unscored", "reason": "not scored yet"}
+        value = score.get("value")
+        if not why and score["status"] == "scored" and isinstance(value, (int, float)) and math.isfinite(value):
+            return SCORED, float(value)
+        if not why and score["status"] == "inapplicable":
+            return INAPPLICABLE, 0.0
+        lack = Lack(name, why or _cut(str(score.get("reason", ""))))
+        if lack in self.lacks or len(self.lacks) < MAX_REASONS:
+            self.lacks[lack] += 1
+        return (UNAVAILABLE if score["status"] == "unavailable" and not why else UNSCORED), 0.0
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 3]}..."
+
+
+def pooled(run: StoredRun) -> Pool:
+    """The trials of a run's UniM tasks that stand behind its numbers. Bad ones come last: where another task could ask
+    for the sample, its labels are whole there."""
+    pool = Pool()
+    bad: list[Mapping[str, Any]] = []
+    for task in unim_tasks(run):
+        given = _given(run, task)
+        is_counted = counted_by(run.ours.get("asked", {}).get(task.name))
+        weights = _soft_labels(task)
+        for row in task.score_rows():
+            if not is_counted(row["i"], row["n"]):
+                continue
+            if _is_bad(row):
+                bad.append(row)
+            else:
+                pool.add(row, given, weights)
+    for row in bad:
+        pool.add(row, {}, {})
+    return pool
+
+
+def _is_bad(row: Mapping[str, Any]) -> bool:
+    return bool(row.get("error", {}).get("kind") == "bad_sample")
+
+
+def unim_tasks(run: StoredRun) -> list[StoredTask]:
+    """The tasks of a run whose samples are UniM's, or that name its layout."""
+    return [task for task in run.tasks if UNIM in (task.config.get("loader"), task.config.get("layout"))]
+
+
+def _given(run: StoredRun, task: StoredTask) -> dict[str, str]:
+    """The numbers of a task, all of them where no results file tells; with why none of its values counts, where scoring
+    was suspended."""
+    metrics = run.ours.get("metrics", {}).get(task.name)
+    listed = () if metrics is None else (str(n) for one in metrics.values() for n in one.get("outputs", ()))
+    outputs = (*NUMBERS, *TITLES) if metrics is None else listed
+    given = dict.fromkeys(outputs, "")
+    for row in run.ours.get("results", ()):
+        if row["task"] == task.name and row.get("suspended") and row["metric"] in given:
+            given[row["metric"]] = "scoring was suspended"
+    return given
+
+
+def _soft_labels(task: StoredTask) -> dict[str, Mapping[str, Any]]:
+    """The weights of capabilities by sample, of those that have some."""
+    return {
+        str(sample.get("id")): weights
+        for sample in task.samples()
+        if isinstance(weights := (sample.get("metadata") or {}).get("capability_weights"), dict) and weights
+    }
+
+
+def _weight(weights: Mapping[str, Any] | None, capability: str) -> float | None:
+    """The weight of a capability; None where the data give none that could be one."""
+    found = None if weights is None else weights.get(capability)
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < math.inf:
+        return None
+    return float(found)

@@ -1,0 +1,102 @@
+"""What is said below UniM's tables: how to read them, and what stands behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from mmeval.dataset import Subset
+from mmeval.tasks.unim.domains import domain_of
+from mmeval.tasks.unim.tables.pool import BAD, Pool, unim_tasks
+
+if TYPE_CHECKING:
+    from mmeval.results import StoredRun
+
+READ = (
+    "tau: the instances whose input the model takes. abs, and every column that is not rel: the mean over these. rel: "
+    "tau times abs; 0 where the model takes nothing."
+)
+MEANS = (
+    "Mean of domains: every domain the same; abs over the domains that have a value, tau and rel over all, so that rel "
+    "is not tau times abs. The published rows mix both means."
+)
+CUT = (
+    "Numbers and slices are those of the paper's tables 3-5 (fields) and 25-30 (domains); how exactly these cut their "
+    "rows is not known."
+)
+OF_MEANS = "SQCS of means: its formula on the row's SC and GQ, as some published rows have it."
+OF_MEANS_NEEDS = frozenset({"semantic_correctness", "unim_gq"})
+"""The numbers without which nothing has a SQCS of means."""
+OF_ITEMS = (
+    "Items: those that have a quality; Answers: those that have an item of the modality. Every item counts the same. "
+    "An answer that was not given, or is empty, has none."
+)
+SCORED = (
+    "Scored: the instances that have every number of the row that this run gives, of all. One that lacks some counts "
+    "in the others."
+)
+UNKNOWN = "N/A: not known, or of no instance; it is no 0."
+BUNDLED = "Made on bundled samples: these numbers do not compare with the paper's."
+SHOWN = 3
+"""Names that a remark lists."""
+
+
+def remarks(run: StoredRun, pool: Pool, letters: Mapping[str, str], given: Collection[str]) -> tuple[str, ...]:
+    """The notes of a run; ``letters`` are what the paper calls the numbers, ``given`` are those that some trial has."""
+    of_means = (OF_MEANS,) if OF_MEANS_NEEDS.issubset(given) else ()
+    about = (*_about_numbers(pool, letters, given), *_about_trials(pool))
+    return (READ, MEANS, *of_means, CUT, SCORED, UNKNOWN, *_about_run(run), *about)
+
+
+def _about_run(run: StoredRun) -> Iterator[str]:
+    tasks = {task.name: task.alias for task in unim_tasks(run)}
+    if not tasks.keys().isdisjoint(run.ours.get("not_comparable", ())):
+        yield BUNDLED
+    for name, alias in tasks.items():
+        if (subset := run.ours.get("subset", {}).get(name)) and (note := Subset(**subset).note):
+            yield f"{alias}, {note} samples."
+        if name in run.ours.get("unfinished", {}):
+            yield f"The data of {alias} could not be read to their end."
+    left_out = [str(name) for name in run.ours.get("left_out", {})]
+    if left_out:
+        yield f"Left out, no data here: {_listed(left_out)}."
+
+
+def _about_numbers(pool: Pool, letters: Mapping[str, str], given: Collection[str]) -> Iterator[str]:
+    """Numbers without a value with their most frequent reason; those of one reason together."""
+    alike: dict[str, list[str]] = {}
+    for number, short in letters.items():
+        reasons = {lack.reason: count for lack, count in pool.lacks.items() if lack.number == number}
+        if reasons or number not in given:
+            reason = max(reasons, key=lambda reason: reasons[reason]) if reasons else "these results have it of no task"
+            more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+            alike.setdefault(f"{reason or 'no reason is given'}{more}", []).append(
+                f"{short} of {sum(reasons.values()):,}" if number in given else f"{short} of all"
+            )
+    for reason, shorts in alike.items():
+        yield f"Lacking: {', '.join(shorts)}: {reason}."
+
+
+def _about_trials(pool: Pool) -> Iterator[str]:
+    if pool.bad:
+        count = len(pool.bad)
+        counted = "1 sample" if count == 1 else f"{count:,} samples"
+        yield (
+            f"bad: {counted} could not be asked because of the data, and are neither in tau nor in any mean: "
+            f"{_listed(list(pool.bad))}."
+        )
+    if count := pool.items.partial_answers:
+        of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())
+        yield f"GQ is partial in {count:,} answers, without the items that they may have for {', '.join(of)}."
+    if pool.shared:
+        yield f"{pool.shared:,} trials belong to several tasks and count once."
+    unplaced = sum(code < 0 and trial != BAD for code, trial in zip(pool.codes["place"], pool.trials, strict=True))
+    if unplaced:
+        yield f"{unplaced:,} instances have no field or domain and count in the mean of all instances alone."
+    unknown = [place.domain for place in pool.places if domain_of(place.domain) is None]
+    if unknown:
+        yield f"Domains that the paper does not name: {_listed(unknown)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")

@@ -1,0 +1,166 @@
+"""Slices of a run's UniM trials: what stands behind each row of the paper's tables.
+
+Plain loops over columns: a run ends with these tables, and should not import numpy for them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from mmeval.tasks.unim.domains import FIELDS, domain_of
+from mmeval.tasks.unim.tables.averages import Sums
+from mmeval.tasks.unim.tables.pool import (
+    BAD,
+    FAILED,
+    NUMBERS,
+    SCORED,
+    UNAVAILABLE,
+    UNSCORED,
+    UNSUPPORTED,
+    Place,
+    Pool,
+)
+
+
+class Slice(NamedTuple):
+    """What some trials hold: the sums of each number, and what became of the trials. ``whole`` have all of the numbers
+    asked about, ``unscored`` lost some of them, ``unavailable`` are those of the others of which nothing here gives
+    some; these, ``unsupported``, ``failed`` and ``bad`` are all of the ``trials``. The ``bad`` ones, which could not be
+    asked because of their own data, are in no sum."""
+
+    sums: Mapping[str, Sums]
+    trials: int
+    whole: int
+    unsupported: int
+    failed: int
+    unscored: int
+    unavailable: int
+    bad: int
+
+
+class Rows(NamedTuple):
+    """Trials by the slice in which each stands (-1: in none). One that stands in several comes as often; ``weights``
+    are those of the trials in their slices."""
+
+    codes: Sequence[int]
+    trials: Sequence[int]
+    weights: Sequence[float]
+
+    @classmethod
+    def of(cls, codes: Sequence[int]) -> Rows:
+        return cls(codes, range(len(codes)), array("d", [1.0]) * len(codes))
+
+
+class Columns:
+    """The trials of a pool, to be parted into slices."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def given(self) -> list[str]:
+        """The numbers that the run gives of some trial."""
+        states = self._pool.states
+        own = {name: states[place :: len(NUMBERS)] for place, name in enumerate(NUMBERS)}
+        return [name for name, found in own.items() if SCORED in found or UNSCORED in found]
+
+    def everything(self) -> Rows:
+        """All trials as one slice."""
+        return Rows.of(array("q", [0]) * len(self._pool))
+
+    def by_label(self, label: str) -> Rows:
+        """The trials by place, difficulty or combination."""
+        return Rows.of(self._pool.codes[label])
+
+    def by_difficulty_and(self, fields: Sequence[int]) -> Rows:
+        """The trials by difficulty and field: the number of the difficulty times that of all fields, plus the field's.
+        ``fields`` has the field of each place."""
+        many = max(fields, default=0) + 1
+        both = zip(self._pool.codes["difficulty"], self._pool.codes["place"], strict=True)
+        return Rows.of(array("q", (-1 if min(pair) < 0 else pair[0] * many + fields[pair[1]] for pair in both)))
+
+    def by_capability(self, *, soft: bool) -> Rows:
+        """The trials by their capabilities: each counts in all of its own, with weight 1 or that of its label."""
+        trials, codes, weights = self._pool.capable
+        return Rows(codes, trials, weights if soft else array("d", [1.0]) * len(codes))
+
+    def slices(self, rows: Rows, many: int, numbers: Sequence[str], asked_about: Iterable[str]) -> list[Slice]:
+        """``many`` slices with the sums of some numbers; those ``asked_about`` are what a whole trial has."""
+        found = [_Growing(len(numbers)) for _ in range(many)]
+        places = [NUMBERS.index(name) for name in numbers]
+        counted = [at for at, name in enumerate(numbers) if name in set(asked_about)]
+        trials, states, values = self._pool.trials, self._pool.states, self._pool.values
+        for code, trial, weight in zip(*rows, strict=True):
+            if code >= 0:
+                first = trial * len(NUMBERS)
+                own = [states[first + place] for place in places]
+                found[code].add(trials[trial], own, [values[first + place] for place in places], weight, counted)
+        return [one.slice(numbers) for one in found]
+
+
+class _Growing:
+    """A slice while trials are added to it."""
+
+    __slots__ = ("asked", "counts", "scored", "taken", "totals")
+
+    def __init__(self, numbers: int) -> None:
+        self.asked = self.taken = 0.0
+        self.scored, self.totals = [0.0] * numbers, [0.0] * numbers
+        self.counts = [0] * (len(Slice._fields) - 1)
+
+    def add(
+        self, trial: int, states: Sequence[int], values: Sequence[float], weight: float, counted: Sequence[int]
+    ) -> None:
+        self.counts[0] += 1
+        self.counts[_outcome(trial, [states[at] for at in counted])] += 1
+        if trial == BAD:
+            return
+        self.asked += weight
+        if trial != UNSUPPORTED:
+            self.taken += weight
+            for at, state in enumerate(states):
+                if state == SCORED:
+                    self.scored[at] += weight
+                    self.totals[at] += weight * values[at]
+
+    def slice(self, numbers: Sequence[str]) -> Slice:
+        sums = (Sums(self.asked, self.taken, *own) for own in zip(self.scored, self.totals, strict=True))
+        return Slice(dict(zip(numbers, sums, strict=True)), *self.counts)
+
+
+_WHOLE, _UNSUPPORTED, _FAILED, _UNSCORED, _UNAVAILABLE, _BAD = range(1, 7)
+"""The counts of a slice after ``trials``, in their order."""
+
+
+def _outcome(trial: int, states: Sequence[int]) -> int:
+    """Which of the counts a trial belongs to."""
+    if trial == UNSUPPORTED:
+        return _UNSUPPORTED
+    if trial == FAILED:
+        return _FAILED
+    if trial == BAD:
+        return _BAD
+    if UNSCORED in states:
+        return _UNSCORED
+    return _UNAVAILABLE if UNAVAILABLE in states else _WHOLE
+
+
+def together(slices: Sequence[Slice]) -> Slice:
+    """Slices that share no trial as one."""
+    names = slices[0].sums if slices else ()
+    return Slice(
+        {name: Sums(*map(sum, zip(*(one.sums[name] for one in slices), strict=True))) for name in names},
+        *(sum(counts) for counts in zip(*(one[1:] for one in slices), strict=True)),
+    )
+
+
+def in_order(places: Mapping[Place, int]) -> list[Place]:
+    """Places in the order of the paper; what it does not know comes last, by name."""
+    fields = {name: at for at, name in enumerate(FIELDS)}
+
+    def key(place: Place) -> tuple[int, float, Place]:
+        known = domain_of(place.domain)
+        return fields.get(place.field, len(fields)), float("inf") if known is None else known.number, place
+
+    return sorted(places, key=key)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageFilter
+
+from mmeval.content.media import Media
+from mmeval.metrics.image.quality.niqe import distance_of, niqe, niqe_of
+from mmeval.metrics.image.quality.pristine import pristine
+from mmeval.metrics.quality.items import UNSEEN
+from tests.support.pictures import DAMAGED, even, picture_trial
+from tests.support.trials import score_of, trial
+
+
+def natural(height: int = 192, width: int = 192, seed: int = 0) -> Any:
+    """Noise whose power falls with its frequency, as that of photographs does."""
+    rng = np.random.RandomState(seed)
+    frequency = np.hypot(np.fft.fftfreq(height)[:, None], np.fft.fftfreq(width))
+    frequency[0, 0] = 1
+    plane = np.real(np.fft.ifft2(np.fft.fft2(rng.standard_normal((height, width))) / frequency))
+    plane = 127 + 45 * (plane - plane.mean()) / plane.std()
+    return np.clip(plane, 0, 255).round().astype(np.uint8)[..., None].repeat(3, axis=2)
+
+
+def blurred(pixels: Any, radius: float) -> Any:
+    return np.asarray(Image.fromarray(pixels).filter(ImageFilter.GaussianBlur(radius)))
+
+
+def noisy(pixels: Any, deviation: float) -> Any:
+    noise = np.random.RandomState(1).standard_normal(pixels.shape[:2])[..., None]
+    return np.clip(pixels + deviation * noise, 0, 255).round().astype(np.uint8)
+
+
+def blocky(pixels: Any, share: float) -> Any:
+    """Between a picture and the means of its blocks of 8 x 8."""
+    height, width, _ = pixels.shape
+    means = pixels.reshape(height // 8, 8, width // 8, 8, 3).mean(axis=(1, 3)).repeat(8, 0).repeat(8, 1)
+    return ((1 - share) * pixels + share * means).round().astype(np.uint8)
+
+
+def test_an_answers_value_is_the_mean_over_its_pictures() -> None:
+    one, other = natural(seed=1), blurred(natural(seed=2), 2)
+    score = score_of(niqe, picture_trial(one, other))
+    values = [niqe_of(one).niqe, niqe_of(other).niqe]
+
+    assert None not in values
+    assert score.value == pytest.approx(sum(value or 0 for value in values) / 2)
+    assert [item["niqe"] for item in score.evidence["items"]] == values
+    assert score.evidence["items"][0] == {"label": "image1", "niqe": values[0], "patches": 4, "of": 4}
+
+
+def test_the_distance_is_weighted_by_the_mean_of_both_covariances() -> None:
+    rng = np.random.RandomState(0)
+    found = pristine().mean + rng.standard_normal((50, 36))
+    apart = found.mean(axis=0) - pristine().mean
+    both = (np.cov(found.T) + pristine().covariance) / 2
+
+    assert distance_of(found) == pytest.approx(float(np.sqrt(apart @ np.linalg.inv(both) @ apart)))
+
+
+def test_patches_as_the_pristine_ones_are_at_no_distance() -> None:
+    assert distance_of(np.stack([pristine().mean] * 3)) == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("worse", "steps"),
+    [(blurred, (1.5, 2.5, 4)), (noisy, (10, 25, 60)), (blocky, (0.75, 0.85, 0.95))],
+    ids=["blur", "noise", "blocks"],
+)
+def test_more_damage_is_farther_from_photographs(worse: Any, steps: tuple[float, ...]) -> None:
+    picture = natural(288, 288)
+    found = [niqe_of(pixels).niqe or 0 for pixels in (picture, *(worse(picture, step) for step in steps))]
+
+    assert found == sorted(found), found
+    assert found[-1] > 1.3 * found[0]
+
+
+def test_it_is_the_same_each_time_and_in_mirrors_about_the_same() -> None:
+    picture = natural()
+    first = niqe_of(picture)
+
+    assert niqe_of(picture.copy()) == first
+    assert niqe_of(np.ascontiguousarray(picture[::-1, ::-1])).niqe == pytest.approx(first.niqe, rel=1e-3)
+
+
+def test_rows_and_columns_that_fill_no_patch_do_not_count() -> None:
+    picture = natural(200, 250)
+
+    assert niqe_of(picture) == niqe_of(picture[:192, :192])
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (natural(96, 191), "patches of 96 x 96 pixels in it: 1"),
+        (even(300, 300, (9, 9, 9)), "0 of its 9 patches"),
+        (DAMAGED, "cannot be decoded"),
+    ],
+    ids=["one patch", "even", "damaged"],
+)
+def test_a_picture_without_a_distance_leaves_the_answer_unscored(answer: Any, said: str) -> None:
+    score = score_of(niqe, picture_trial(natural(), answer))
+
+    assert (score.status, score.value, score.bounds) == ("unscored", None, None)
+    assert said in score.reason
+    assert score.evidence["items"][0]["niqe"] is not None
+
+
+def test_a_picture_that_is_only_named_leaves_the_answer_unscored() -> None:
+    score = score_of(niqe, trial("<image1>"))
+
+    assert (score.status, score.reason) == ("unscored", f"image1: {UNSEEN}")
+
+
+def test_an_answer_without_a_picture_has_nothing_to_look_at() -> None:
+    assert score_of(niqe, trial("words")).status == "inapplicable"
+    assert score_of(niqe, trial(None)).status == "unscored"
+
+
+def stored(picture: Image.Image, format: str, **options: Any) -> Media:
+    file = io.BytesIO()
+    picture.save(file, format, **options)
+    return Media.from_bytes(file.getvalue())
+
+
+def test_the_pixels_count_as_they_are_stored() -> None:
+    grey = natural(192, 288)[..., 0]
+    plain = Image.fromarray(grey)
+    turning = Image.Exif()
+    turning[0x0112] = 6
+    alpha = Image.fromarray(np.random.RandomState(0).randint(0, 256, grey.shape).astype(np.uint8))
+    both = Image.merge("RGBA", [plain, plain, plain, alpha])
+    wide = Image.fromarray(grey.astype(np.uint16) * 257)
+    wanted = niqe_of(natural(192, 288)).niqe
+
+    for media in (
+        stored(plain, "PNG"),
+        stored(plain, "PNG", exif=turning),
+        stored(both, "PNG"),
+        stored(Image.merge("LA", [plain, alpha]), "PNG"),
+        stored(plain.convert("P"), "PNG"),
+        stored(wide, "PNG"),
+    ):
+        assert score_of(niqe, picture_trial(media)).value == wanted

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import convolve
+from scipy.special import gamma
+
+from mmeval.metrics.image.quality import scene_statistics
+from mmeval.metrics.image.quality.aggd import Fit, fitted
+from mmeval.metrics.image.quality.neighbours import neighbour_moments
+from mmeval.metrics.image.quality.scene_statistics import (
+    cropped,
+    features,
+    halved,
+    halving_kernel,
+    luma,
+    normalised,
+    window,
+)
+from tests.support.pictures import noise
+
+
+def test_brightness_is_weighted_and_rounded() -> None:
+    colors = np.array([[[255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [10, 20, 30]]], np.uint8)
+
+    assert luma(colors).tolist() == [[255, 76, 150, 29, 18]]
+
+
+def test_brightness_of_grey_is_the_grey() -> None:
+    grey = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
+
+    assert luma(grey).tolist() == [list(range(256))]
+
+
+@pytest.mark.parametrize(
+    ("size", "left"), [((95, 300), (0, 288)), ((96, 96), (96, 96)), ((193, 291), (192, 288))], ids=str
+)
+def test_what_fills_no_patch_is_left_out_at_the_bottom_and_the_right(
+    size: tuple[int, int], left: tuple[int, int]
+) -> None:
+    picture = np.arange(size[0] * size[1]).reshape(size)
+
+    assert cropped(picture).shape == left
+    assert (cropped(picture) == picture[: left[0], : left[1]]).all()
+
+
+def test_values_are_set_off_against_a_window_of_seven_by_seven() -> None:
+    picture = luma(noise(60, 50)).astype(float)
+    y, x = np.mgrid[-3:4, -3:4]
+    gaussian = np.exp(-(x**2 + y**2) / (2 * (7 / 6) ** 2))
+    gaussian /= gaussian.sum()
+    mean = convolve(picture, gaussian, mode="nearest")
+    deviation = np.sqrt(np.abs(convolve(picture**2, gaussian, mode="nearest") - mean**2))
+
+    assert normalised(picture, range(60), range(50)) == pytest.approx((picture - mean) / (deviation + 1), abs=1e-9)
+    assert window().sum() == pytest.approx(1)
+
+
+def whole(picture: Any) -> Any:
+    return normalised(picture, *map(range, picture.shape))
+
+
+def test_pieces_have_no_seam() -> None:
+    picture = luma(noise(192, 100))
+    pieces = [
+        [normalised(picture, range(top, top + 48), range(left, left + 50)) for left in (0, 50)]
+        for top in range(0, 192, 48)
+    ]
+
+    assert (np.block(pieces) == whole(picture)).all()
+
+
+@pytest.mark.parametrize("strip", [1, 96 * 96 * 2, 2**20], ids=["each patch", "two", "all"])
+def test_the_pieces_that_are_worked_on_do_not_show(strip: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = luma(noise(192, 480))
+    found = features(picture)
+    monkeypatch.setattr(scene_statistics, "_STRIP", strip)
+
+    assert features(picture) == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize("shade", [1, 77, 254])
+def test_what_is_even_stays_even(shade: int) -> None:
+    values = whole(halved(np.full((192, 288), shade, np.uint8)))
+
+    assert (values == values[0, 0]).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mirrors_and_turns_are_alike_to_the_last_bit(seed: int) -> None:
+    picture = luma(noise(96, 96, seed))
+
+    assert (whole(picture[::-1]) == whole(picture)[::-1]).all()
+    assert (whole(picture[:, ::-1]) == whole(picture)[:, ::-1]).all()
+    assert (whole(halved(picture[:, ::-1])) == whole(halved(picture))[:, ::-1]).all()
+
+
+def test_the_kernel_that_halves_is_a_cubic_of_twice_the_width() -> None:
+    # By hand: (1.5 d^3 - 2.5 d^2 + 1) / 2 at d = 1/4 and 3/4; (-.5 d^3 + 2.5 d^2 - 4 d + 2) / 2 at d = 5/4 and 7/4.
+    half = [-0.01171875, -0.03515625, 0.11328125, 0.43359375]
+
+    assert halving_kernel() == pytest.approx([*half, *half[::-1]])
+
+
+def test_half_the_size_keeps_straight_lines_and_mirrors_the_borders() -> None:
+    y, x = np.mgrid[0:192, 0:96].astype(float)
+    found = halved(2 * y + 3 * x)
+    inner = (slice(2, -2), slice(2, -2))
+
+    assert found.shape == (96, 48)
+    assert found[inner] == pytest.approx((2 * (2 * y + 0.5) + 3 * (2 * x + 0.5))[:96, :48][inner])
+    step = np.array([10.0, 20, 30, 40, 50, 60, 70, 80] * 12)
+    mirrored = np.concatenate([step[2::-1], step, step[:-4:-1]])
+    by_hand = [mirrored[at : at + 8] @ halving_kernel() for at in range(0, 96, 2)]
+    assert halved(np.tile(step, (96, 1)))[40] == pytest.approx(by_hand)
+
+
+def test_half_the_size_is_neither_rounded_nor_clipped() -> None:
+    picture = np.zeros((96, 96))
+    picture[:, 48:] = 255
+
+    assert halved(picture).min() < 0
+    assert halved(picture).max() > 255
+
+
+def fit_of(patch: Any) -> Fit:
+    """Of a patch (entry 0) and its products with the neighbour to the right, below, and in two diagonals."""
+    return Fit(*(some[:, 0] for some in fitted(neighbour_moments(patch[None], [(0, 1), (1, 0), (1, 1), (1, -1)]))))
+
+
+def test_thirty_six_numbers_of_each_patch_in_their_order() -> None:
+    picture = luma(noise(192, 288))
+    found = features(picture)
+    half = halved(picture)
+    large = fit_of(normalised(picture, range(96, 192), range(192, 288)))
+    small = fit_of(normalised(half, range(48, 96), range(96, 144)))
+
+    assert found.shape == (6, 36)
+    for numbers, fit in ((found[5, :18], large), (found[5, 18:], small)):
+        assert numbers[:2] == pytest.approx([fit.shape[0], (fit.left[0] + fit.right[0]) / 2])
+        for at in range(1, 5):
+            shape, left, right = fit.shape[at], fit.left[at], fit.right[at]
+            mean = (right - left) * gamma(2 / shape) / gamma(1 / shape)
+            assert numbers[4 * at - 2 : 4 * at + 2] == pytest.approx([shape, mean, left, right]), at
+
+
+@pytest.mark.parametrize("size", [(1, 1), (95, 400), (400, 95)], ids=str)
+def test_a_picture_without_a_whole_patch_has_no_features(size: tuple[int, int]) -> None:
+    assert features(luma(noise(*size))).shape == (0, 36)
+
+
+@pytest.mark.parametrize("shade", [0, 1, 77, 254, 255])
+def test_an_even_patch_is_not_finite(shade: int) -> None:
+    found = features(np.full((96, 192), shade, np.uint8))
+
+    assert not np.isfinite(found).all(axis=1).any()
+
+
+def turned(found: Any) -> Any:
+    """The features of patches seen in a mirror: the products along both diagonals change places."""
+    blocks = found.reshape(-1, 2, 18).copy()
+    blocks[:, :, 10:14], blocks[:, :, 14:18] = (
+        found.reshape(-1, 2, 18)[:, :, 14:18],
+        found.reshape(-1, 2, 18)[:, :, 10:14],
+    )
+    return blocks.reshape(-1, 36)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6))
+def test_mirrors_exchange_the_diagonals_and_leave_the_rest(seed: int) -> None:
+    picture = luma(noise(96, 96, seed % 2**32))
+    found = features(picture)
+
+    for mirrored in (picture[::-1], picture[:, ::-1]):
+        assert features(mirrored) == pytest.approx(turned(found), abs=2e-3)
+    assert features(picture[::-1, ::-1]) == pytest.approx(found, abs=2e-3)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Part
+from mmeval.decode import DecodeLimits
+from mmeval.model_backends.hf.conversation.literals import Literals
+from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
+from mmeval.model_backends.hf.failures import RowError
+from mmeval.records import message
+from tests.support.local_models import asked, chat_adapter, drawn
+from tests.support.tiny_media import clip, picture, wav
+
+ALL = Intake(frozenset(("text", "code", "image", "audio", "video")), Literals(["</s>"]))
+
+
+def test_order_is_kept_and_neighbouring_words_are_one_item() -> None:
+    code = Part("code", text="print(1)", raw="```print(1)```")
+    chat = to_chat(asked("Run ", code, "!", drawn(), "And this?", system="Be kind."), ALL)
+    kinds = [(item["type"], item.get("text")) for turn in chat.messages for item in turn["content"]]
+    assert kinds == [("text", "Be kind."), ("text", "Run print(1)!"), ("image", None), ("text", "And this?")]
+    assert [turn["role"] for turn in chat.messages] == ["system", "user"]
+
+
+def test_an_answer_of_hidden_thoughts_is_an_empty_message() -> None:
+    before = (message("user", "1"), message("assistant", Part("reasoning", text="hmm")))
+    assert to_chat(asked("2", before=before), ALL).messages[1]["content"] == [{"type": "text", "text": ""}]
+
+
+def test_control_tokens_in_any_message_are_words_and_warned_of_once() -> None:
+    chat = to_chat(asked("a</s>", system="b</s>"), ALL)
+    assert [turn["content"][0]["text"] for turn in chat.messages] == ["b<\u200b/s>", "a<\u200b/s>"]
+    assert chat.warnings == ("control tokens in the text were made plain words: </s>",)
+
+
+def test_pictures_are_rgb_and_what_is_transparent_is_white() -> None:
+    clear = Media.from_bytes(picture(mode="RGBA", size=(8, 8), colour=(255, 0, 0, 0)))
+    grey = Media.from_bytes(picture(mode="L", size=(8, 8), colour=7))
+    first, second = to_chat(asked("Look", clear, grey), ALL).objects("image")
+    assert (first.mode, first.getpixel((0, 0))) == ("RGB", (255, 255, 255))
+    assert (second.mode, second.getpixel((0, 0))) == ("RGB", (7, 7, 7))
+
+
+def test_small_pictures_grow_to_the_least_side_and_keep_their_shape() -> None:
+    chat = to_chat(asked("Look", drawn(size=(2, 6))), replace(ALL, least_side=28))
+    assert chat.objects("image")[0].size == (28, 84)
+    assert chat.warnings == ("a picture of 2x6 pixels was enlarged to 28x84, the least that this model takes",)
+
+
+def test_a_video_is_even_frames_of_one_size_at_their_rate() -> None:
+    (film,) = to_chat(asked("Look", Media.from_bytes(clip(frames=40))), ALL).objects("video")
+    assert film.frames.shape == (16, 16, 32, 3)
+    assert film.rate == pytest.approx(16 / 4.0, rel=0.1)
+    light = film.frames.mean(axis=(1, 2, 3))
+    assert (light[1:] > light[:-1]).all()  # in order
+
+
+def test_a_sound_from_a_video_is_heard() -> None:
+    sounding = Part("audio", media=Media.from_bytes(clip(with_sound=True)))
+    (heard,) = to_chat(asked("Hear", sounding), ALL).objects("audio")
+    assert heard.ndim == 1
+
+
+BAD = {
+    "no kind of its own": (asked(Part("3d", media=Media.from_bytes(b"solid a\nendsolid a\n"))), "unsupported"),
+    "a kind that is not taken": (asked(Part("document", media=Media.from_bytes(b"%PDF-1.4"))), "unsupported"),
+    "broken bytes": (asked(Part("audio", media=Media.from_bytes(wav()[:50]))), "bad_request"),
+    "another kind of bytes": (asked(Part("image", media=Media.from_bytes(wav()))), "bad_request"),
+    "no words": (asked(" ", system="\n"), "bad_request"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_nobody_can_read_is_a_typed_error(case: str) -> None:
+    request, kind = BAD[case]
+    with pytest.raises(RowError) as caught:
+        to_chat(request, ALL)
+    assert caught.value.kind == kind
+
+
+def test_limits_of_decoding_hold() -> None:
+    with pytest.raises(RowError, match="max_pixels = 10"):
+        to_chat(asked("Look", drawn()), replace(ALL, limits=DecodeLimits(max_pixels=10)))
+
+
+def test_a_file_that_has_gone_is_no_fault_of_the_request() -> None:
+    from pathlib import Path
+
+    with pytest.raises(RowError) as caught:
+        to_chat(asked(Part("image", media=Media(path=Path("gone.png"), mime="image/png", size=9))), ALL)
+    assert caught.value.kind == "internal"
+
+
+def test_the_intake_of_a_processor_is_read_off_it() -> None:
+    patches = Intake.of(chat_adapter("qwen2_5_vl").processor, frozenset(), Literals(()))
+    ears = Intake.of(chat_adapter("qwen2_audio").processor, frozenset(), Literals(()))
+    assert patches.least_side == 8
+    assert (ears.sound_rate, ears.longest_sound) == (16000, 30.0)

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from mmeval.errors import UsageError
+from mmeval.model_backends.hf.conversation.syntax import check_syntax
+
+BROKEN = "{{ messages }}\n{% for x %}"
+
+
+def test_the_line_of_a_mistake_is_named() -> None:
+    pytest.importorskip("jinja2")
+    with pytest.raises(UsageError, match=r"^own\.jinja:2: it is no chat template \(Jinja\): "):
+        check_syntax(BROKEN, "own.jinja")
+
+
+def test_what_the_library_adds_to_jinja_is_none() -> None:
+    check_syntax("{% for m in messages %}{% generation %}{{ m }}{% endgeneration %}{% break %}{% endfor %}", "")
+
+
+def test_without_jinja_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    check_syntax(BROKEN, "own.jinja")

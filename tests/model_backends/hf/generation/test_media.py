@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from mmeval.decode import audio, image
+from mmeval.model_backends.hf.generation.media import Span, to_picture, to_sound
+
+TONE = np.sin(np.linspace(0, 50, 800)).astype(np.float32)
+SQUARE = np.arange(75, dtype=np.uint8).reshape(5, 5, 3)
+
+
+@pytest.mark.parametrize(
+    "pixels",
+    [
+        SQUARE,
+        SQUARE.transpose(2, 0, 1),
+        SQUARE.astype(np.int64),
+        torch.from_numpy(SQUARE.transpose(2, 0, 1).copy()),
+        Image.fromarray(SQUARE),
+    ],
+    ids=["rows first", "channels first", "integers", "tensor", "picture"],
+)
+def test_equal_pixels_are_one_file(pixels: Any) -> None:
+    made = to_picture(pixels)
+    assert made.mime == "image/png"
+    assert made.sha256 == to_picture(SQUARE).sha256
+    assert np.array_equal(np.asarray(image(made)), SQUARE)
+
+
+@pytest.mark.parametrize(
+    ("span", "values"), [("0..1", (0.0, 0.5, 2.0)), ("-1..1", (-1.0, 0.0, 9.0)), ("0..255", (0, 127.5, 300))]
+)
+def test_values_are_spread_over_the_span_and_clipped(span: Span, values: tuple[float, ...]) -> None:
+    grey = torch.tensor([[[value] * 2] * 2 for value in values], dtype=torch.bfloat16)  # channels first
+    assert image(to_picture(grey, span)).getpixel((0, 0)) == (0, 128, 255)
+
+
+def test_a_narrow_tensor_has_its_channels_first_and_a_narrow_array_last() -> None:
+    assert image(to_picture(torch.zeros(3, 7, 4))).size == (4, 7)
+    assert image(to_picture(np.zeros((3, 7, 4)))).size == (7, 3)
+
+
+def test_grey_and_transparent_pictures_keep_what_they_are() -> None:
+    assert Image.open(_file(np.zeros((2, 2)))).mode == "L"
+    assert Image.open(_file(np.zeros((1, 5, 6)))).size == (6, 5)
+    assert Image.open(_file(np.zeros((5, 6, 4)))).mode == "RGBA"
+
+
+def test_a_picture_brings_nothing_along() -> None:
+    noted = Image.fromarray(SQUARE)
+    noted.info["comment"] = "made by somebody"
+    assert to_picture(noted) == to_picture(SQUARE)
+
+
+@pytest.mark.parametrize("shape", [(3,), (0, 4, 3), (2, 2, 2, 3), (5, 5, 2)], ids=str)
+def test_other_shapes_are_no_pictures(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="no picture"):
+        to_picture(np.zeros(shape))
+
+
+def test_pixels_that_are_no_numbers_are_no_picture() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        to_picture(np.full((2, 2, 3), np.nan), "0..1")
+
+
+def _file(pixels: Any) -> Any:
+    import io
+
+    return io.BytesIO(to_picture(pixels).read())
+
+
+@pytest.mark.parametrize("samples", [TONE, TONE[None], torch.from_numpy(TONE)[None, None], TONE.tolist()])
+def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
+    made = to_sound(samples, 24000)
+    assert made.sha256 == to_sound(TONE, 24000).sha256
+    heard = audio(made)
+    assert (heard.rate, heard.samples.shape) == (24000, (800, 1))
+    assert np.abs(heard.samples[:, 0] - TONE).max() < 1e-3
+
+
+@pytest.mark.parametrize("samples", [np.zeros((2, 5)), np.zeros(0), np.full(4, np.nan)], ids=["two", "none", "nan"])
+def test_what_is_no_sound_of_one_channel_is_refused(samples: Any) -> None:
+    with pytest.raises(ValueError, match=r"no sound|NaN"):
+        to_sound(samples, 16000)

@@ -1,0 +1,164 @@
+"""Answers as records of the released scripts say them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mmeval.content import Interleaved, Part, media_part, text_part
+from mmeval.content.media import Media
+from mmeval.records import Sample, user
+from mmeval.tasks.unim.output.layout import (
+    AnswerKey,
+    flattened,
+    key_of_sample,
+    read_flat,
+    same_question,
+    tag_of,
+    to_text,
+)
+from tests.support.tiny_media import PLAIN_OFF, picture, wav
+from tests.support.unim_answers import by_counted_braces, by_gathered_lines, unim_sample
+
+HARE, TONE = Media.from_bytes(picture()), Media.from_bytes(wav())
+FOX = Media.from_bytes(picture(colour=9))
+SCRIPT = Media.from_bytes(b"x = 1")
+SOLID = Media.from_bytes(PLAIN_OFF, "a.off")
+
+
+def tagged(text: str, **media: Media | str) -> Interleaved:
+    return Interleaved.from_text(text, media, spellings=("tag",))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        Interleaved(),
+        tagged("no medium"),
+        tagged("a <<image2>> b <audio1>", image2=HARE, audio1=TONE),
+        tagged("twice <image1><image1>", image1=HARE),
+        tagged("there <image1>, and one that never came <image2>", image1=HARE),
+        tagged("code <<code1>>", code1="if (x) {"),
+        tagged("no code: <<code1>>", code1=""),
+        tagged("<threeD1>", threeD1=SOLID),
+        tagged("beside the text", image1=HARE),
+        tagged("  blanks\n<image1>\n\n", image1=HARE),
+    ],
+    ids=["nothing", "words", "two", "twice", "dangling", "code", "empty code", "3d", "beside", "blanks"],
+)
+def test_an_answer_in_the_scripts_own_tags_comes_back_from_its_record_alone(output: Interleaved) -> None:
+    flat = flattened(output)
+
+    assert flat.content == output.text
+    assert read_flat(flat) == output
+
+
+@pytest.mark.parametrize(
+    ("output", "content", "modal"),
+    [
+        (tagged("<<3d1>>", **{"3d1": SOLID}), "<threeD1>", {"threeD1": SOLID}),
+        (tagged("<Image 2>", image2=HARE), "<image2>", {"image2": HARE}),
+        (tagged("<image02>", image2=HARE), "<image2>", {"image2": HARE}),
+        (tagged("<audio1: a tone>", audio1=TONE), "<audio1> a tone>", {"audio1": TONE}),
+        (Interleaved((text_part("a"), media_part(HARE), text_part("b"))), "ab", {"image1": HARE}),
+        (Interleaved((text_part("<image1>"), media_part(HARE))), "<image1>", {"image2": HARE}),
+        (
+            Interleaved((Part("image", raw="<image1>", label="image1"), Part("image", media=HARE, label="image1"))),
+            "<image1>",
+            {"image2": HARE},
+        ),
+        (
+            Interleaved(tuple(Part("image", None, m, raw="<image1>", label="image1") for m in (HARE, FOX))),
+            "<image1><image2>",
+            {"image1": HARE, "image2": FOX},
+        ),
+        (Interleaved((Part("reasoning", "hm", raw="<think>hm</think>"), text_part("a"))), "a", {}),
+        (Interleaved((Part("code", "x = 1", raw="x = 1"),)), "x = 1", {}),
+        (Interleaved((Part("code", "x = 1"),)), "", {"code1": "x = 1"}),
+        (Interleaved((Part("code", None, SCRIPT, "<code1>", "code1"),)), "<code1>", {"code1": "x = 1"}),
+        (tagged("half \ud83d <code1>", code1="\udc00"), "half \ufffd <code1>", {"code1": "\ufffd"}),
+    ],
+    ids=[
+        "3d", "case and blank", "zeros", "caption of its own", "no tag", "tag that had none", "the same number",
+        "one number, two media", "reasoning", "code as words", "code beside", "code as a file", "half characters",
+    ],
+)  # fmt: skip
+def test_any_other_answer_is_written_as_the_scripts_understand_it(
+    output: Interleaved, content: str, modal: dict[str, Media | str]
+) -> None:
+    flat = flattened(output)
+
+    assert (flat.content, dict(flat.modal)) == (content, modal)
+
+
+def test_keys_that_no_tag_gives_are_counted_on_from_the_question() -> None:
+    flat = flattened(Interleaved((media_part(HARE), media_part(TONE))), "Draw <image1> and <<image2>> again.")
+
+    assert dict(flat.modal) == {"image3": HARE, "audio1": TONE}
+
+
+def test_what_is_lost_is_a_part_without_a_medium_at_its_tag_or_behind_the_text() -> None:
+    output = read_flat(flattened(tagged("see <image1>")), {"image1": "image", "audio1": "audio"})
+
+    assert [(part.kind, part.raw, part.dangling) for part in output.parts] == [
+        ("text", "see ", False), ("image", "<image1>", True), ("audio", "", True)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["image2", "<image2>", "<<image2>>", "image 2", "Image_2", " image2 "])
+def test_a_key_may_be_spelled_like_any_tag(key: str) -> None:
+    tag = tag_of(key)
+
+    assert tag is not None
+    assert (tag.kind, tag.label) == ("image", "image2")
+
+
+@pytest.mark.parametrize("key", ["doc1", "image", "text1", "", "image1 and more", "image1>x"])
+def test_any_other_key_is_no_tag(key: str) -> None:
+    assert tag_of(key) is None
+
+
+@pytest.mark.parametrize(
+    "words", ["}{", "{", "}", '"{"', '\\"}', "a\u2028b\x85c", "\\", "hare \U0001f407 {", "\x00\r\n"]
+)
+def test_no_words_keep_a_released_reader_from_the_records_behind_them(words: str) -> None:
+    rows: list[dict[str, object]] = [{"content": words, words: [words]}, {"next": 1}]
+    text = b"".join([to_text(row) for row in rows]).decode("ascii")
+
+    assert [json.loads(line) for line in text.splitlines()] == rows
+    assert by_counted_braces(text) == rows
+    assert by_gathered_lines(text) == rows
+
+
+@pytest.mark.parametrize(
+    ("sample", "key"),
+    [
+        (unim_sample("501"), AnswerKey("natural_science", "math", "501")),
+        (unim_sample("5", "mathematics"), AnswerKey("natural_science", "math", "5")),
+        (unim_sample("5", "our_own_domain"), AnswerKey("natural_science", "our_own_domain", "5")),
+        (unim_sample("a/b#2"), AnswerKey("natural_science", "math", "a/b#2")),
+        (unim_sample("5", "../.."), None),
+        (unim_sample("5", field="history"), None),
+        (Sample("i_tiny/0", (user("?"),), metadata={"file": "i_tiny"}), None),
+        (Sample("5", (user("?"),), metadata={"field": "natural_science", "domain": "math"}), None),
+    ],
+)
+def test_a_sample_is_known_by_field_domain_and_id(sample: Sample, key: AnswerKey | None) -> None:
+    assert key_of_sample(sample) == key
+
+
+@pytest.mark.parametrize(
+    ("said", "same"),
+    [
+        ("", True),
+        ("What  is in <<image1>>?\n", True),
+        ("What is in <image1: a hare>?", True),
+        ("What is in it?", True),
+        ("What is not in <image1>?", False),
+    ],
+)
+def test_questions_are_compared_by_their_words_outside_of_tags(said: str, same: bool) -> None:
+    sample = unim_sample(asked="What is in <image1>?" if "it" not in said else "What is in it?")
+
+    assert same_question(said, sample) is same

@@ -1,0 +1,178 @@
+"""Answers written for the released scripts of UniM: what stands where, and what is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.errors import UsageError
+from mmeval.interchange import AnsweredRun, AnsweredTask, Place, sidecar
+from mmeval.records import ErrorInfo, Message, Sample, Trial
+from mmeval.tasks.unim.output import writing
+from mmeval.tasks.unim.output.reading import read_output
+from mmeval.tasks.unim.output.writing import write_output
+from tests.support.answered import held, row_sample
+from tests.support.tiny_media import PLAIN_OFF, picture, wav
+from tests.support.unim_answers import (
+    export_unim,
+    response_to,
+    there_and_back,
+    unim_sample,
+    unim_task,
+    unim_trial,
+    why_absent,
+)
+
+HARE, TONE, SOLID = Media.from_bytes(picture()), Media.from_bytes(wav()), Media.from_bytes(PLAIN_OFF, "a.off")
+FIRST = "See <image1>."
+
+
+def tagged(text: str, **media: Media | str) -> Interleaved:
+    return Interleaved.from_text(text, media, spellings=("tag",))
+
+
+ODD = [
+    tagged("see <<3d1>>, hear <Audio 2>", **{"3d1": SOLID, "audio2": TONE}),
+    Interleaved((media_part(HARE), text_part("a"), media_part(TONE), media_part(HARE))),
+    Interleaved((Part("reasoning", "hm", raw="<think>hm</think>"), text_part("a \ud83d b"), media_part(HARE))),
+    Interleaved((Part("reasoning", "hidden"), text_part("<image1> never came"))),
+    Interleaved(),
+    Interleaved((Part("image", media=TONE, label="image1"), media_part(Media.from_bytes(b"no picture"), "image"))),
+    Interleaved((Part("code", "}", raw="```\n}\n```", label="code1"), Part("code", media=TONE, label="code2"))),
+]
+
+
+def test_every_answer_comes_back_byte_for_byte(tmp_path: Path) -> None:
+    found = [response.output for response in there_and_back(tmp_path / "m", *ODD)]
+
+    assert [held(output) for output in found if output is not None] == [held(output) for output in ODD]
+
+
+def test_a_record_of_a_plain_answer_has_nothing_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image/img_0501_01.png").write_bytes(HARE.read())
+    given: dict[str, Media | str] = {"image1": Media.from_path(tmp_path / "image/img_0501_01.png"), "code1": "{"}
+    asked = Interleaved.from_text("Draw <image1> with <code1>.", given)
+    sample = Sample("natural_science/math/501", (Message("user", asked),), metadata=unim_sample().metadata)
+    answer = Trial(sample, output=tagged("done: <<image2>>", image2=HARE))
+
+    export_unim(tmp_path / "m", AnsweredTask("unim", lambda: iter([answer])))
+
+    place = tmp_path / "m/natural_science/math"
+    assert json.loads((place / "answers.jsonl").read_text()) == {
+        "domain": "natural_science",
+        "subdomain": "math",
+        "id": "501",
+        "difficulty_level": 3,
+        "input": {"modal": {"image1": "image/img_0501_01.png", "code1": "{"}, "content": "Draw <image1> with <code1>."},
+        "output": {"modal": {"image2": "image/img_0501_02.png"}, "content": "done: <<image2>>"},
+    }
+    assert (place / "image/img_0501_02.png").read_bytes() == HARE.read()
+
+
+def test_repeats_have_files_of_their_own_as_a_script_scores_a_file(tmp_path: Path) -> None:
+    trials = [unim_trial(tagged(f"{FIRST} {repeat}", image1=HARE), repeat=repeat) for repeat in range(2)]
+    done = export_unim(tmp_path / "m", AnsweredTask("unim", lambda: iter(trials)))
+    answers = read_output(tmp_path / "m")
+
+    place = tmp_path / "m/natural_science/math"
+    assert sorted(file.name for file in place.glob("*.jsonl")) == ["answers.jsonl", "answers_repeat1.jsonl"]
+    assert sorted(file.name for file in (place / "image").iterdir()) == ["img_0001_01.png", "img_0001_repeat1_01.png"]
+    assert [response_to(answers, repeat=repeat).text for repeat in range(2)] == [f"{FIRST} 0", f"{FIRST} 1"]
+    assert "answers_repeat<n>.jsonl" in done.notes[-1]
+
+
+def test_a_large_file_is_continued_in_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "MAX_FILE_BYTES", 800)
+    answers = [tagged(f"{number} {'a' * 100}") for number in range(4)]
+
+    found = there_and_back(tmp_path / "m", *answers)
+
+    assert [response.output for response in found] == answers
+    assert sorted(file.name for file in (tmp_path / "m/natural_science/math").iterdir()) == [
+        "answers.jsonl", "answers_part2.jsonl"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", ["../../x", "a/b", "5#2", "é", "x" * 300, "0001"])
+def test_an_id_never_becomes_a_path_and_no_two_share_a_file(number: str, tmp_path: Path) -> None:
+    other = tagged(FIRST, image1=Media.from_bytes(picture(colour=9)))
+    export_unim(tmp_path / "m", unim_task({number: tagged(FIRST, image1=HARE), "1": other}))
+    answers = read_output(tmp_path / "m")
+
+    assert response_to(answers, number).output == tagged(FIRST, image1=HARE)
+    assert response_to(answers).output == other
+    assert len(list((tmp_path / "m/natural_science/math/image").iterdir())) == 2
+
+
+def test_failures_are_no_empty_answers_and_come_back_as_what_they_were(tmp_path: Path) -> None:
+    failed, unasked = ErrorInfo("timeout", "no reply"), ErrorInfo("unsupported", "it takes no audio")
+    done = export_unim(tmp_path / "m", unim_task([tagged("a"), failed, unasked]))
+    answers = read_output(tmp_path / "m")
+
+    assert [gap.partition(";")[0] for gap in done.gaps] == [
+        "1 answer: the model had failed", "1 answer: the model could not be asked"
+    ]  # fmt: skip
+    assert len((tmp_path / "m/natural_science/math/answers.jsonl").read_text().splitlines()) == 1
+    assert [response_to(answers, number).error for number in "123"] == [None, failed, unasked]
+    assert answers.counts == {str(tmp_path / "m"): 3}
+
+
+def test_damaged_samples_are_counted_and_are_no_failures_of_the_model(tmp_path: Path) -> None:
+    fault = ErrorInfo("bad_sample", "out.jsonl:1: no JSON")
+    damaged = Trial(Sample("image.jsonl:7", (), fault=fault.message), error=fault)
+    again = AnsweredTask("unim_hard", lambda: iter([damaged]))
+    task = AnsweredTask("unim", lambda: iter([damaged, unim_trial(tagged("a"))]))
+    done = export_unim(tmp_path / "m", task, again)
+
+    assert done.gaps == ("1 answer: the sample is damaged, and nobody was asked; no record",)
+    assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
+
+
+def test_what_the_layout_has_no_place_for_is_told(tmp_path: Path) -> None:
+    done = export_unim(tmp_path / "m", unim_task([*ODD[:3], tagged("<image1> and <image2>", image1=HARE)]))
+
+    assert [note.partition(":")[0] for note in done.notes] == ["1 answer", "1 answer", "1 answer", "4 media", "1 tag"]
+    assert (done.answers, done.media, done.gaps) == (4, 6, ())
+
+
+def test_tasks_that_ask_the_same_share_a_record(tmp_path: Path) -> None:
+    failed = ErrorInfo("timeout", "no reply")
+    tasks = (
+        unim_task([tagged("a"), failed]),
+        unim_task([failed, tagged("b")], "unim_math"),
+        unim_task([tagged("a")], "unim_hard"),
+    )
+    done = export_unim(tmp_path / "m", *tasks)
+
+    assert (done.answers, done.gaps) == (2, ())
+    assert [response_to(read_output(tmp_path / "m"), number).text for number in "12"] == ["a", "b"]
+
+
+def test_different_answers_in_one_place_are_refused(tmp_path: Path) -> None:
+    tasks = (unim_task([tagged("a")]), unim_task([tagged("b")], "unim_math"))
+
+    with pytest.raises(UsageError, match="unim and unim_math have different answers to natural_science/math/1"):
+        write_output(AnsweredRun("m", tasks), tmp_path)
+
+
+def test_tasks_of_others_are_left_out_and_never_all_of_them(tmp_path: Path) -> None:
+    other = AnsweredTask("tiny", lambda: iter([Trial(row_sample(0), output=ODD[0])]))
+    done = export_unim(tmp_path / "m", unim_task([tagged("a")]), other)
+
+    assert done.gaps == ("tiny is no task of UniM, and was left out",)
+    with pytest.raises(UsageError, match="tiny are no tasks of UniM"):
+        write_output(AnsweredRun("m", (other,)), tmp_path)
+
+
+def test_a_huge_medium_of_an_export_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export_unim(tmp_path / "m", unim_task([tagged(FIRST, image1=HARE)]))
+    answers = read_output(tmp_path / "m")
+    monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
+
+    assert "larger than" in why_absent(answers)
+    assert answers.answer("unim", unim_sample(), 0).place == Place(str(tmp_path / "m"), 0)
