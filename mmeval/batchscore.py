@@ -51,14 +51,7 @@ def _after(
         return [bound.failed(MemoryError(f"one answer needs more memory than there is ({error})"))]
     if len(piece) == 1:
         return [bound.failed(error)]
-    return [scores for trial in piece for scores in _alone(bound, trial, limit)]
-
-
-def _alone(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> Sequence[MetricScores]:
-    try:
-        return _timed(bound, [trial], limit)
-    except (Exception, SystemExit) as error:  # as above
-        return _after(error, bound, [trial], limit)
+    return [scores for trial in piece for scores in score_all(bound, [trial], limit)]
 
 
 def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> list[MetricScores]:
@@ -82,7 +75,7 @@ def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> lis
 def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
     try:
         return bound.normalise(result)
-    except Exception as error:  # of one answer: the others have theirs
+    except (PluginError, ArithmeticError, RuntimeError, TypeError, ValueError) as error:  # the others have theirs
         return bound.failed(error)
 
 

@@ -170,21 +170,19 @@ class BoundMetric:
         """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
         if self.metric.batch:
             return score_all(self, [trial])[0]
-        try:
-            return self.normalise(self.metric.function(trial, **self.params))
-        except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
-            return self.failed(error)
+        return self.combined(trial)
 
     def score_all(self, trials: Sequence[Trial]) -> list[MetricScores]:
         """The scores of each trial, in order; of a batched metric many at once. An answer that makes it raise costs
         only itself."""
         return score_all(self, trials) if self.metric.batch else [self.score(trial) for trial in trials]
 
-    def combined(self, scores: MetricScores) -> MetricScores:
-        """What a derived metric makes of the scores of its pieces; unscored with the reason where it raises."""
+    def combined(self, given: Trial | MetricScores) -> MetricScores:
+        """What a metric makes of a trial, or a derived one of the scores of its pieces; unscored with the reason where
+        it raises."""
         try:
-            return self.normalise(self.metric.function(scores, **self.params))
-        except (Exception, SystemExit) as error:  # as for any metric
+            return self.normalise(self.metric.function(given, **self.params))
+        except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
             return self.failed(error)
 
     def program(self, trial: Trial, role: Callable[[str], Role]) -> Program[MetricScores]:

@@ -13,7 +13,7 @@ from mmeval.names import counted
 class DataFault(NamedTuple):
     """Why the data of a task could not be read on, after so many trials; ``exit_code`` is what the error means."""
 
-    error: Exception
+    error: BaseException
     made: int
 
     @property

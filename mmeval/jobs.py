@@ -13,7 +13,16 @@ from mmeval.badsample import in_words, without_content
 from mmeval.choice import Choice, Marks
 from mmeval.datafault import DataFault
 from mmeval.dataset import Dataset
-from mmeval.errors import ContentError, MissingDataError, StorageError, UsageError, did_you_mean, told, written_instead
+from mmeval.errors import (
+    Caught,
+    ContentError,
+    MissingDataError,
+    StorageError,
+    UsageError,
+    did_you_mean,
+    told,
+    written_instead,
+)
 from mmeval.leftout import OpenedData
 from mmeval.lines import to_line
 from mmeval.mediastore import MediaStore
@@ -77,17 +86,15 @@ class Plan:
         ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
             made = 0
-            try:
+            with Caught(StorageError) as failure:
                 for job in self._jobs(position):
                     made += 1
                     yield job
-            except StorageError:
-                raise
-            except Exception as error:  # a loader may fail in any way
+            if failure:
                 if task.name not in self.faults:
                     said = "the data of %s cannot be read on: %s (what was asked of it is scored, other tasks go on)"
-                    log.warning(said, task.name, told(error))
-                self.faults[task.name] = DataFault(error, made)
+                    log.warning(said, task.name, told(failure.error))
+                self.faults[task.name] = DataFault(failure.error, made)
 
     def _jobs(self, position: int) -> Iterator[Job]:
         task = self.tasks[position]

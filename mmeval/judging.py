@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from mmeval.boundmetric import BoundMetric
 from mmeval.broker import Broker, Scope
-from mmeval.errors import ReplayMismatchError, StorageError
+from mmeval.errors import Caught, ReplayMismatchError, StorageError
 from mmeval.losses import RoleLostError, StoppedError
 from mmeval.program import CallFailed
 from mmeval.records import HOPELESS, Sample, Score, Trial
@@ -128,7 +128,7 @@ class Judging:
                 self._on_judged()
         except StoppedError:
             pass  # the next run asks for these verdicts
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # whatever it is, the run ends with it
             self._failure = self._failure or error
         finally:
             self._broker.live_trials -= 1
@@ -152,14 +152,12 @@ class Judging:
 
     async def _scores(self, bound: BoundMetric, trial: Trial, run: TaskRun, scope: Scope) -> dict[str, Score]:
         try:
-            return dict(await self._broker.run(bound.program(trial, run.role), scope))
+            with Caught(CallFailed, ReplayMismatchError, StorageError, RoleLostError, StoppedError) as failure:
+                return dict(await self._broker.run(bound.program(trial, run.role), scope))
+            return dict(bound.failed(failure.error))
         except CallFailed as failed:
             unscored = bound.unscored if failed.error.kind in HOPELESS else bound.lost
             return dict(unscored(f"{failed.error.kind}: {failed.error.message}"))
-        except (ReplayMismatchError, StorageError, RoleLostError, StoppedError):
-            raise
-        except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is recorded
-            return dict(bound.failed(defect))
 
 
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from mmeval.dataset import Dataset
-from mmeval.errors import MissingDataError, sentence
+from mmeval.errors import Caught, MissingDataError, sentence
 from mmeval.names import counted, either
 from mmeval.report.grouping import tasks_inside
 from mmeval.task import LeftOut, Selection, Task
@@ -54,12 +54,12 @@ def _check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError where a task's filter keeps none of the samples, though they have its labels, and where
     it has none to look at. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)
-    try:
+    with Caught() as failure:  # of the loader, which is told when it is the row's turn
         for sample in dataset if task.filter else ():
             if task.selected(sample):
                 return
             lacking -= sample.metadata.keys()
-    except Exception:  # a loader may fail in any way, which is told when it is the row's turn
+    if failure:
         return
     if task.filter and not (lacking and among):
         wanted = " and ".join(f"{label} {either(_words(value))}" for label, value in task.filter.items())

@@ -28,7 +28,7 @@ from functools import cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any, Literal, get_args
 
-from mmeval.errors import AmbiguousNameError, MissingError, PluginError, UnknownNameError, UsageError, sentence
+from mmeval.errors import AmbiguousNameError, Caught, MissingError, PluginError, UnknownNameError, UsageError, sentence
 
 Group = Literal[
     "mmeval.tasks",
@@ -144,15 +144,12 @@ def load(group: Group, name: str) -> Any:
     plugin cannot be imported, MissingExtraError when it needs an extra that is not installed.
     """
     entry = _find(group, name)
-    try:
+    with Caught(MissingError) as failure:
         return entry.load()
-    except MissingError:
-        raise
-    except Exception as error:  # any import may fail in any way; the plugin is reported by name
-        raise PluginError(
-            f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
-            f"{sentence(f'{type(error).__name__}: {error}')} Reinstall or remove that package."
-        ) from error
+    raise PluginError(
+        f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
+        f"{sentence(failure.reason)} Reinstall or remove that package."
+    ) from failure.error
 
 
 def _find(group: Group, name: str) -> EntryPoint:

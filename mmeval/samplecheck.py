@@ -12,7 +12,16 @@ from typing import Any
 from mmeval.badsample import rows_of
 from mmeval.build import SampleKinds
 from mmeval.content import Interleaved, Part, text_part
-from mmeval.errors import ContentError, MissingError, NotFetchedError, UsageError, did_you_mean, told, written_instead
+from mmeval.errors import (
+    Caught,
+    ContentError,
+    MissingError,
+    NotFetchedError,
+    UsageError,
+    did_you_mean,
+    told,
+    written_instead,
+)
 from mmeval.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.media import Media, may_be
 from mmeval.mediacheck import MediaLook
@@ -64,15 +73,16 @@ class SampleChecks:
     """Whether the data are not on this machine, so that no sample was looked at."""
 
     def findings(self) -> Iterator[Finding]:
-        try:
+        with Caught() as failure:
             dataset = self.task.dataset()
             length = len(dataset)
-        except NotFetchedError as error:
-            self.absent = True
-            yield self._at(("dataset_path",), "dataset", f"no row was checked: {error}", "warning")
-            return
-        except Exception as error:  # a loader may fail in any way
-            yield self._at(("dataset_path",), "dataset", told(error).removeprefix(f"{self._data_place}: "))
+        if failure:
+            self.absent = isinstance(failure.error, NotFetchedError)
+            if self.absent:
+                yield self._at(("dataset_path",), "dataset", f"no row was checked: {failure.error}", "warning")
+            else:
+                reason = told(failure.error).removeprefix(f"{self._data_place}: ")
+                yield self._at(("dataset_path",), "dataset", reason)
             return
         written = isinstance(dataset, InterleavedDataset)
         if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
@@ -97,13 +107,12 @@ class SampleChecks:
     def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
         """The findings of each sample; ``written`` says that rows are of the documented schema."""
         for number in range(1, (self.rows or 10**12) + 1):
-            try:
-                sample = next(samples)
-            except StopIteration:
-                return
-            except Exception as error:  # a loader may fail in any way, and its iterator is spent then
+            with Caught() as failure:  # of the loader, whose iterator is spent then
+                sample = next(samples, None)
+            if failure:
                 self.whole = False
-                yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(error)}")
+                yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(failure.error)}")
+            if failure or sample is None:
                 return
             if sample.fault:
                 self.whole = False
@@ -253,10 +262,10 @@ class SampleChecks:
                 yield self._at(("metric_list",), "references", message)
 
     def _prompt(self, sample: Sample) -> Iterator[Finding]:
-        try:
+        with Caught() as failure:
             self.task.prompt(sample)
-        except Exception as error:  # a prompt function may fail in any way
-            yield self._at(("prompt",), "prompt", told(error))
+        if failure:
+            yield self._at(("prompt",), "prompt", told(failure.error))
 
     @property
     def _data_place(self) -> str:

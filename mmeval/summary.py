@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.aggregate import Scores, combine, load_aggregator, summarise
-from mmeval.errors import MmevalError, PluginError
+from mmeval.errors import Caught, MmevalError, PluginError
 from mmeval.records import Cause, Result, Score
 from mmeval.scoreset import ScoreSet, finished_rows
 from mmeval.statistics import BOOTSTRAP_ITERS
@@ -123,7 +123,7 @@ def _results(
     aggregator = load_aggregator(number.aggregation)
     slices = ((name, column.at(at)) for name, at in places.items())
     for name, part in (("", column), *slices):
-        try:
+        with Caught(MmevalError) as failure:
             result = summarise(
                 task.task,
                 number.name,
@@ -133,14 +133,12 @@ def _results(
                 bootstrap_iters=bootstrap_iters,
                 suspended=suspended,
             )
-        except MmevalError:
-            raise
-        except (Exception, SystemExit) as defect:  # an aggregator may fail in any way; the user learns which one it is
+        if failure:
             raise PluginError(
                 f"{task.task}: the aggregator {number.aggregation!r} failed on {number.name}"
-                f"{f' of {name}' if name else ''} ({type(defect).__name__}: {defect}). The scores are kept: mend it, "
+                f"{f' of {name}' if name else ''} ({failure.reason}). The scores are kept: mend it, "
                 "then run the same command"
-            ) from defect
+            ) from failure.error
         yield replace(result, slice=name)
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval import plugins
 from mmeval.errors import (
     AmbiguousNameError,
+    Caught,
     MissingDataError,
     TaskFileError,
     UsageError,
@@ -281,10 +282,9 @@ def _package_roots() -> Iterator[_Root]:
 
 def package_folder(package: str) -> Path | None:
     """Where a package lies, found without importing it (its parents are)."""
-    try:
+    spec = None
+    with Caught():  # of a parent package; the caller says which tasks are missing
         spec = importlib.util.find_spec(package)
-    except Exception:  # a parent package may fail in any way; the caller says which tasks are missing
-        return None
     locations = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(locations[0]) if locations and Path(locations[0]).is_dir() else None
 

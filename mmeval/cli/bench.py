@@ -11,7 +11,7 @@ from pathlib import Path
 from mmeval.boundmetric import BoundMetric
 from mmeval.broker import Broker, Scope
 from mmeval.casting import Backends, Beside
-from mmeval.errors import MmevalError, UsageError
+from mmeval.errors import Caught, MmevalError, UsageError
 from mmeval.journal import Journal
 from mmeval.mediastore import MediaStore
 from mmeval.metric import Metric
@@ -39,13 +39,11 @@ class Bench:
     async def _score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
         scope = Scope("metric", trial.sample, share=False, by_content=True)
         try:
-            return await self._broker.run(bound.program(trial, self._role), scope)
+            with Caught(MmevalError) as failure:
+                return await self._broker.run(bound.program(trial, self._role), scope)
+            return bound.unscored(failure.reason)
         except CallFailed as failed:
             return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
-        except MmevalError:
-            raise
-        except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is told
-            return bound.unscored(f"{type(defect).__name__}: {defect}")
 
 
 @contextmanager

@@ -10,20 +10,16 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from importlib.metadata import distributions
 
-from mmeval.errors import MissingExtraError
+from mmeval.errors import Caught, MissingExtraError
 
 
 def faults(folder: str) -> Iterator[str]:
     (found,) = distributions(path=[folder])
     for entry in found.entry_points:
-        try:
-            with redirect_stdout(sys.stderr):
-                entry.load()
-        except MissingExtraError:
-            pass
-        except BaseException as error:  # a module may fail in any way when it is imported, and even try to exit
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            yield f"{entry.group} {entry.name}\tcannot be loaded: {reason}"
+        with Caught() as failure, redirect_stdout(sys.stderr):
+            entry.load()
+        if failure and not isinstance(failure.error, MissingExtraError):
+            yield f"{entry.group} {entry.name}\tcannot be loaded: {' '.join(failure.reason.split())}"
 
 
 if __name__ == "__main__":

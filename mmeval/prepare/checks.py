@@ -13,7 +13,7 @@ from mmeval.badsample import rows_of
 from mmeval.content import Part
 from mmeval.dataset import Dataset
 from mmeval.digest import digest
-from mmeval.errors import MmevalError, told
+from mmeval.errors import Caught, MmevalError, told
 from mmeval.hub import HubFile
 from mmeval.hubcache import size_on_disk
 from mmeval.media import Media, path_inside
@@ -59,13 +59,12 @@ def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaL
     seen: set[Mark] = set()
     rows = rows_of(dataset)
     while True:
-        try:
-            sample = next(rows)
-        except StopIteration:
-            return found
-        except Exception as error:  # a loader may fail in any way, and its iterator is spent then
-            found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {told(error)}")
+        with Caught() as failure:  # of the loader, whose iterator is spent then
+            sample = next(rows, None)
+        if failure:
+            found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {told(failure.error)}")
             found.read = False
+        if failure or sample is None:
             return found
         found.rows += 1
         mark = digest([place, sample.id, sample.fault, *(message.content.raw for message in sample.input)])

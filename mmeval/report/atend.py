@@ -6,7 +6,7 @@ import logging
 import shlex
 from pathlib import Path
 
-from mmeval.errors import Interrupted
+from mmeval.errors import Caught, Interrupted
 from mmeval.report.baseline import Baseline
 
 log = logging.getLogger(__name__)
@@ -24,21 +24,20 @@ def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) 
     """
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
-        from mmeval.report.page import PREVIEW_SECONDS, write_report
+        with Caught() as failure:  # the results are there already
+            from mmeval.report.page import PREVIEW_SECONDS, write_report
 
-        made = write_report([run], run / FOLDER, preview_seconds=PREVIEW_SECONDS, results=results, baseline=baseline)
+            made = write_report(
+                [run], run / FOLDER, preview_seconds=PREVIEW_SECONDS, results=results, baseline=baseline
+            )
     except KeyboardInterrupt:
         raise Interrupted(f"stopped while the report was written; the results are kept, and {later}") from None
-    except Exception as error:  # the results are there already, whatever it is
-        log.debug("the report failed", exc_info=True)
-        log.warning("the report was not written (%s); %s", _said(error), later)
+    if failure:
+        log.debug("the report failed", exc_info=failure.error)
+        log.warning("the report was not written (%s); %s", str(failure.error) or type(failure.error).__name__, later)
         return
     if made.damage:
         log.warning("%s; mmeval report %s --verbosity DEBUG says why", made.damage, shlex.quote(str(run)))
     if made.left_over:
         log.info("%d pictures, documents or meshes were not drawn for lack of time; %s", made.left_over, later)
     log.info("report: %s", run / FOLDER / made.page.name)
-
-
-def _said(error: Exception) -> str:
-    return str(error) or type(error).__name__
