@@ -48,20 +48,22 @@ def network_of(kind: str, folder: Path, device: str) -> Any:
 
 
 @contextlib.contextmanager
-def opening(folder: Path) -> Iterator[None]:
+def opening(
+    folder: Path, fault: str = "cannot be loaded", *passing: type[Exception], way_out: str = ""
+) -> Iterator[None]:
     """Whatever a library raises over the files of a model becomes a WeightsError that names those that are damaged.
-    What memory or packages have to do with stays what it is."""
+    What memory or packages have to do with stays what it is, and so do the errors that are to pass."""
     try:
         yield
     except (MmevalError, ImportError):
         raise
-    except Exception as error:
-        if is_out_of_memory(error):
+    except Exception as error:  # a library raises what it likes over files that it cannot read
+        if isinstance(error, passing) or is_out_of_memory(error):
             raise
         damaged = ", ".join(path.name for path in damaged_files(folder))
         words = " ".join(str(error).split())[:_MOST_WORDS]
         what = f": {damaged} is damaged or cut short" if damaged else ""
-        raise WeightsError(folder, f"cannot be loaded{what} ({type(error).__name__}: {words})") from error
+        raise WeightsError(folder, f"{fault}{what} ({type(error).__name__}: {words})", way_out=way_out) from error
 
 
 _MOST_WORDS = 300

@@ -153,15 +153,15 @@ def _temporary_folder() -> Iterator[Path]:
     """A folder that is removed afterwards, but kept when the block fails and something was written: it may have cost
     money."""
     folder = Path(tempfile.mkdtemp(prefix="mmeval-"))
+    failed = True
     try:
         yield folder
-    except BaseException:
-        if any(folder.iterdir()):
+        failed = False
+    finally:
+        if failed and any(folder.iterdir()):
             _log.warning("what was answered is kept in %s; output_path=%r continues from there", folder, str(folder))
         else:
-            folder.rmdir()
-        raise
-    shutil.rmtree(folder)
+            shutil.rmtree(folder)
 
 
 def _as_dictionary(found: Evaluation) -> dict[str, Any]:

@@ -35,7 +35,7 @@ import difflib
 import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mmeval.installation import install_command
 
@@ -160,13 +160,39 @@ class Interrupted(MmevalError):
     exit_code = EXIT_INTERRUPTED
 
 
+class Caught:
+    """A block that runs code of others: a plugin, a model, a library. Whatever it raises, SystemExit included, ends the
+    block and is kept as ``error``, but for the errors that are to pass. False where the block came to its end."""
+
+    error: Exception | SystemExit
+
+    def __init__(self, *passing: type[Exception]) -> None:
+        self._passing = passing
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, (Exception, SystemExit)) or isinstance(error, self._passing):
+            return False
+        self.error = error
+        return True
+
+    def __bool__(self) -> bool:
+        return hasattr(self, "error")
+
+    @property
+    def reason(self) -> str:
+        return f"{type(self.error).__name__}: {self.error}"
+
+
 def sentence(text: object) -> str:
     """A message as a sentence that another may follow: with a stop, unless it ends in a mark of its own."""
     said = str(text)
     return said if said.endswith((".", "?", "!")) else f"{said}."
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """What an error of any origin says: ours speak for themselves, of others the class belongs to it."""
     return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
 

@@ -30,7 +30,7 @@ from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mmeval.errors import AmbiguousNameError, MissingError, PluginError, UnknownNameError, UsageError, sentence
+from mmeval.errors import AmbiguousNameError, Caught, MissingError, PluginError, UnknownNameError, UsageError, sentence
 
 Group = Literal[
     "mmeval.tasks",
@@ -146,15 +146,12 @@ def load(group: Group, name: str) -> Any:
     plugin cannot be imported, MissingExtraError when it needs an extra that is not installed.
     """
     entry = _find(group, name)
-    try:
+    with Caught(MissingError) as failure:
         return entry.load()
-    except MissingError:
-        raise
-    except Exception as error:  # any import may fail in any way; the plugin is reported by name
-        raise PluginError(
-            f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
-            f"{sentence(f'{type(error).__name__}: {error}')} Reinstall or remove that package."
-        ) from error
+    raise PluginError(
+        f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded from {entry.value}: "
+        f"{sentence(failure.reason)} Reinstall or remove that package."
+    ) from failure.error
 
 
 def _find(group: Group, name: str) -> EntryPoint:
@@ -181,9 +178,8 @@ def _find(group: Group, name: str) -> EntryPoint:
 
 def package_folder(package: str) -> Path | None:
     """Where a package lies, found without importing it (its parents are)."""
-    try:
+    spec = None
+    with Caught():  # of a parent package; the caller says which tasks are missing
         spec = importlib.util.find_spec(package)
-    except Exception:  # a parent package may fail in any way; the caller says which tasks are missing
-        return None
     locations = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(locations[0]) if locations and Path(locations[0]).is_dir() else None

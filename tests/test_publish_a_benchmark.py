@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import venv
 from pathlib import Path
 
 import pytest
@@ -42,21 +41,3 @@ def test_the_page_leads_to_an_installed_package_whose_task_runs(fresh: FreshEnvi
     installed = fresh.site_packages / "herbench" / "tasks"
     assert (installed / "prompts" / "rubric.md").is_file(), "the package runs from where it was installed"
     assert list(home.glob("runs/reference/published/results_*.json"))
-
-
-def test_where_the_build_tools_are_too_old_and_nothing_can_be_fetched_the_page_s_command_is_said(
-    fresh: FreshEnvironment, tmp_path: Path
-) -> None:
-    bare = FreshEnvironment(tmp_path / "bare")
-    venv.EnvBuilder(with_pip=True, symlinks=True).create(bare.folder)  # as ``python3 -m venv`` does
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    bare.link(closure(metadata_of(wheel).requires or []) - {*TOOLS})
-    bare.install(str(wheel))
-    assert bare.run("mmeval", "init", "benchmark", "herbench", cwd=tmp_path).returncode == 0
-
-    done = bare.run("mmeval", "validate", "--dist", "herbench", cwd=tmp_path, PIP_NO_INDEX="1")
-
-    command = 'pip install -U "setuptools>=77"'
-    assert done.returncode == 2
-    assert command in done.stderr
-    assert command in PAGE.read_text("utf-8")

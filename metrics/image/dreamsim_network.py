@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mmeval.errors import UsageError, is_out_of_memory
-from mmeval.metric import WeightsError, uneven_blocks
+from mmeval.errors import UsageError
+from mmeval.metric import uneven_blocks
+from mmeval.metrics.models import opening
 from mmeval.system import need
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
     Raises WeightsError for files that are not those of the ensemble, or not all of it.
     """
     gelu = need("torch.nn.functional", "hf").gelu
-    try:
+    with opening(folder, "holds not the files of DreamSim's ensemble", OSError, way_out=_WAY_OUT):
         found = (
             Tower(_dino(folder), _IMAGENET, "token", 1e-6, gelu),
             Tower(_clip(folder / "clip_vitb16_pretrain.pth.tar"), _CLIP, "projection", 1e-5, _quick_gelu),
@@ -72,13 +73,6 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
             for tower in towers:
                 _seen(tower, need("torch", "hf").zeros(1, 3, SIZE, SIZE, device=device))
         return Ensemble(towers, device)
-    except (OSError, UsageError, WeightsError):
-        raise
-    except Exception as error:  # torch raises errors of many kinds for a file that it cannot read
-        if is_out_of_memory(error):  # which says nothing of the files
-            raise
-        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise WeightsError(folder, f"holds not the files of DreamSim's ensemble ({said})", way_out=_WAY_OUT) from None
 
 
 _WAY_OUT = "put the released files there again, or name another folder with the switch"

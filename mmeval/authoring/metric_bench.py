@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mmeval.broker.broker import Broker, Scope
-from mmeval.errors import MmevalError, UsageError
+from mmeval.errors import UsageError
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import Metric
@@ -43,10 +43,6 @@ class Bench:
             return await self._broker.run(score_judged(bound, trial, self._role), scope)
         except CallFailed as failed:
             return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
-        except MmevalError:
-            raise
-        except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is told
-            return bound.unscored(f"{type(defect).__name__}: {defect}")
 
 
 @contextmanager

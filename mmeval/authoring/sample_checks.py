@@ -14,7 +14,7 @@ from mmeval.content.parts import Interleaved, text_part
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.decode.check import MediaLook, medium_problem
-from mmeval.errors import NotFetchedError, UsageError, did_you_mean, told, written_instead
+from mmeval.errors import Caught, NotFetchedError, UsageError, did_you_mean, told, written_instead
 from mmeval.metric.apply import score_one
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
@@ -63,15 +63,16 @@ class SampleChecks:
     """Whether the data are not on this machine, so that no sample was looked at."""
 
     def findings(self) -> Iterator[Finding]:
-        try:
+        with Caught() as failure:
             dataset = self.task.dataset()
             length = len(dataset)
-        except NotFetchedError as error:
-            self.absent = True
-            yield self._at(("dataset_path",), "dataset", f"no row was checked: {error}", "warning")
-            return
-        except Exception as error:  # a loader may fail in any way
-            yield self._at(("dataset_path",), "dataset", told(error).removeprefix(f"{self._data_place}: "))
+        if failure:
+            self.absent = isinstance(failure.error, NotFetchedError)
+            if self.absent:
+                yield self._at(("dataset_path",), "dataset", f"no row was checked: {failure.error}", "warning")
+            else:
+                reason = told(failure.error).removeprefix(f"{self._data_place}: ")
+                yield self._at(("dataset_path",), "dataset", reason)
             return
         written = isinstance(dataset, InterleavedDataset)
         if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
@@ -96,13 +97,12 @@ class SampleChecks:
     def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
         """The findings of each sample; ``written`` says that rows are of the documented schema."""
         for number in range(1, (self.rows or 10**12) + 1):
-            try:
-                sample = next(samples)
-            except StopIteration:
-                return
-            except Exception as error:  # a loader may fail in any way, and its iterator is spent then
+            with Caught() as failure:  # of the loader, whose iterator is spent then
+                sample = next(samples, None)
+            if failure:
                 self.whole = False
-                yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(error)}")
+                yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(failure.error)}")
+            if failure or sample is None:
                 return
             if sample.fault:
                 self.whole = False
@@ -252,10 +252,10 @@ class SampleChecks:
                 yield self._at(("metric_list",), "references", message)
 
     def _prompt(self, sample: Sample) -> Iterator[Finding]:
-        try:
+        with Caught() as failure:
             self.task.prompt(sample)
-        except Exception as error:  # a prompt function may fail in any way
-            yield self._at(("prompt",), "prompt", told(error))
+        if failure:
+            yield self._at(("prompt",), "prompt", told(failure.error))
 
     @property
     def _data_place(self) -> str:

@@ -16,7 +16,7 @@ from mmeval import plugins
 from mmeval.authoring.finding import Finding, finding_at
 from mmeval.authoring.sample_checks import PROMPTED_ROWS, SampleChecks
 from mmeval.decode.check import SECONDS, MediaLook
-from mmeval.errors import MissingError, MmevalError, TaskFileError
+from mmeval.errors import Caught, MissingError, MmevalError, TaskFileError
 from mmeval.plugins import package_folder
 from mmeval.system.yaml_document import SeveralFaultsError
 from mmeval.task.build import build
@@ -213,12 +213,11 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
         if folder is None or not file.document.file.is_relative_to(folder):
             continue
         inside = file.document.file.relative_to(folder).parts
-        try:
+        with Caught() as failure:
             found = importlib.resources.files(importlib.import_module(entry.value)).joinpath(*inside).is_file()
-        except Exception as error:  # importing a package may fail in any way
-            yield finding_at(file, (), "package", f"the package {entry.value} cannot be imported: {error}")
-            return
-        if not found:
+        if failure:
+            yield finding_at(file, (), "package", f"the package {entry.value} cannot be imported: {failure.error}")
+        elif not found:
             yield finding_at(
                 file, (), "package", f"the package {entry.value} does not hold it; list it in package_data"
             )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple, Protocol, TypeAlias
 
-from mmeval.errors import MmevalError
+from mmeval.errors import Caught, MmevalError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import Request
 from mmeval.records.response import Response
@@ -223,16 +223,15 @@ class Batcher:
             self._settle(batch[position], response)
 
         try:
-            most = await self._answerer.answer([call.asked for call in batch], deliver)
-            self._learn(len(batch), most)
-            self._lost(batch, "the backend gave no answer")
+            with Caught(AnswererDiedError, MmevalError) as failure:
+                most = await self._answerer.answer([call.asked for call in batch], deliver)
+                self._learn(len(batch), most)
+            self._lost(batch, failure.reason if failure else "the backend gave no answer")
         except AnswererDiedError as death:
             self._ask_again(batch, str(death))
         except MmevalError as error:
             for call in batch:
                 self._fail(call, error)
-        except Exception as error:  # whatever answers may fail in any way; the calls record how
-            self._lost(batch, f"{type(error).__name__}: {error}")
         finally:
             self._in_flight -= 1
             self._free_since = asyncio.get_running_loop().time()

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.runtime import RoleRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
-from mmeval.errors import ReplayMismatchError, StorageError, sentence
+from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply, Role
 from mmeval.records.digests import call_seed
 from mmeval.records.request import GenerationParams, Request
@@ -277,15 +277,14 @@ class Broker:
         self._flights[asked.key] = flight
         try:
             answer = await self._ask(asked)
-        except BaseException as error:
-            flight.set_exception(error) if isinstance(error, Exception) else flight.cancel()
-            if flight.done() and not flight.cancelled():
-                flight.exception()  # seen: nobody else may be waiting
-            raise
-        else:
             flight.set_result(answer)
             return answer
+        except Exception as error:  # whatever it is, the others that wait raise it
+            flight.set_exception(error)
+            flight.exception()  # seen: nobody else may be waiting
+            raise
         finally:
+            flight.cancel()  # where it has neither answer nor error
             del self._flights[asked.key]
 
     async def _ask(self, asked: _Asked) -> Entry:
@@ -367,11 +366,11 @@ class Broker:
         if runtime.batcher is not None:
             payee = runtime.payee(asked.call.role)
             ticket = Ticket(scope.trial, asked.key, asked.by, payee, draw=attempt, remarks=sent.done)
-        try:
-            return await runtime.ask(request, ticket, failed)
-        except BaseException:
-            self._keep_tries(runtime, asked, failed)
-            raise
+        with contextlib.ExitStack() as given_up:
+            given_up.callback(self._keep_tries, runtime, asked, failed)
+            answered = await runtime.ask(request, ticket, failed)
+            given_up.pop_all()
+        return answered
 
     def _keep_tries(self, runtime: RoleRuntime, asked: _Asked, failed: Tries) -> None:
         """Journal the tries of a call that is given up: they were sent, so later sessions count them too."""
@@ -433,10 +432,9 @@ def _fault(call: Call, response: Response) -> str:
     """What is wrong with a reply that came; failures are told by their error."""
     if call.accept is None or response.output is None:
         return ""
-    try:
+    with Caught() as failure:  # the reply was paid for and is kept
         return call.accept(response)
-    except Exception as defect:  # a plugin's check may fail in any way; the reply was paid for and is kept
-        return f"it cannot be checked ({type(defect).__name__}: {defect})"
+    return f"it cannot be checked ({failure.reason})"
 
 
 def _refused(response: Response, fault: str) -> Response:

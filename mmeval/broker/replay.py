@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from mmeval.backend.sendable import missing
 from mmeval.broker.broker import Broker, Scope
+from mmeval.errors import Caught
 from mmeval.program.calls import Call, CallFailed, Program, Reply
 from mmeval.records.response import Response
 
@@ -19,16 +20,13 @@ def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
     """Run a program on the answers that the journal has; nothing is asked."""
     replies = _known_replies(program, scope, broker)
     try:
-        for known in replies:
-            if not known:
-                return "open"
+        with Caught(CallFailed):  # it fails again when it is its turn, and is recorded there
+            return "kept" if all(replies) else "open"
+        return "open"
     except CallFailed as failed:
         return "unaskable" if failed.error.kind == "unsupported" else "open"
-    except (Exception, SystemExit):
-        return "open"  # it fails again when it is its turn, and is recorded there
     finally:
         program.close()
-    return "kept"
 
 
 def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Iterator[bool]:

@@ -29,11 +29,13 @@ from mmeval.broker.start import OnLoading, Start
 from mmeval.errors import (
     EXIT_UNEXPECTED,
     BackendDownError,
+    Caught,
     KeyRefusedError,
     MmevalError,
     RoleLostError,
     StartFailedError,
     StoppedError,
+    told,
 )
 from mmeval.records.digests import digest
 from mmeval.records.request import Request
@@ -205,16 +207,13 @@ class RoleRuntime:
 
     async def _loaded(self, start: Start) -> None:
         """Until the backend is ready. Raises StartFailedError when it cannot be, StoppedError."""
-        try:
+        with Caught(StoppedError) as failure:
             await start.done(self._stopped)
-        except StoppedError:
-            raise
-        except Exception as error:  # a library may fail in any way; the run ends with what it said
-            said = str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
-            code = error.exit_code if isinstance(error, MmevalError) else EXIT_UNEXPECTED
-            log.debug("%s cannot be started", self._outage.whom, exc_info=error)
-            self._gone = StartFailedError(self._outage.whom, said, code)
-            raise self._gone from error
+        if failure:
+            code = failure.error.exit_code if isinstance(failure.error, MmevalError) else EXIT_UNEXPECTED
+            log.debug("%s cannot be started", self._outage.whom, exc_info=failure.error)
+            self._gone = StartFailedError(self._outage.whom, told(failure.error), code)
+            raise self._gone from failure.error
         self._start = None
 
     async def _within_reach(self, request: Request, ticket: Ticket) -> Response:
@@ -267,12 +266,10 @@ class RoleRuntime:
                 raise self._gone
             if self._start is not None:
                 await self._loaded(self._start)
-            response = await self.send(request, ticket)
-            return response if response.latency else replace(response, latency=time.monotonic() - started)
-        except MmevalError:
-            raise
-        except (Exception, SystemExit) as error:  # a backend may fail in any way; the call records how
-            return Response.failed("internal", f"{type(error).__name__}: {error}", latency=time.monotonic() - started)
+            with Caught(MmevalError) as failure:
+                response = await self.send(request, ticket)
+                return response if response.latency else replace(response, latency=time.monotonic() - started)
+            return Response.failed("internal", failure.reason, latency=time.monotonic() - started)
         finally:
             limiter.release()
 

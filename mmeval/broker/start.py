@@ -42,12 +42,12 @@ class Start:
     async def _load(self) -> None:
         began = time.monotonic()
         self.told(self._model, None)
+        name, seconds = "", None
         try:
             await self._work()
-        except BaseException:
-            self.told("", None)
-            raise
-        self.told(self._model, time.monotonic() - began)
+            name, seconds = self._model, time.monotonic() - began
+        finally:
+            self.told(name, seconds)
 
 
 def _seen(task: asyncio.Task[None]) -> None:

@@ -74,15 +74,17 @@ class WorkerPool:
     async def start(self) -> None:
         """Start all workers. Raises WorkerStartError when one of them cannot."""
         starts = [asyncio.create_task(worker.start()) for worker in self._workers]
+        started = False
         try:
             await asyncio.wait(starts, return_when=asyncio.FIRST_EXCEPTION)
             for start in starts:
                 if start.done():
                     start.result()
-        except BaseException:
-            self._kill()
-            await asyncio.gather(*starts, return_exceptions=True)
-            raise
+            started = True
+        finally:
+            if not started:
+                self._kill()
+                await asyncio.gather(*starts, return_exceptions=True)
         for worker in self._workers:
             self._free.put_nowait(worker)
 
@@ -150,7 +152,7 @@ class WorkerPool:
     async def _restart(self, worker: Worker) -> None:
         try:
             await worker.start()
-        except Exception as error:  # whatever it is, no more can be said of it than that
+        except (MmevalError, OSError) as error:
             self._give_up(f"{worker.job.name} cannot be started again: {error}")
         else:
             self._free.put_nowait(worker)

@@ -26,7 +26,7 @@ from mmeval.backend.contract import BatchBackend, Startable, workers_of
 from mmeval.backend.create import create_backend
 from mmeval.broker.batch_answer import answer_batch
 from mmeval.broker.batcher import Asked
-from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError, UsageError
+from mmeval.errors import EXIT_UNEXPECTED, Caught, MmevalError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
@@ -185,17 +185,14 @@ class _Desk:
         request, ticket = batch[position]
         written = None
         if response.output is not None:  # a failure answers no later call
-            try:
+            with Caught(StorageError) as failure:  # what a backend gives may be nothing that can be written
                 if ticket.remarks:
                     response = replace(response, warnings=(*response.warnings, *ticket.remarks))
                 written = self._segment.keep(raw_head(ticket, request), response)
-            except StorageError:
-                raise
-            except Exception as defect:  # what a backend gives may be nothing that can be written
-                traceback.print_exc()
-                response = Response.failed("internal", f"{type(defect).__name__}: {defect}")
-            else:
                 response = written.response
+            if failure:
+                traceback.print_exception(failure.error)
+                response = Response.failed("internal", failure.reason)
         self._parent.tell(Row(position, response, written))
 
 
@@ -227,7 +224,7 @@ class _Parent:
                 self._batches.put(batch)
         except (EOFError, OSError):
             signal.alarm(ORPHAN_SECONDS)  # whatever the backend is at then, the kernel ends it
-        except BaseException:
+        except BaseException:  # whatever it is, the process cannot answer any more
             traceback.print_exc()
             os._exit(EXIT_UNEXPECTED)  # a parent that waits for an answer would wait for ever
         self._batches.put(None)

@@ -7,8 +7,8 @@
 Where nothing is wrong, the bounds are shown: what each metric gives to the references, to the references of other
 samples, and to empty answers. With a judge, metrics that ask one ask it for these.
 
---dist builds the wheel of the package in a folder, installs it in an environment of its own and says what is missing
-from it; nothing of that is left behind.
+--dist lists what a built wheel holds (the newest in dist of a project's folder, or one that is named), checks its tasks
+as they would be installed, and says what is missing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mmeval.authoring import bounds
 from mmeval.authoring.bounds_text import bounds_means, bounds_table
@@ -30,7 +31,7 @@ from mmeval.authoring.validate import CHECKS, Tally, check
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
 from mmeval.cli.streams import print_text
-from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, UsageError, sentence
+from mmeval.errors import EXIT_OK, EXIT_USAGE, Interrupted, MissingError, MmevalError, UsageError, sentence
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME, Flag
 from mmeval.settings.resolve import Setting, exclude_each_other, resolve
@@ -58,12 +59,13 @@ OWN_FLAGS = (
     ),
     Flag(
         "dist", "", "what to check", values.path, None, "command.dist",
-        "build, install and check the package in this folder, with the tasks in it", "FOLDER",
+        "check a built wheel, or the newest in dist of this project, with the tasks in it", "PATH",
     ),
 )  # fmt: skip
 """The flags that ``validate`` alone has, and one that means something else here."""
 _FLAGS = (*OWN_FLAGS, *(BY_NAME[name] for name in ("include_path", "data", "data_dir", *_ROLES, "verbosity")))
 _MAX_FINDING = 2000
+_COUNTS = re.compile(r"(?P<error>[\d,]+) errors?, (?P<warning>[\d,]+) warnings?")
 _TASK = re.compile(r"^task '[^']*': ")
 
 _logger = logging.getLogger(__name__)
@@ -83,11 +85,11 @@ def run(args: argparse.Namespace) -> int:
     exclude_each_other(settings, "data", "data_dir")
     names = values.words(args.names)
     if settings["dist"].value is not None:
-        from mmeval.cli.dist import check_package
-
-        return check_package(settings["dist"].value, names, given)
+        if names:
+            raise UsageError("--dist checks every task of the package; leave out NAME")
+        return _check_wheel(settings["dist"].value, given)
     if not names:
-        raise UsageError("name what to check: a task, group, tag, glob, task file or folder; or a package with --dist")
+        raise UsageError("name what to check: a task, group, tag, glob, task file or folder; or a wheel with --dist")
     return _check(names, settings)
 
 
@@ -109,6 +111,38 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
         counts.warn(remark, "decoding")
     if settings["bounds"].value and tally.sound:
         _tell_bounds(tally, roles, settings, counts)
+    print_text(f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}\n")
+    return EXIT_USAGE if counts["error"] else EXIT_OK
+
+
+def _check_wheel(place: Path, given: Mapping[str, Any]) -> int:
+    """Print what a wheel holds, what is missing, and what ``validate`` says of its tasks where it stands alone."""
+    from mmeval.authoring.package.wheel import check_contents, find_wheel, unpacked
+
+    file = find_wheel(place)
+    with unpacked(file) as wheel:
+        name, here = wheel.distribution.name, f"{wheel.folder}/"
+        print_text(f"{file}: {name} {wheel.distribution.version}\n")
+        counts, tasks = Counter[str](), list[str]()
+        for line in check_contents(wheel, place if place.is_dir() else None):
+            counts[line.severity] += 1
+            tasks += [line.tasks] if line.tasks else []
+            text = f"{name}: {line.severity}: {line.message} [{line.check}]".replace(here, "")
+            print_text(f"{printable(text, limit=_MAX_FINDING)}\n")
+        if tasks:
+            shared = {"bounds": False, **{flag: value for flag, value in given.items() if flag not in ("dist", "argv")}}
+            items = (
+                (flag, item)
+                for flag, value in shared.items()
+                for item in (value if isinstance(value, list) else [value])
+            )
+            done = wheel.python("mmeval", "validate", *tasks, *(f"--{flag}={item}" for flag, item in items))
+            *lines, last = done.stdout.splitlines() or [""]
+            found = _COUNTS.fullmatch(last)
+            if found is None:
+                raise MmevalError(f"the tasks of {name} could not be checked to the end; the reason stands above")
+            print_text("".join(f"{line.replace(here, '')}\n" for line in lines))
+            counts.update({key: int(found[key].replace(",", "")) for key in ("error", "warning")})
     print_text(f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}\n")
     return EXIT_USAGE if counts["error"] else EXIT_OK
 

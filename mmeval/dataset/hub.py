@@ -7,6 +7,7 @@ gated and private ones), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (th
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
-from mmeval.errors import MissingDataError, MmevalError, StorageError
+from mmeval.errors import Caught, MissingDataError, MmevalError, StorageError
 from mmeval.system.extras import need
 
 _TRUE = ("1", "ON", "YES", "TRUE")
@@ -51,13 +52,11 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
     hub = need("huggingface_hub", "hub")
     if offline(kind):
         raise _explained(RuntimeError(), f"{repo} at {revision}", kind)
-    try:
+    with _explaining(f"{repo} at {revision}", kind, cache_too=False):
         api = hub.HfApi()
         commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
         found = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
         files = tuple(_file(item) for item in found if isinstance(item, hub.hf_api.RepoFile))
-    except Exception as error:  # whatever the library or its transport says becomes one message
-        raise _explained(error, f"{repo} at {revision}", kind, cache_too=False) from error
     strangers = [file.path for file in files if _leads_out(file.path)]
     if strangers:
         raise MissingDataError(
@@ -96,7 +95,7 @@ def snapshot(
     """
     hub = need("huggingface_hub", "hub")
     _quiet_when_piped()
-    try:
+    with _explaining(f"{repo} at {revision}", kind):
         folder = hub.snapshot_download(
             repo,
             repo_type=kind,
@@ -106,8 +105,6 @@ def snapshot(
             allow_patterns=list(only) or None,
             ignore_patterns=list(without) or None,
         )
-    except Exception as error:  # whatever the library, its transport or the disk says becomes one message
-        raise _explained(error, f"{repo} at {revision}", kind) from error
     return Path(folder)
 
 
@@ -119,10 +116,9 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
     hub = need("huggingface_hub", "hub")
     if offline(kind):
         return []
-    try:
+    with Caught():  # no network, no access: ``snapshot`` names a file that is missing then
         return [str(name) for name in hub.HfApi().list_repo_files(repo, revision=revision, repo_type=kind)]
-    except Exception:  # no network, no access: whoever then lacks a file is told by ``snapshot``
-        return []
+    return []
 
 
 def _quiet_when_piped() -> None:
@@ -131,7 +127,15 @@ def _quiet_when_piped() -> None:
         need("huggingface_hub.utils", "hub").disable_progress_bars()
 
 
-def _explained(error: Exception, what: str, kind: RepoKind, *, cache_too: bool = True) -> MmevalError:
+@contextlib.contextmanager
+def _explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterator[None]:
+    with Caught() as failure:  # of the library, its transport or the disk
+        yield
+    if failure:
+        raise _explained(failure.error, what, kind, cache_too=cache_too) from failure.error
+
+
+def _explained(error: BaseException, what: str, kind: RepoKind, *, cache_too: bool = True) -> MmevalError:
     """The one message for the user; ``cache_too`` says that the cache was looked into as well. The most special error
     is asked for first, because they inherit from each other."""
     errors = need("huggingface_hub.errors", "hub")
@@ -151,7 +155,7 @@ def _explained(error: Exception, what: str, kind: RepoKind, *, cache_too: bool =
     return OutOfReachError(f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}")
 
 
-def _unreachable(error: Exception, errors: Any, kind: RepoKind, *, cache_too: bool) -> str:
+def _unreachable(error: BaseException, errors: Any, kind: RepoKind, *, cache_too: bool) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
     if variable := offline(kind):
         return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
@@ -190,11 +194,11 @@ def _status(error: BaseException) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def _full(error: Exception) -> bool:
+def _full(error: BaseException) -> bool:
     return any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in _chain(error))
 
 
-def _transport(error: Exception) -> bool:
+def _transport(error: BaseException) -> bool:
     """Whether the way to the hub failed: each transport has its own classes, with names like these."""
     marks = ("Connect", "Timeout", "Network", "Proxy", "Protocol")
     return any(mark in type(cause).__name__ for cause in _chain(error) for mark in marks)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
+from mmeval.errors import Caught
 
 TokenClass = Literal["keyword", "name", "builtin", "string", "number", "comment", "operator", ""]
 MAX_TOKENS = 5_000
@@ -50,13 +51,10 @@ def _words(text: str, language: str) -> Words | None:
     lexer = _lexer(language)
     if lexer is None:
         return None
-    try:
+    with Caught(MemoryError):  # of a lexer, on what a model writes
         kept = list(islice(_merged(lexer.get_tokens_unprocessed(text)), MAX_TOKENS + 1))
-    except MemoryError:
-        raise
-    except Exception:  # a lexer may fail in any way on what a model writes
-        return None
-    return kept if len(kept) <= MAX_TOKENS else None
+        return kept if len(kept) <= MAX_TOKENS else None
+    return None
 
 
 @lru_cache(maxsize=200)

@@ -37,7 +37,7 @@ def decoding(media: Media, what: str) -> Iterator[None]:
         raise
     except MemoryError:
         raise MediaLimitError(f"{media.label}: decoding it as {what} needs more memory than there is") from None
-    except Exception as error:
+    except Exception as error:  # decoders of hostile bytes raise what they like
         raise CorruptMediaError(f"{media.label}: it cannot be decoded as {what} ({_reason(error)})") from error
 
 

@@ -12,7 +12,7 @@ from mmeval.decode.guard import decoding, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.picture_header import PICTURE_FORMATS, check_pieces
-from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.errors import Caught, CorruptMediaError, MediaLimitError
 from mmeval.system.extras import need
 
 if TYPE_CHECKING:
@@ -96,15 +96,11 @@ def _check_memory(media: Media, limits: DecodeLimits, picture: Image, each: int)
 def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
     from PIL import ImageOps
 
-    try:
+    with Caught(MediaLimitError):  # where the orientation note is damaged, the pixels are sound
         turned = picture.getexif().get(_ORIENTATION, 1) != 1
         if turned:
             _check_memory(media, limits, picture, _CONVERTED)
             ImageOps.exif_transpose(picture, in_place=True)
-    except MediaLimitError:
-        raise
-    except Exception:  # a damaged orientation note: the pixels are sound
-        return picture
     return picture
 
 

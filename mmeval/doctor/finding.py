@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from mmeval.errors import EXIT_MISSING, MmevalError
+from mmeval.errors import EXIT_MISSING, Caught, MmevalError
 
 Status = Literal["ok", "note", "missing", "broken"]
 """``ok``: as it should be. ``note``: worth knowing. ``missing``: not here, and something needs it. ``broken``: it is
@@ -53,13 +53,16 @@ def section(name: str, *checks: Check, required: bool = False, word: str = "") -
 
 
 def _careful(check: Check, *, required: bool) -> Iterator[Finding]:
-    try:
+    with Caught() as failure:  # of packages, disk or network
         yield from check()
-    except MmevalError as error:
+    if not failure:
+        return
+    error = failure.error
+    if isinstance(error, MmevalError):
         yield Finding(status_of(error), str(error), required=required)
-    except Exception as error:  # a look at somebody's package, disk or network may fail in any way
+    else:
         name = getattr(check, "__name__", "") or getattr(getattr(check, "func", None), "__name__", "a check")
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        said = failure.reason if str(error) else type(error).__name__
         yield Finding("broken", f"{name.replace('_', ' ')} could not be looked at ({said})", required=required)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mmeval.doctor.finding import Finding
+from mmeval.errors import Caught
 from mmeval.system.extras import need
 from mmeval.system.folders import existing, free_bytes, own_cache
 from mmeval.wording import size
@@ -36,13 +37,10 @@ def disks(output_path: Path) -> Iterator[Finding]:
     """Where runs, models and data go."""
     yield _disk("runs", output_path, "--output_path FOLDER")
     yield _disk("our cache", own_cache(), "MMEVAL_CACHE_DIR=FOLDER")
-    try:
+    with Caught() as failure:  # which is told with the extra hub
         hub = Path(need("huggingface_hub.constants", "hub").HF_HUB_CACHE)
-    except ImportError:
-        return
-    except Exception:  # told with the extra hub
-        return
-    yield _disk("the hub's cache", hub, "HF_HOME=FOLDER")
+    if not failure:
+        yield _disk("the hub's cache", hub, "HF_HOME=FOLDER")
 
 
 def _disk(what: str, folder: Path, elsewhere: str) -> Finding:

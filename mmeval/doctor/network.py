@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -59,7 +60,7 @@ class HubProbe:
                 self._error = None
         except urllib.error.HTTPError:  # whatever it says, it is there
             self._error = None
-        except Exception as error:  # a network may fail in any way
+        except (OSError, HTTPException, ValueError) as error:  # ValueError: HF_ENDPOINT is no address
             self._error = str(getattr(error, "reason", "") or error) or type(error).__name__
 
 

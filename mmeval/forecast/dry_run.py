@@ -22,6 +22,7 @@ from mmeval.broker.replay import Known, known_reply
 from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
+from mmeval.errors import Caught
 from mmeval.forecast.estimate import Weight, stand_in, weigh
 from mmeval.forecast.records import First, Forecast, Load, Place, TaskForecast
 from mmeval.metric.apply import score_judged
@@ -98,7 +99,7 @@ class _LookAhead:
 
     def __init__(self, jobs: Plan, backends: Backends, broker: Broker, options: RunOptions) -> None:
         self.walk = _Walk(broker, options.seed)
-        self.cannot_read: Exception | None = None
+        self.cannot_read: BaseException | None = None
         self._jobs, self._backends, self._options = jobs, backends, options
 
     def task(self, position: int) -> TaskForecast:
@@ -129,27 +130,27 @@ class _LookAhead:
     def _samples(self, position: int) -> Iterator[Sample]:
         samples = self._jobs.samples(position)
         while self.cannot_read is None:
-            try:
-                _, sample = next(samples)
-            except StopIteration:
+            with Caught() as failure:  # what the loader gave until then is counted
+                found = next(samples, None)
+            if failure:
+                self.cannot_read = failure.error
+            elif found is None:
                 return
-            except Exception as error:  # a loader may fail in any way; what it gave until then is counted
-                self.cannot_read = error
-                return
-            yield sample
+            else:
+                yield found[1]
 
     def _trial(self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast) -> Trial | None:
         """What a metric would be given; None where the trial would fail."""
         scope = Scope(run.task.name, sample, repeat)
         try:
-            output = self.walk.drive(run.program(sample), scope, found.loads)
-            return Trial(sample, repeat, tuple(scope.exchanges), output)
+            with Caught(EndlessError, CallFailed) as failure:  # the run records it too
+                output = self.walk.drive(run.program(sample), scope, found.loads)
+                return Trial(sample, repeat, tuple(scope.exchanges), output)
+            found.note(f"{_said(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}")
         except EndlessError:
             found.endless += 1
         except CallFailed as failed:
             found.note(f"not asked: {failed.error.message}")
-        except (Exception, SystemExit) as defect:  # a prompt or protocol may fail in any way; the run records it too
-            found.note(f"{_said(defect)}{' (after a stand-in for an answer)' if scope.exchanges else ''}")
         return None
 
     def _judge(self, run: TaskRun, trial: Trial, found: TaskForecast, loads: dict[str, Load]) -> None:
@@ -167,8 +168,6 @@ class _LookAhead:
                 found.endless += 1
             except CallFailed:
                 pass  # it cannot do without a verdict, which a stand-in does not give
-            except (Exception, SystemExit) as defect:  # a metric may fail in any way; the run leaves it unscored
-                found.note(f"{bound.name}: {_said(defect)} (on a stand-in for an answer)")
             for role, load in asked.items():
                 load.estimated = judged is not trial and load.calls > 0
                 loads.setdefault(role, Load()).merge(load)

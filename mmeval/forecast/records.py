@@ -114,7 +114,7 @@ class Forecast:
     spent: tuple[Bill, ...]
     free_bytes: int
     first: First | None = None
-    cannot_read: Exception | None = None
+    cannot_read: BaseException | None = None
 
     @property
     def exit_code(self) -> int:

@@ -30,17 +30,14 @@ def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
     """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
     if bound.metric.batch:
         return score_all(bound, [trial])[0]
-    try:
-        return _as_scores(bound, bound.metric.function(trial, **bound.params))
-    except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
-        return failed(bound, error)
+    return score_derived(bound, trial)
 
 
-def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
+def score_derived(bound: BoundMetric, given: MetricScores | Trial) -> MetricScores:
     """What a derived metric makes of the scores of its pieces; unscored with the reason where it raises."""
     try:
-        return _as_scores(bound, bound.metric.function(scores, **bound.params))
-    except (Exception, SystemExit) as error:  # as for any metric
+        return _as_scores(bound, bound.metric.function(given, **bound.params))
+    except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
         return failed(bound, error)
 
 
@@ -82,14 +79,7 @@ def _after(
         return [failed(bound, MemoryError(f"one answer needs more memory than there is ({error})"))]
     if len(piece) == 1:
         return [failed(bound, error)]
-    return [scores for trial in piece for scores in _alone(bound, trial, limit)]
-
-
-def _alone(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> Sequence[MetricScores]:
-    try:
-        return _timed(bound, [trial], limit)
-    except (Exception, SystemExit) as error:  # as above
-        return _after(error, bound, [trial], limit)
+    return [scores for trial in piece for scores in score_all(bound, [trial], limit)]
 
 
 def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> list[MetricScores]:
@@ -113,7 +103,7 @@ def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> lis
 def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
     try:
         return _as_scores(bound, result)
-    except Exception as error:  # of one answer: the others have theirs
+    except (PluginError, ArithmeticError, RuntimeError, TypeError, ValueError) as error:  # the others have theirs
         return failed(bound, error)
 
 

@@ -16,7 +16,7 @@ from mmeval.dataset.contract import Dataset
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.hub_cache import size_on_disk
 from mmeval.decode.check import MediaLook, medium_problem
-from mmeval.errors import MmevalError, told
+from mmeval.errors import Caught, MmevalError, told
 from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.task.schema import ExpectedKeys
@@ -58,13 +58,12 @@ def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaL
     seen: set[Mark] = set()
     rows = rows_of(dataset)
     while True:
-        try:
-            sample = next(rows)
-        except StopIteration:
-            return found
-        except Exception as error:  # a loader may fail in any way, and its iterator is spent then
-            found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {told(error)}")
+        with Caught() as failure:  # of the loader, whose iterator is spent then
+            sample = next(rows, None)
+        if failure:
+            found.faults.append(f"row {found.rows + 1} and those after it cannot be read: {told(failure.error)}")
             found.read = False
+        if failure or sample is None:
             return found
         found.rows += 1
         mark = digest([place, sample.id, sample.fault, *(message.content.raw for message in sample.input)])

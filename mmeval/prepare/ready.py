@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mmeval.content.media import path_inside
 from mmeval.decode.check import MediaLook
-from mmeval.errors import MissingDataError, MmevalError, told
+from mmeval.errors import Caught, MissingDataError, MmevalError, told
 from mmeval.metric.model import named_in
 from mmeval.prepare.checks import MAX_NAMED, Counts, bounded, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
@@ -92,13 +92,13 @@ def _count(
     members: Sequence[Wanted], counted: dict[str, Counts], failed: dict[str, list[str]], look: MediaLook | None
 ) -> None:
     """Read the data of tasks that share them."""
-    try:
+    with Caught() as failure:
         dataset = members[0].data()
         place = str(_data_set(members[0])._replace(options=""))
         counts = count(dataset, [item.task for item in members], place, look)
-    except Exception as error:  # a loader may fail in any way
+    if failure:
         for item in members:
-            failed[item.task.name] += [*by_hand(item)] or [told(error)]
+            failed[item.task.name] += [*by_hand(item)] or [told(failure.error)]
         return
     for fault in counts.faults[MAX_NAMED:]:
         _log.debug("%s", fault)

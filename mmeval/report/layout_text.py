@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from mmeval.errors import Caught
 from mmeval.report.markdown import cell, table_lines
 from mmeval.report.table_formats.csv import csv_text
 from mmeval.report.table_formats.latex import latex_text
@@ -35,14 +36,14 @@ def layouts_at_end(folder: Path, results: Path) -> str:
     """
     texts = []
     names: Sequence[str] = ()
-    try:
+    with Caught() as failure:  # the results are there already
         run = StoredRun(folder, results)
         names = layouts_of(run)
         texts = [markdown_tables(tables_of(run, name)) for name in names]
-    except Exception as error:  # the results are there already, whatever it is
-        log.debug("a layout failed", exc_info=True)
+    if failure:
+        log.debug("a layout failed", exc_info=failure.error)
         later = f"mmeval report {shlex.quote(str(folder))} --layout {' or '.join(names) or 'NAME'}"
-        log.warning("the tables of the paper are not printed: %s; %s prints them", error, later)
+        log.warning("the tables of the paper are not printed: %s; %s prints them", failure.error, later)
     return "".join(f"\n{text}" for text in texts if text)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from mmeval import plugins
-from mmeval.errors import PluginError
+from mmeval.errors import Caught, PluginError
 from mmeval.records.score import Result
 from mmeval.results.provenance import left_out_of, made_with
 from mmeval.results.stored_run import counted_by
@@ -70,10 +70,9 @@ def tables_of(run: StoredRun, name: str) -> list[Table]:
     """The tables of a layout; below the first stands with whom they were made. Raises UnknownNameError, PluginError
     where the layout fails on this run."""
     layout = load_layout(name)
-    try:
+    with Caught() as failure:
         return _with_provenance(list(layout(run)), run)
-    except (Exception, SystemExit) as error:  # a layout may fail in any way; the user learns which one it is
-        raise PluginError(f"the layout {name!r} failed ({type(error).__name__}: {error})") from error
+    raise PluginError(f"the layout {name!r} failed ({failure.reason})") from failure.error
 
 
 def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:

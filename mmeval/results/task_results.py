@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mmeval.aggregate.scores import Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.aggregate.summary import combine, summarise
-from mmeval.errors import MmevalError, PluginError
+from mmeval.errors import Caught, MmevalError, PluginError
 from mmeval.records.score import Cause, Result, Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
 from mmeval.task.task import Group, Task
@@ -124,7 +124,7 @@ def _results(
     aggregator = load_aggregator(number.aggregation)
     slices = ((name, column.at(at)) for name, at in places.items())
     for name, part in (("", column), *slices):
-        try:
+        with Caught(MmevalError) as failure:
             result = summarise(
                 task.task,
                 number.name,
@@ -134,14 +134,12 @@ def _results(
                 bootstrap_iters=bootstrap_iters,
                 suspended=suspended,
             )
-        except MmevalError:
-            raise
-        except (Exception, SystemExit) as defect:  # an aggregator may fail in any way; the user learns which one it is
+        if failure:
             raise PluginError(
                 f"{task.task}: the aggregator {number.aggregation!r} failed on {number.name}"
-                f"{f' of {name}' if name else ''} ({type(defect).__name__}: {defect}). The scores are kept: mend it, "
+                f"{f' of {name}' if name else ''} ({failure.reason}). The scores are kept: mend it, "
                 "then run the same command"
-            ) from defect
+            ) from failure.error
         yield replace(result, slice=name)
 
 

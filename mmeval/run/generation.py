@@ -11,7 +11,7 @@ from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import Standing, standing
 from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import error_of
-from mmeval.errors import ContentError, MissingDataError, MmevalError, StoppedError
+from mmeval.errors import Caught, ContentError, MissingDataError, MmevalError, StoppedError
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Trial
@@ -46,7 +46,7 @@ class Generation:
         self._lanes = lanes
         self._lanes_open = 0
         self._open_lane: Callable[[], object] = lambda: None
-        self._unreadable: Exception | None = None
+        self._unreadable: BaseException | None = None
         self._failure: Exception | None = None
         self._grace = asyncio.Timeout(None)
         self._judging = Judging(broker, runs, progress.judged)
@@ -113,9 +113,9 @@ class Generation:
         self._broker.live_trials += 1
         try:
             await self._trial(job)
-        except Exception as error:
+        except Exception as error:  # whatever it is, the run ends with it
             self._fail(error)
-        except BaseException:
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             self.stop()
             raise
         finally:
@@ -142,11 +142,10 @@ class Generation:
     def _next(self, jobs: Iterator[Job]) -> Job | None:
         if self.stopping or self._unreadable is not None:
             return None
-        try:
+        with Caught() as failure:  # what was asked until the loader failed is kept first
             return next(jobs, None)
-        except Exception as error:  # a loader may fail in any way; what was asked until then is kept first
-            self._unreadable = error
-            return None
+        self._unreadable = failure.error
+        return None
 
     async def _trial(self, job: Job) -> None:
         run = self._runs[job.position]
@@ -171,18 +170,17 @@ class Generation:
         output: Interleaved | None = None
         error: ErrorInfo | None = None
         try:
-            output = _parsed(_answer(await self._broker.run(run.program(job.sample), scope), run), run)
+            with Caught(MmevalError) as failure:  # of a prompt or protocol
+                output = _parsed(_answer(await self._broker.run(run.program(job.sample), scope), run), run)
+            if failure:
+                log.debug("%s failed", scope.name, exc_info=failure.error)
+                error = ErrorInfo("internal", failure.reason)
         except CallFailed as failed:
             error = failed.error
         except (ContentError, MissingDataError) as unreadable:  # one sample's medium; the others go on
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:
             return None
-        except MmevalError:
-            raise
-        except (Exception, SystemExit) as defect:  # a prompt or protocol may fail in any way; the trial records how
-            log.debug("%s failed", scope.name, exc_info=True)
-            error = ErrorInfo("internal", f"{type(defect).__name__}: {defect}")
         return Trial(job.sample, job.repeat, tuple(scope.exchanges), output, error)
 
     def _count(self, job: Job, scope: Scope, error: ErrorInfo | None) -> None:
@@ -226,11 +224,10 @@ class Generation:
     def _standing(self, job: Job) -> Standing:
         if job.sample.fault:
             return "unaskable"
-        try:
+        with Caught():  # it fails again when it is its turn, and is recorded there
             program = self._runs[job.position].program(job.sample)
-        except (Exception, SystemExit):
-            return "open"  # it fails again when it is its turn, and is recorded there
-        return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
+            return standing(program, Scope(job.task.name, job.sample, job.repeat), self._broker)
+        return "open"
 
 
 def _answer(result: object, run: TaskRun) -> Interleaved:

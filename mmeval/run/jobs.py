@@ -14,6 +14,7 @@ from mmeval.dataset.contract import Dataset
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import (
     EXIT_UNEXPECTED,
+    Caught,
     ContentError,
     MissingDataError,
     MmevalError,
@@ -87,17 +88,15 @@ class Plan:
         ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
             made = 0
-            try:
+            with Caught(StorageError) as failure:
                 for job in self._jobs(position):
                     made += 1
                     yield job
-            except StorageError:
-                raise
-            except Exception as error:  # a loader may fail in any way
+            if failure:
                 if task.name not in self.faults:
                     said = "the data of %s cannot be read on: %s (what was asked of it is scored, other tasks go on)"
-                    log.warning(said, task.name, told(error))
-                self.faults[task.name] = DataFault(error, made)
+                    log.warning(said, task.name, told(failure.error))
+                self.faults[task.name] = DataFault(failure.error, made)
 
     def _jobs(self, position: int) -> Iterator[Job]:
         task = self.tasks[position]
@@ -285,7 +284,7 @@ def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
 class DataFault(NamedTuple):
     """Why the data of a task could not be read on, after so many trials; ``exit_code`` is what the error means."""
 
-    error: Exception
+    error: BaseException
     made: int
 
     @property

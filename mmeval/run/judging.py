@@ -140,7 +140,7 @@ class Judging:
                 self._on_judged()
         except StoppedError:
             pass  # the next run asks for these verdicts
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # whatever it is, the run ends with it
             self._failure = self._failure or error
         finally:
             self._broker.live_trials -= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from array import array
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from itertools import islice
 from mmeval.dataset.bad_sample import in_words, rows_of
 from mmeval.dataset.contract import Dataset
 from mmeval.dataset.sampling import FEWER, Draw, Subset
-from mmeval.errors import UsageError
+from mmeval.errors import Caught, UsageError
 from mmeval.records.sample import Sample
 from mmeval.run.options import RunOptions
 from mmeval.task.task import Task
@@ -125,7 +124,7 @@ class Choice:
         """Why none of the chosen samples can be asked: the first of them, in words. Empty where one can be, and where
         the data cannot be read so far. Reads up to the first that can be asked."""
         first = ""
-        with contextlib.suppress(Exception):  # a loader may fail in any way, which is told when it is the row's turn
+        with Caught():  # of the loader, which is told when it is the row's turn
             for _, sample in self._chosen():
                 if not sample.fault:
                     return ""
@@ -136,7 +135,7 @@ class Choice:
     def first(self, count: int) -> list[Sample]:
         """The first samples that the filter keeps, whichever are chosen; fewer where a row cannot be read."""
         found: list[Sample] = []
-        with contextlib.suppress(Exception):  # a loader may fail in any way, which is told when it is the row's turn
+        with Caught():  # of the loader, which is told when it is the row's turn
             found.extend(sample for _, sample in islice(self._kept(), count))
         return found
 

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from mmeval.errors import Caught
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Item, Rows
 
@@ -121,11 +122,11 @@ class ModelLane:
         return position, lines
 
     async def _score(self, position: int, lines: Sequence[bytes]) -> None:
-        try:
+        with Caught() as failure:
             made = await self._scoring.rows([(position, line) for line in lines])
             self._deliver(position, b"".join(made.rows))
-        except Exception as error:
-            self._fail(error)
+        if failure:
+            self._fail(failure.error)
             self._give_up()
         self.left -= len(lines)
 

@@ -171,7 +171,7 @@ class Scorer:
             for position in {position for position, _ in batch}:
                 mine = [row for (p, _), row in zip(batch, rows, strict=True) if p == position]
                 self._deliver(position, b"".join(mine))
-        except BaseException as error:
+        except BaseException as error:  # whatever it is, it is raised to the next who waits
             self._fail(error)
             if not isinstance(error, Exception):
                 raise

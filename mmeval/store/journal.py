@@ -11,6 +11,7 @@ looked whether the answer is acceptable, or split its reasoning off. What that m
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import math
@@ -75,15 +76,14 @@ class Journal:
         self._adopted_to: dict[Path, int] = {}
         """Where the last line of a worker's segment begins that was adopted."""
         self._readers: dict[int, BinaryIO] = {}
-        try:
+        with contextlib.ExitStack() as unread:
+            unread.callback(self.close)
             for path in sorted(folder.glob("*.jsonl")):
                 self._read_segment(path)
             self._first_own = len(self._segments)
             if writable:
                 self._finish_receipts()
-        except BaseException:
-            self.close()
-            raise
+            unread.pop_all()
 
     def __len__(self) -> int:
         """How many calls have an answer."""

@@ -22,6 +22,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -157,11 +158,10 @@ def _locked(folder: Path) -> int:
         raise RunLockedError(
             f"{folder}: another process is working here ({owner}). Wait for it, or name another --run_id"
         ) from None
-    try:
+    with ExitStack() as failed:
+        failed.callback(os.close, lock)
         wait_for_writers(folder)
-    except BaseException:
-        os.close(lock)
-        raise
+        failed.pop_all()
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"pid {os.getpid()} on {socket.gethostname()} since {time.strftime('%F %T')}\n".encode(), 0)
     return lock

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from mmeval.errors import did_you_mean
+from mmeval.errors import Caught, did_you_mean
 from mmeval.wording import either
 
 T = TypeVar("T")
@@ -50,10 +50,9 @@ def hint_of(function: Callable[..., Any], name: str) -> Hint:
     """The type of an argument; ``Any`` where it has none, or one that cannot be found out."""
     written = getattr(function, "__annotations__", {}).get(name, Any)
     only = SimpleNamespace(__annotations__={name: written})
-    try:
+    with Caught():  # an annotation may be any expression, of names that exist for a type checker alone
         return get_type_hints(only, globalns=getattr(function, "__globals__", {}), include_extras=True)[name]
-    except Exception:  # an annotation may be any expression, of names that exist for a type checker alone
-        return Any
+    return Any
 
 
 def marks_of(hint: Hint, kind: type[T]) -> list[T]:

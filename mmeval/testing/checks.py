@@ -16,6 +16,7 @@ from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.contract import BatchBackend
 from mmeval.content.media import Media
 from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part, text_part
+from mmeval.errors import Caught
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import HOPELESS, Response
 from mmeval.records.sample import Message, message
@@ -198,18 +199,16 @@ def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
 def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
     """One response a row, by position."""
     found: dict[int, Response] = {}
-    try:
+    with Caught(AssertionError) as failure:
         for position, response in backend.generate_batch(asked):
             assert 0 <= position < len(asked), f"a response came for row {position} of a batch of {len(asked)}"
             assert position not in found, f"row {position} was answered twice"
             assert (response.output is None) != (response.error is None), f"row {position}: neither answer nor error"
             found[position] = response
-    except AssertionError:
-        raise
-    except Exception as error:
+    if failure:
         raise AssertionError(
-            f"generate_batch raised {type(error).__name__}: {error}; a row that fails is answered by Response.failed"
-        ) from error
+            f"generate_batch raised {failure.reason}; a row that fails is answered by Response.failed"
+        ) from failure.error
     missing = [row for row in range(len(asked)) if row not in found]
     assert not missing, f"rows {missing} of a batch of {len(asked)} were not answered"
     return [found[row] for row in range(len(asked))]

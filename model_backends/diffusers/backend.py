@@ -138,7 +138,7 @@ class DiffusersBackend:
         assert self._pipeline is not None
         try:
             return self._pipeline.draw(prompts, seeds, how)
-        except Exception as error:
+        except (MemoryError, RuntimeError, ValueError) as error:
             if is_out_of_memory(error):
                 release_memory(error)
             elif isinstance(error, ValueError) and len(prompts) == 1:

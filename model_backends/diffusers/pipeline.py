@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.errors import MissingDataError, MmevalError, UsageError, is_out_of_memory
+from mmeval.errors import Caught, MissingDataError, MmevalError, UsageError, is_out_of_memory
 from mmeval.model_backends.diffusers.kinds import call_parameters
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.settings import Settings
@@ -160,7 +160,7 @@ def _known_class(diffusers: Any, class_name: str, settings: Settings) -> Any:
 def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
     import torch
 
-    try:
+    with Caught(MmevalError) as failure:
         dtype = saved_dtype(folder) if settings.dtype == "auto" else settings.dtype
         pipe = diffusers.DiffusionPipeline.from_pretrained(
             folder,
@@ -171,20 +171,18 @@ def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
         )
         pipe.set_progress_bar_config(disable=True)
         return pipe
-    except MmevalError:
-        raise
-    except Exception as error:  # whatever the library says of files becomes one message
-        said = f"pretrained={settings.pretrained}: the pipeline cannot be loaded ({in_a_line(error)})"
-        if is_out_of_memory(error):
-            raise UsageError(f"{said}; {_SMALLER}") from error
-        raise MissingDataError(f"{said}; fetch it again, or check the arguments") from error
+    error = failure.error
+    said = f"pretrained={settings.pretrained}: the pipeline cannot be loaded ({in_a_line(error)})"
+    if is_out_of_memory(error):
+        raise UsageError(f"{said}; {_SMALLER}") from error
+    raise MissingDataError(f"{said}; fetch it again, or check the arguments") from error
 
 
 def _placed(pipe: Any, settings: Settings) -> Any:
     device = settings.device or _best_device()
     try:
         return pipe.to(device)
-    except Exception as error:  # and so does what it says of devices
+    except (AssertionError, MemoryError, RuntimeError, ValueError) as error:
         advice = _SMALLER if is_out_of_memory(error) else "name another device, such as cpu"
         raise UsageError(
             f"pretrained={settings.pretrained}: the pipeline cannot be put on device={device} ({in_a_line(error)}); "

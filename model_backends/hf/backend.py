@@ -160,7 +160,7 @@ class HFBackend:
             self.adapter.load()
         except MmevalError:
             raise
-        except Exception as error:
+        except Exception as error:  # an adapter may fail in any way over the files of another kind of model
             if self.settings.adapter in ("auto", self.files.model_type) or is_out_of_memory(error):
                 raise
             raise UsageError(
@@ -186,7 +186,7 @@ class HFBackend:
             return
         try:
             yield from self.adapter.answer(requests)
-        except Exception as error:
+        except (MemoryError, RuntimeError) as error:
             if is_out_of_memory(error):
                 release_memory(error)
             raise

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.errors import is_out_of_memory
 from mmeval.metric import WeightsError, uneven_blocks
+from mmeval.metrics.models import opening
 from mmeval.system import need
 
 Weights = Mapping[str, Any]
@@ -49,20 +49,13 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
     all of it."""
     torch = need("torch", "hf")
     path = next((folder / name for name in CHECKPOINTS if (folder / name).is_file()), folder / CHECKPOINTS[0])
-    try:
+    with opening(folder, f"{path.name} is no checkpoint of Beat This", OSError, way_out=_WAY_OUT):
         # weights_only: a checkpoint is a pickle, and may be anybody's.
         kept = torch.load(path, map_location="cpu", weights_only=True)
         weights = {name.removeprefix("model.").replace("_orig_mod.", ""): w for name, w in kept["state_dict"].items()}
         given = kept.get("hyper_parameters", {})
         network = BeatNetwork(weights, bool(given.get("sum_head", True)), "cpu")
         lacks = _gaps(network, given)
-    except OSError:
-        raise
-    except Exception as error:  # torch raises errors of many kinds for a file that it cannot read
-        if is_out_of_memory(error):  # which says nothing of the file
-            raise
-        said = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
-        raise WeightsError(folder, f"{path.name} is no checkpoint of Beat This ({said})", way_out=_WAY_OUT) from None
     if lacks:
         raise WeightsError(folder, f"cannot be used: {lacks}", way_out=_WAY_OUT)
     return network._replace(weights={name: tensor.to(device) for name, tensor in weights.items()}, device=device)

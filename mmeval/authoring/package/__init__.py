@@ -1,1 +1,1 @@
-"""Packages as others install them: built, put into an environment of their own, and compared with their source."""
+"""What a built wheel holds, and what is missing from it."""

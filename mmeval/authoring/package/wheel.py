@@ -1,197 +1,153 @@
-"""Builds the wheel of a package from a copy of its folder, in which nothing is left behind."""
+"""A built wheel: found, unpacked into a folder of its own, and compared with what it registers and with its project."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
+import filecmp
 import os
-import shutil
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
-import tomllib
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from email.parser import Parser
-from functools import partial
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from typing import Literal, NamedTuple
 
-from mmeval.errors import MissingExtraError, UsageError
+from mmeval.decode.archives.unpack import extract
+from mmeval.errors import UsageError
+from mmeval.plugins import GROUPS
+from mmeval.wording import counted
 
-DEFAULT_BACKEND = "setuptools.build_meta:__legacy__"
-_LEFT_OUT = ("venv", "env", "build", "dist", "runs")
-"""What no build reads of the package's own folder, or what an earlier one left: stale files of ``build`` would be
-packed again."""
-_LEFT_OUT_ANYWHERE = (
-    ".git", ".hg", ".venv", "*.egg-info", "__pycache__", "*.pyc", ".tox", ".nox", ".mypy_cache", ".ruff_cache",
-    ".pytest_cache", "node_modules",
-)  # fmt: skip
-_LINKED_FROM = 2**20
-"""Larger files are linked into the copy, not copied: they are data, which no build writes to."""
-_SHOWN_LINES = 6
+_SHOWN = 3
+_NOT_PACKED = ("__pycache__", ".pyc", ".pyo", ".orig", ".rej", "~", ".egg-info")
 
 
-class Wheel(NamedTuple):
-    """A wheel that was built. ``names`` are the files in it, its own metadata left out; ``requires`` the names of the
-    packages that it needs, ``texts`` its files of metadata by name."""
+class Line(NamedTuple):
+    """One line of the report: what the wheel holds (``inside``), or what is wrong or doubtful."""
 
-    file: Path
-    names: frozenset[str]
-    name: str
-    version: str
-    requires: frozenset[str]
-    texts: Mapping[str, str]
+    severity: Literal["inside", "warning", "error"]
+    message: str
+    check: str
+    tasks: str = ""
+    """Selects the tasks of an entry point that holds some."""
 
 
-def build_wheel(source: Path, workplace: Path) -> Wheel:
-    """Build the wheel of the package in ``source``. Nothing is fetched where what its build needs is installed here;
-    else pip fetches that into an environment of the build's own.
+class Unpacked(NamedTuple):
+    """A wheel whose files lie in a folder. Python that sees the folder first takes the wheel for installed."""
 
-    Raises UsageError where there is no package, and for one that cannot be built, with the end of what was said and the
-    file that has all of it; MissingExtraError without pip.
-    """
-    if not (source / "pyproject.toml").is_file() and not (source / "setup.py").is_file():
-        raise UsageError(f"{source} holds no package: it has no pyproject.toml; name the folder that has one")
-    copy, out = workplace / "source", workplace / "wheel"
-    shutil.copytree(source, copy, ignore=partial(_not_copied, source), copy_function=_copy, symlinks=True)
-    if (source / ".git").exists():  # some backends ask it which files there are, or for the version
-        (copy / ".git").symlink_to((source / ".git").resolve())
-    words = ["wheel", "--no-deps", "--wheel-dir", str(out)]
-    lacking = _lacking(source)
-    if not lacking:
-        words += ["--no-build-isolation", "--no-index"]
-    done = pip(*words, str(copy))
-    found = sorted(out.glob("*.whl")) if done.returncode == 0 else []
+    folder: Path
+    distribution: Distribution
+
+    def python(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a module of mmeval where the wheel is seen first; its log goes where ours goes."""
+        seen = [str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return subprocess.run(
+            [sys.executable, "-P", "-m", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(seen)},
+            check=False,
+        )
+
+
+def find_wheel(place: Path) -> Path:
+    """The wheel itself, or the newest in ``dist`` of a project's folder. Raises UsageError where there is none."""
+    found = [place] if place.is_file() else sorted(place.glob("dist/*.whl"), key=lambda file: file.stat().st_mtime)
     if not found:
-        raise UsageError(_failure(source, done.stdout, _hint(lacking)))
-    return read_wheel(found[0])
+        folder = shlex.quote(str(place))
+        raise UsageError(
+            f"{place}: there is no wheel in its folder dist; build it by: pip wheel --no-deps -w {folder}/dist "
+            f"{folder}/, or by: python -m build --wheel {folder}"
+        )
+    return found[-1]
 
 
-def read_wheel(file: Path) -> Wheel:
-    """What a wheel holds."""
-    with zipfile.ZipFile(file) as archive:
-        names = [name for name in archive.namelist() if not name.endswith("/")]
-        own = {name for name in names if PurePosixPath(name).parts[0].endswith(".dist-info")}
-        texts = {
-            name.partition("/")[2]: archive.read(name).decode("utf-8", "replace")
-            for name in own
-            if archive.getinfo(name).file_size < _LINKED_FROM
-        }
-    headers = Parser().parsestr(texts["METADATA"], headersonly=True)
-    return Wheel(
-        file=file,
-        names=frozenset(names) - own,
-        name=str(headers["Name"]),
-        version=str(headers["Version"]),
-        requires=frozenset(_names(map(str, headers.get_all("Requires-Dist", [])))),
-        texts=texts,
-    )
+@contextmanager
+def unpacked(wheel: Path) -> Iterator[Unpacked]:
+    """The wheel in a temporary folder. Raises UsageError for a file that is no wheel, ContentError for an archive that
+    is damaged, too large, or has names that lead elsewhere."""
+    with tempfile.TemporaryDirectory(prefix="mmeval-dist-") as temporary:
+        folder = Path(temporary).resolve() / "wheel"
+        extract(wheel, folder)
+        found = list(distributions(path=[str(folder)]))
+        if len(found) != 1 or found[0].metadata["Name"] is None:
+            raise UsageError(f"{wheel}: is no wheel: it does not hold the metadata of one package")
+        yield Unpacked(folder, found[0])
 
 
-def backend_of(source: Path) -> str:
-    """The build backend that a package names; that of setuptools where it names none."""
-    return str(_build_system(source).get("build-backend", DEFAULT_BACKEND))
-
-
-def _build_system(source: Path) -> Mapping[str, Any]:
-    # Any: what stands in a TOML file has any type.
-    file = source / "pyproject.toml"
-    if not file.is_file():
-        return {}
-    try:
-        found = tomllib.loads(file.read_text(encoding="utf-8")).get("build-system", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: is no TOML ({error})") from None
-    return found if isinstance(found, dict) else {}
-
-
-def _lacking(source: Path) -> list[str]:
-    """What the build of a package requires and is not installed here, or not in that version."""
-    settings = _build_system(source)
-    asked = settings.get("requires", ["setuptools"])
-    lacking = [str(line) for line in asked if not _is_met(str(line))] if isinstance(asked, list) else []
-    module = backend_of(source).partition(":")[0]
-    if lacking or "backend-path" in settings or importlib.util.find_spec(module.partition(".")[0]) is not None:
-        return lacking
-    return [module]
-
-
-def _is_met(line: str) -> bool:
-    """Whether a requirement is met by what is installed here. Of one that cannot be read pip says the rest."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    try:
-        wanted = Requirement(line)
-        if wanted.marker is not None and not wanted.marker.evaluate():
-            return True
-        return wanted.specifier.contains(version(wanted.name), prereleases=True)
-    except PackageNotFoundError:
-        return False
-    except InvalidRequirement:
-        return True
-
-
-def _names(requirements: Iterable[str]) -> Iterator[str]:
-    """The names of required packages, each in the one form that all of its spellings have."""
-    from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.utils import canonicalize_name
-
-    for line in requirements:
-        with contextlib.suppress(InvalidRequirement):  # pip has read it, so that it is of another dialect
-            yield canonicalize_name(Requirement(line).name)
-
-
-def _hint(lacking: Sequence[str]) -> str:
-    if not lacking:
-        return ""
-    wanted = " ".join(f'"{line}"' for line in lacking)
-    return f"; {', '.join(lacking)} is not installed here and could not be fetched: pip install -U {wanted}"
-
-
-def _not_copied(source: Path, folder: str, names: list[str]) -> set[str]:
-    """What of a folder is left out. A package may well hold data in a folder called ``build`` or ``runs``."""
-    patterns = _LEFT_OUT_ANYWHERE if Path(folder) != source else (*_LEFT_OUT, *_LEFT_OUT_ANYWHERE)
-    return shutil.ignore_patterns(*patterns)(folder, names)
-
-
-def _copy(source: str, target: str) -> str:
-    if Path(source).stat().st_size >= _LINKED_FROM:
-        try:
-            os.link(source, target)
-        except OSError:  # another disk
-            pass
+def check_contents(wheel: Unpacked, project: Path | None) -> Iterator[Line]:
+    """What is in the wheel and what is missing; files are compared with those of the project if there is one."""
+    loaded = wheel.python("mmeval.authoring.package.load", str(wheel.folder)).stdout
+    broken = dict(line.split("\t", 1) for line in loaded.splitlines())
+    for entry in wheel.distribution.entry_points:
+        where = f'[project.entry-points."{entry.group}"] {entry.name} = "{entry.value}"'
+        module = wheel.folder.joinpath(*entry.module.split("."))
+        if entry.group.startswith("mmeval.") and entry.group not in GROUPS:
+            reason = f"there is no such group; the groups are {', '.join(GROUPS)}"
+        elif not module.is_dir() and not any(module.parent.glob(f"{module.name}.*")):
+            reason = f"the module {entry.module} is missing from the wheel"
+        elif entry.group == "mmeval.tasks" and not any(module.rglob("*.yaml")):
+            reason = "no task file is in the wheel"
         else:
-            return target
-    return str(shutil.copy2(source, target))
+            reason = broken.get(f"{entry.group} {entry.name}", "")
+        if reason:
+            yield Line("error", f"{where}: {reason}", "entry points")
+        elif entry.group == "mmeval.tasks":
+            files = counted(sum(file.is_file() for file in module.rglob("*")), "file")
+            yield Line("inside", f"{where}, {files}", "entry points", tasks=f"{entry.name}/*")
+        else:
+            yield Line("inside", where, "entry points")
+    if project is not None:
+        yield from _compared(project, wheel)
+    if not any(re.match(r"mmeval(?![\w.-])", line, re.I) for line in wheel.distribution.requires or ()):
+        yield Line("warning", 'it does not say that it needs mmeval; write dependencies = ["mmeval"]', "requires")
+    for licence in wheel.folder.glob("*.dist-info/licenses/*"):
+        if licence.is_file() and licence.read_bytes().startswith(b"PLACEHOLDER"):
+            yield Line("warning", f"{licence.name} is a placeholder; put the text of your licence there", "licence")
 
 
-def _failure(source: Path, said: str, hint: str) -> str:
-    with tempfile.NamedTemporaryFile("w", prefix="mmeval-build-", suffix=".log", delete=False, encoding="utf-8") as log:
-        log.write(said)
-    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if "error" in line.lower() and not line.startswith(("note:", "hint:"))] or lines
-    end = "\n".join(f"  {line.strip()}" for line in telling[-_SHOWN_LINES:])
-    return f"the wheel of {source} cannot be built{hint}; the whole log is in {log.name}\n{end}"
+def _compared(project: Path, wheel: Unpacked) -> Iterator[Line]:
+    """The files of the project's packages that the wheel lacks, by package and suffix, or holds with other content."""
+    entries = wheel.distribution.entry_points
+    tasks = tuple(f"{entry.module.replace('.', '/')}/" for entry in entries if entry.group == "mmeval.tasks")
+    tops = {entry.module.partition(".")[0] for entry in entries} | {
+        path.name for path in wheel.folder.iterdir() if path.is_dir() and path.suffix not in (".dist-info", ".data")
+    }
+    missing: dict[tuple[str, str], list[str]] = {}
+    changed: list[str] = []
+    for top in sorted(tops):
+        for source in filter(Path.is_dir, (project / top, project / "src" / top, project / "lib" / top)):
+            for file in _files(source):
+                name = Path(top, file.relative_to(source)).as_posix()
+                if not (wheel.folder / name).is_file():
+                    missing.setdefault((top, f"*{file.suffix}" if file.suffix else file.name), []).append(name)
+                elif not filecmp.cmp(file, wheel.folder / name, shallow=False):
+                    changed.append(name)
+    for (top, pattern), names in sorted(missing.items()):
+        setting = f'[tool.setuptools.package-data]: "{top}" = ["**/{pattern}"]'
+        if pattern == "*.py":
+            setting = f'[tool.setuptools.packages.find]: include = ["{top}*"]'
+        needed = pattern == "*.py" or any(name.startswith(tasks) for name in names)
+        message = f"missing from the wheel: {_listed(names)} (where setuptools builds it, add to {setting})"
+        yield Line("error" if needed else "warning", message, "files")
+    if changed:
+        yield Line("warning", f"changed since the wheel was built: {_listed(changed)}; build it again", "files")
 
 
-def pip(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run pip; its errors come with its output. Raises MissingExtraError without pip."""
-    if importlib.util.find_spec("pip") is None:
-        raise MissingExtraError("pip")
-    return subprocess.run(
-        [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env=clean_environ(),
-        check=False,
-    )
+def _listed(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def clean_environ() -> dict[str, str]:
-    """The variables of this process without those that steer Python."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of a folder that are meant to be shipped: neither hidden, nor made by Python, nor those of a run."""
+    for home, folders, names in os.walk(folder):
+        shipped = [name for name in names if not name.startswith(".") and not name.endswith(_NOT_PACKED)]
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(_NOT_PACKED))
+        if "run.json" in names:
+            shipped = folders[:] = []
+        yield from (Path(home, name) for name in sorted(shipped))

@@ -108,7 +108,7 @@ def _reading(archive: Path) -> Iterator[None]:
         raise CorruptMediaError(f"{archive}: it cannot be unpacked ({error})") from None
     except (MissingDataError, StorageError):
         raise
-    except Exception as error:
+    except Exception as error:  # readers of hostile bytes raise what they like
         reason = str(error).partition("\n")[0][:300] or type(error).__name__
         raise CorruptMediaError(f"{archive}: it cannot be unpacked ({reason})") from error
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from mmeval import plugins
-from mmeval.errors import MissingExtraError, UsageError
+from mmeval.errors import Caught, MissingExtraError, UsageError
 from mmeval.report.publish import Published
 from mmeval.run.options import RunOutcome
 
@@ -47,17 +47,10 @@ def create_loggers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, Logger]:
 def log_results(loggers: Mapping[str, Logger], outcome: RunOutcome, published: Published) -> None:
     """Hand finished results to each logger. One that fails costs a warning: the results lie in their files."""
     for name, logger in loggers.items():
-        try:
-            with contextlib.redirect_stdout(sys.stderr):  # stdout holds the tables and nothing else
-                logger.log(outcome, published)
-        except (Exception, SystemExit) as error:  # a logger may fail in any way, its server above all
-            _log.warning(
-                "the logger %r failed (%s: %s); the results are in %s",
-                name,
-                type(error).__name__,
-                error,
-                published.file,
-            )
+        with Caught() as failure, contextlib.redirect_stdout(sys.stderr):  # stdout holds the tables and nothing else
+            logger.log(outcome, published)
+        if failure:
+            _log.warning("the logger %r failed (%s); the results are in %s", name, failure.reason, published.file)
 
 
 def need_package(package: str, extra: str) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from mmeval.errors import Caught
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.results.layout import Cell, Table, layouts_of, tables_of
 from mmeval.results.stored_run import StoredRun
@@ -32,12 +33,12 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
     for run, called in runs:
         for layout in layouts_of(run) if run.results else ():
             of = f" of {called}" if called else ""
-            try:
+            tables = []
+            with Caught() as failure:  # the page is about the run, whatever a layout does
                 tables = [_shown(table) for table in tables_of(run, layout)]
-            except Exception as error:  # the page is about the run, whatever a layout does
-                log.debug("a layout failed", exc_info=True)
-                notes.append(f"The tables {layout}{of} are not shown: {printable(str(error), limit=MAX_NOTE)}")
-                continue
+            if failure:
+                log.debug("a layout failed", exc_info=failure.error)
+                notes.append(f"The tables {layout}{of} are not shown: {printable(str(failure.error), limit=MAX_NOTE)}")
             if tables:
                 found.append(
                     {"title": f"Tables of the layout {layout}{f': {called}' if called else ''}", "tables": tables}

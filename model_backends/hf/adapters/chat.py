@@ -208,7 +208,7 @@ class ChatAdapter(Adapter):
             return [], {}
         try:
             encoded = self.encode(rows)
-        except Exception as error:
+        except Exception as error:  # a processor raises what it likes over a prompt that it cannot take
             if is_out_of_memory(error):
                 raise
             if len(rows) == 1:

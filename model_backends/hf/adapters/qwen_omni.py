@@ -119,7 +119,7 @@ class QwenOmniAdapter(ChatAdapter):
             return self._speak(row, encoded, max_new_tokens)
         except RowError as error:
             return error
-        except Exception as error:
+        except (AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
             if is_out_of_memory(error):
                 raise
             [written] = super().generate([row], encoded, max_new_tokens)

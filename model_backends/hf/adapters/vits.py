@@ -92,7 +92,7 @@ class VitsAdapter(Adapter):
         try:
             with torch.inference_mode(), seeded(seed, self.model.device):
                 output = self.model(input_ids=script.ids.to(self.model.device), **given)
-        except Exception as error:
+        except (AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
             if is_out_of_memory(error):
                 raise
             raise RowError("internal", f"the text could not be spoken ({in_a_line(error)})") from None

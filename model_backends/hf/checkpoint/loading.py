@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmeval.errors import MissingDataError, MissingError, MmevalError, UsageError, is_out_of_memory
+from mmeval.errors import Caught, MissingDataError, MissingError, MmevalError, UsageError, is_out_of_memory
 from mmeval.metric import damaged_files, gaps
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.checkpoint.videoless import processor_without_video
@@ -110,12 +110,10 @@ def ask_for_same_digits() -> None:
 @contextlib.contextmanager
 def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
     """Whatever the library raises while it loads becomes one message with the way out."""
-    try:
+    with Caught(MmevalError) as failure:
         yield
-    except MmevalError:
-        raise
-    except Exception as error:
-        raise _explained(files, what, settings, error) from error
+    if failure:
+        raise _explained(files, what, settings, failure.error) from failure.error
 
 
 @contextlib.contextmanager
@@ -148,7 +146,7 @@ def _refuse_broken_torchvision() -> None:
         return
     try:
         importlib.import_module(TORCHVISION)
-    except Exception as error:
+    except (AttributeError, ImportError, OSError, RuntimeError) as error:
         raise UsageError(
             f"torchvision is installed but cannot be imported ({in_a_line(error)}); install the one for this torch, or "
             "uninstall it (pictures and sounds work without it, videos do not)"
@@ -180,7 +178,7 @@ def _refuse_gaps(files: ModelFiles, told: Mapping[str, Any]) -> None:
         )
 
 
-def _explained(files: ModelFiles, what: str, settings: Settings, error: Exception) -> MmevalError:
+def _explained(files: ModelFiles, what: str, settings: Settings, error: BaseException) -> MmevalError:
     kind, way_out = _way_out(files, settings, error, f"{type(error).__name__}: {error}".lower())
     return kind(f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {way_out}")
 
@@ -190,7 +188,7 @@ def _fetch_again(files: ModelFiles) -> str:
     return f"fetch the model again{f': {damaged} is damaged or cut short' if damaged else ''}"
 
 
-def _way_out(files: ModelFiles, settings: Settings, error: Exception, said: str) -> tuple[type[MmevalError], str]:
+def _way_out(files: ModelFiles, settings: Settings, error: BaseException, said: str) -> tuple[type[MmevalError], str]:
     """What kind of failure it is, and what helps. ``said`` is the library's message in small letters."""
     device = settings.device.partition(":")[0]
     ways: tuple[tuple[bool, type[MmevalError], str], ...] = (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from mmeval.errors import UsageError
+from mmeval.errors import Caught, UsageError
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.checkpoint.loading import tokenizer_of
 from mmeval.model_backends.hf.conversation.messages import Chat
@@ -72,14 +72,13 @@ class ChatTemplate:
         return self._tells("user", _items(_MARK)) or self._tells("user", _MARK)
 
     def _written(self, turns: Sequence[Turn]) -> str:
-        try:
+        with Caught() as failure:  # of the template, a program of the model's
             return self._render([self._turn(turn) for turn in turns])
-        except Exception as error:  # a program of the model's, run on this conversation
-            raise RowError(
-                "unsupported",
-                f"the model's chat template refuses this conversation ({in_a_line(error)}); give another with "
-                "chat_template=FILE",
-            ) from None
+        raise RowError(
+            "unsupported",
+            f"the model's chat template refuses this conversation ({in_a_line(failure.error)}); give another with "
+            "chat_template=FILE",
+        )
 
     def _turn(self, turn: Turn) -> Turn:
         """The message with its content as this template reads it: a list of items, or one text."""
@@ -100,11 +99,10 @@ class ChatTemplate:
         tried = {"role": role, "content": content}
         question = tried if role == "user" else self._turn({"role": "user", "content": _items("?")})
         turns = {"system": [tried, question], "assistant": [question, tried, question]}.get(role, [tried])
-        try:
+        with Caught():  # it refuses them
             text = self._render(turns)
-        except Exception:  # it says no
-            return False
-        return _MARK in text and not _LISTED.search(text)
+            return _MARK in text and not _LISTED.search(text)
+        return False
 
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
         """What the template drops of a conversation of this shape, and what it moves; found once for each shape."""
