@@ -47,7 +47,7 @@ lint: $(VENV)/dev.stamp
 types: $(VENV)/dev.stamp
 	@rm -rf .typing && mkdir -p .typing/mmeval
 	@ln -s "$(CURDIR)"/mmeval/* "$(CURDIR)/tasks" "$(CURDIR)/metrics" "$(CURDIR)/model_backends" .typing/mmeval/
-	$(BIN)/mypy -p mmeval -p tests -p scripts
+	$(BIN)/mypy -p mmeval -p tests -p scripts -p benchmarks
 
 fast: $(VENV)/dev.stamp
 	$(PYTEST) -m "not slow" $(TESTS)

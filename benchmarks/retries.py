@@ -1,7 +1,7 @@
 """How close a run with faults comes to the ideal retry schedule.
 
-    python tests/bench/retries.py            # about a minute; the table of docs/reliability.md
-    python tests/bench/retries.py --quick    # fewer samples: a look, not a figure
+    python benchmarks/retries.py            # about a minute; the table of docs/reliability.md
+    python benchmarks/retries.py --quick    # fewer samples: a look, not a figure
 
 The ideal is computed from what the server did to each request: every try takes its latency on one of the connections,
 every pause is the documented one and holds no connection. No schedule of these can be shorter than the work divided by
@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.support.cli import mmeval, openai
 from tests.support.mock_openai_server import MockServer, State

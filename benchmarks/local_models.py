@@ -1,7 +1,7 @@
 """How fast and how small a run with a local model is, as ratios to a bare loop over ``model.generate``.
 
-    python tests/bench/local_models.py            # about five minutes; the table of docs/performance.md
-    python tests/bench/local_models.py --quick    # fewer samples: a look, not a figure
+    python benchmarks/local_models.py            # about five minutes; the table of docs/performance.md
+    python benchmarks/local_models.py --quick    # fewer samples: a look, not a figure
 
 Both programs are whole processes, run in turns; a ratio is the median of the paired runs. The rate is that of the
 answers after the first batch, so that neither start nor loading counts: by the journal's own times, and by the bare
@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.figure import Figure  # noqa: E402
-from tests.bench.ratio import measure  # noqa: E402
+from benchmarks.figure import Figure  # noqa: E402
+from benchmarks.ratio import measure  # noqa: E402
 from tests.support.tiny_models import tiny_model  # noqa: E402
 
 BARE = ROOT / "tests" / "bench" / "bare_local.py"

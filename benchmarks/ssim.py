@@ -1,7 +1,7 @@
 """How long SSIM takes, as a ratio to scikit-image, and how far the two are apart.
 
-    python tests/bench/ssim.py             # 1024 x 1024, colour: the figures of docs/performance.md
-    python tests/bench/ssim.py 256 4096    # other sides
+    python benchmarks/ssim.py             # 1024 x 1024, colour: the figures of docs/performance.md
+    python benchmarks/ssim.py 256 4096    # other sides
 
 Both work on the same two pictures in one thread, in turns, after one call of each that is not counted; the ratio is
 the median of the paired calls. Exit code 1 when a figure misses its goal.
@@ -19,10 +19,10 @@ from pathlib import Path
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.figure import Figure  # noqa: E402
 from mmeval.metrics.image.ssim import ssim_of  # noqa: E402  found by the line above
-from tests.bench.figure import Figure  # noqa: E402
 from tests.support.pictures import by_scikit_image, noise  # noqa: E402
 
 PAIRS = 15

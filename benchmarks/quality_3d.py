@@ -1,7 +1,7 @@
 """How long the quality of a 3D item takes, as ratios to trimesh, in one thread.
 
-    python tests/bench/quality_3d.py            # a mesh of 50,000 faces: the figures of docs/performance.md
-    python tests/bench/quality_3d.py --large    # and the largest that are scored, with the memory they take
+    python benchmarks/quality_3d.py            # a mesh of 50,000 faces: the figures of docs/performance.md
+    python benchmarks/quality_3d.py --large    # and the largest that are scored, with the memory they take
 
 ``loading``: a whole file (OFF, OBJ), from bytes to score, against ``trimesh.load`` of the same bytes. ``checked``: the
 score of decoded arrays against trimesh making a mesh of them and dropping what is degenerate (``validate``). ``bare``:
@@ -27,17 +27,17 @@ from typing import Any
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np  # noqa: E402  found by the line above, in one thread by those before it
 import trimesh  # noqa: E402
 
+from benchmarks.figure import Figure  # noqa: E402
 from mmeval.decode import raw_mesh_arrays  # noqa: E402
 from mmeval.metric.apply import score_one  # noqa: E402
 from mmeval.metric.bound import bind  # noqa: E402
 from mmeval.metrics.three_d.quality_3d import quality_3d  # noqa: E402
 from mmeval.records.trial import Trial  # noqa: E402
-from tests.bench.figure import Figure  # noqa: E402
 from tests.support.shapes import Mesh, obj, off, ply, shown, torus  # noqa: E402
 
 PAIRS, FILES = 9, 24

@@ -1,7 +1,7 @@
 """What the end of a run over all of UniM costs: seconds and peak memory of its numbers, its tables and its report.
 
-    python tests/bench/unim_layout.py           # the goals are for all 31,026 instances
-    python tests/bench/unim_layout.py 3000      # fewer
+    python benchmarks/unim_layout.py           # the goals are for all 31,026 instances
+    python benchmarks/unim_layout.py 3000      # fewer
 
 The run folder is made here: a question with its labels, an answer, eight numbers, in part lost or
 unsupported, and what seven metrics say of the answer's items. Then two
@@ -21,8 +21,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.figure import Figure
+from benchmarks.scale import ROOT, measure
 from mmeval.metric.contract import metric
 from mmeval.records.trial import Trial
 from mmeval.report.layout_text import markdown_tables
@@ -35,8 +37,6 @@ from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Selection
 from mmeval.tasks.unim.tables.items import TITLES
 from mmeval.tasks.unim.tables.pool import NUMBERS
-from tests.bench.figure import Figure
-from tests.bench.scale import ROOT, measure
 from tests.support.outcomes import outcome, task
 from tests.support.stored_run import SCORE_SET, Told, text, write_run
 from tests.support.unim_scores import BREAKDOWN, SAMPLES, random_trials, with_items
@@ -89,7 +89,7 @@ def figures(count: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         config = {"loader": "unim", "layout": "unim", "breakdown": list(BREAKDOWN)}
         run = write_run(Path(name) / "run", map(told, with_items(random_trials(count))), task=TASK, config=config)
-        ended = measure([sys.executable, "-m", "tests.bench.unim_layout", "--end", str(run)], ROOT)
+        ended = measure([sys.executable, "-m", "benchmarks.unim_layout", "--end", str(run)], ROOT)
         reported = measure([sys.executable, "-m", "mmeval", "report", str(run)], Path(name))
     yield Figure(f"numbers and tables of {count:,} instances", ended.seconds, SECONDS, " s")
     yield Figure("their report", reported.seconds, SECONDS, " s")

@@ -48,10 +48,10 @@ ELSEWHERE = {
     "edit_outside_ssim": ("image/test_editing.py", "test_each_switch_changes_a_score"),
     "dreamsim": ("image/test_dreamsim.py", "test_every_switch_matters"),
     "sound_class": ("audio/test_sound_class.py", "test_every_switch_of_a_window_matters"),
-    "speaker_gender": ("audio/test_speakers.py", "test_every_switch_of_gender_matters"),
-    "speaker_similarity": ("audio/test_speakers.py", "test_voices_are_one_persons_above_the_threshold"),
-    "transcript": ("audio/test_transcription.py", "test_every_switch_matters"),
-    "transcript_constraints": ("audio/test_transcript_constraints.py", "test_every_switch_matters"),
+    "speaker_gender": ("audio/speech/test_speakers.py", "test_every_switch_of_gender_matters"),
+    "speaker_similarity": ("audio/speech/test_speakers.py", "test_voices_are_one_persons_above_the_threshold"),
+    "transcript": ("audio/speech/test_transcription.py", "test_every_switch_matters"),
+    "transcript_constraints": ("audio/speech/test_transcript_constraints.py", "test_every_switch_matters"),
     "text_constraints": ("text/test_constraints.py", "test_each_switch_changes_a_score"),
     "word_accuracy": ("text/test_word_accuracy.py", "test_each_switch_changes_a_score"),
     "overall": ("structure/test_overall.py", "test_all_pieces_make_one_value"),
@@ -81,7 +81,7 @@ def seen(effect: Effect, scored: Trial, switches: Mapping[str, Any]) -> Any:
 
 
 def test_each_switch_has_its_documented_value() -> None:
-    """``python -m tests.test_mmmg_switches`` writes the values of today."""
+    """``python -m tests.tasks.mmmg.test_switches`` writes the values of today."""
     assert json.loads(DOCUMENTED.read_text("utf-8")) == values()
 
 
@@ -102,7 +102,7 @@ def values() -> dict[str, dict[str, Any]]:
 def test_each_switch_is_tried(name: str) -> None:
     if name in ELSEWHERE:
         file, test = ELSEWHERE[name]
-        assert f"def {test}(" in (Path(__file__).parent / "metrics" / file).read_text("utf-8")
+        assert f"def {test}(" in (Path(__file__).parents[2] / "metrics" / file).read_text("utf-8")
         return
     tried = {effect.switch for effect in effects() if effect.metric == name}
     metric = load_metric(name)

@@ -1,6 +1,6 @@
 """How fast the report page is in a real Chromium, over many made-up trials.
 
-    python tests/bench/report_page.py [TRIALS]
+    python benchmarks/report_page.py [TRIALS]
 
 Prints, for 50,000 trials unless told otherwise: the time from opening the page to the first rows of the list, the time
 between frames while the list is scrolled from end to end, and how long a filter, the order of failures, and the first
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.support.chromium import check, chromium, watched
 from tests.support.report_folder import Row, write

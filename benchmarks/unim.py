@@ -1,8 +1,8 @@
 """All that UniM's full size costs: reading its data, the first request, and the numbers, tables and report at the end.
 
-    python tests/bench/unim.py    # about five minutes
+    python benchmarks/unim.py    # about five minutes
 
-This runs ``tests/bench/unim_data.py`` and ``tests/bench/unim_layout.py``, which say what they measure. Exit code 1 when
+This runs ``benchmarks/unim_data.py`` and ``benchmarks/unim_layout.py``, which say what they measure. Exit code 1 when
 a figure misses its goal.
 """
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.bench import unim_data, unim_layout
+from benchmarks import unim_data, unim_layout
 
 
 def main() -> int:

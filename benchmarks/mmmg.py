@@ -1,7 +1,7 @@
 """What the metrics without a model cost that score MMMG's answers: two processes against one, memory, first calls.
 
-    python tests/bench/mmmg.py                      # 4 x 937 answers: ten minutes or more on two cores
-    python tests/bench/mmmg.py --generations 200    # so many answers: a look, not a figure
+    python benchmarks/mmmg.py                      # 4 x 937 answers: ten minutes or more on two cores
+    python benchmarks/mmmg.py --generations 200    # so many answers: a look, not a figure
 
 Seven in ten answers are a picture of 1024 x 1024, the others a sound of ten seconds, as in MMMG; all have words, too.
 Each answer, and each sample's picture, is a file of its own (a few pictures and sounds under many names), so that each
@@ -28,9 +28,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.figure import Figure  # noqa: E402
 from mmeval.content.media import Media  # noqa: E402
 from mmeval.content.parts import Interleaved, media_part, text_part  # noqa: E402  found by the line above
 from mmeval.decode import picture as picture_decoder  # noqa: E402
@@ -42,7 +43,6 @@ from mmeval.records.sample import Sample, user  # noqa: E402
 from mmeval.scoring.scorer import Scorer  # noqa: E402
 from mmeval.scoring.trial_rows import ScoringPlan, trial_from  # noqa: E402
 from mmeval.system.json_lines import to_line  # noqa: E402
-from tests.bench.figure import Figure  # noqa: E402
 
 ROWS, REPEATS = 937, 4
 SIDE, SECONDS = 1024, 10.0

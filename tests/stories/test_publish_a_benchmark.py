@@ -14,7 +14,7 @@ from tests.support.reader_environment import add_commands
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[1] / "docs" / "publish-a-benchmark.md"
+PAGE = Path(__file__).parents[2] / "docs" / "publish-a-benchmark.md"
 TOOLS = ("pip", "setuptools", "pytest")
 
 

@@ -1,7 +1,7 @@
 """How long the quality of a sound takes, as a ratio to a plain implementation of the same steps.
 
-    python tests/bench/audio_quality.py            # ten seconds of music, its ratio, the first call, two cores
-    python tests/bench/audio_quality.py --long     # besides, ten minutes: time and memory
+    python benchmarks/audio_quality.py            # ten seconds of music, its ratio, the first call, two cores
+    python benchmarks/audio_quality.py --long     # besides, ten minutes: time and memory
 
 The plain implementation takes scipy's and numpy's functions one after the other, and librosa's for the contrast, the
 chroma and the separation where librosa is installed; where it is not, the plain side makes do with less: it has no
@@ -27,15 +27,15 @@ from typing import Any
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np  # noqa: E402  after the number of threads is set
 
+from benchmarks.figure import Figure  # noqa: E402
 from mmeval.content.encode import wav  # noqa: E402  found by the line above
 from mmeval.content.media import Media  # noqa: E402
 from mmeval.metrics.audio.quality.listening import heard_in  # noqa: E402
 from mmeval.metrics.audio.quality.recording import RATE, recording  # noqa: E402
-from tests.bench.figure import Figure  # noqa: E402
 
 PAIRS = 7
 RATIO, FIRST_CALL, TWO_CORES, LONG_MEMORY = 1.2, 2.0, 1.7, 512.0

@@ -1,7 +1,7 @@
 """How far asking and judging overlap: the wall time of a judged run against the longer of its two halves alone.
 
-    python tests/bench/overlap.py            # about two minutes; the table of docs/reliability.md
-    python tests/bench/overlap.py --quick    # fewer samples: a look, not a figure
+    python benchmarks/overlap.py            # about two minutes; the table of docs/reliability.md
+    python benchmarks/overlap.py --quick    # fewer samples: a look, not a figure
 
 The model and the judge are two mock servers in processes of their own. The halves are whole processes too: a run with
 ``--predict_only``, and ``mmeval score`` on the folder that it left. Figures are medians. Exit code 1 when one misses
@@ -20,10 +20,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.server import serving  # noqa: E402  found by the line above
+from benchmarks.server import serving  # noqa: E402  found by the line above
 from tests.support.cli import command  # noqa: E402  found by the line above
 from tests.support.toy_site import toy_environment, write_judged  # noqa: E402
 

@@ -1,7 +1,7 @@
 """How fast the pitch of a voice is found, beside librosa's pyin on the same clips in the same minute.
 
     pip install librosa
-    python tests/bench/pitch.py
+    python benchmarks/pitch.py
 
 Clips of two and of ten seconds, one thread, in turns; a ratio is the median of the paired runs. pyin has the same step
 and the same lowest and highest pitch; what it compiles on its first call is left out of the ratio. The first call of
@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from mmeval.metrics.audio.speech.pitch import CEILING, FLOOR, STEP, pitch_of  # noqa: E402  found by the line above

@@ -1,7 +1,7 @@
 """What a report of many trials costs: seconds and peak memory of ``mmeval report``.
 
-    python tests/bench/report.py           # both sizes
-    python tests/bench/report.py 10000     # one of them
+    python benchmarks/report.py           # both sizes
+    python benchmarks/report.py 10000     # one of them
 
 Each run folder is made here: a question, an answer with code in every tenth, two metrics, labels, and a judge's reply
 for every fifth trial. Memory is the peak resident set of the command's process. Exit code 1 when a goal is missed.
@@ -15,10 +15,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.bench.figure import Figure
-from tests.bench.scale import measure
+from benchmarks.figure import Figure
+from benchmarks.scale import measure
 from tests.support.stored_run import Told, text, write_run
 
 GOALS = {10_000: (1.5, 400.0), 50_000: (8.0, 400.0)}

@@ -1,6 +1,6 @@
 """Hostile media: each file of the corpus is refused with a typed error, or harmless, within two seconds and 200 MiB.
 
-``python -m tests.test_hostile_media`` prints what each one costs.
+``python -m tests.stories.test_hostile_media`` prints what each one costs.
 """
 
 from __future__ import annotations

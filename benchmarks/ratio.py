@@ -1,7 +1,7 @@
 """How fast and how small a run is, as ratios to a bare aiohttp loop measured in the same minutes.
 
-    python tests/bench/ratio.py            # about ten minutes; the table of docs/performance.md
-    python tests/bench/ratio.py --quick    # fewer samples: a look, not a figure
+    python benchmarks/ratio.py            # about ten minutes; the table of docs/performance.md
+    python benchmarks/ratio.py --quick    # fewer samples: a look, not a figure
 
 Both programs are whole processes against the mock server at 50 ms, run in turns; a ratio is the median of the paired
 runs. The rate is that of the requests as the server sees them, from the first request to the last answer; CPU and the
@@ -27,11 +27,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.figure import Figure  # noqa: E402
-from tests.bench.server import serving  # noqa: E402  found by the line above
+from benchmarks.figure import Figure  # noqa: E402
+from benchmarks.server import serving  # noqa: E402  found by the line above
 
 BARE = ROOT / "tests" / "bench" / "bare.py"
 LATENCY = 0.05

@@ -88,7 +88,7 @@ def values() -> dict[str, Any]:
 
 @pytest.mark.parametrize("part", ["switches", "profiles", "constants", "tasks"])
 def test_everything_has_its_documented_value(part: str) -> None:
-    """``python -m tests.test_unim_switches`` writes the values of today."""
+    """``python -m tests.tasks.unim.test_switches`` writes the values of today."""
     assert json.loads(DOCUMENTED.read_text("utf-8"))[part] == values()[part]
 
 

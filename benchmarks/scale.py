@@ -1,7 +1,7 @@
 """What a data set of the size of the largest benchmark costs: seconds and peak memory of whole commands.
 
-    python tests/bench/scale.py            # the table of docs/performance.md
-    python tests/bench/scale.py dry_run    # one figure, by its name
+    python benchmarks/scale.py            # the table of docs/performance.md
+    python benchmarks/scale.py dry_run    # one figure, by its name
 
 Each figure is a function that makes its own data and yields what it measured. Memory is the peak resident set of the
 command's process. Exit code 1 when a figure misses its goal.
@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.figure import Figure  # noqa: E402
+from benchmarks.figure import Figure  # noqa: E402
 
 SAMPLES = 31_026
 
@@ -119,7 +119,7 @@ def numbers() -> Iterator[Figure]:
         chance = random.Random(1)
         with (folder / "rows.jsonl").open("w") as file:
             file.writelines(json.dumps(_score_row(at, chance)) + "\n" for at in range(SAMPLES))
-        program = [sys.executable, "-m", "tests.bench.large_results", str(folder)]
+        program = [sys.executable, "-m", "benchmarks.large_results", str(folder)]
         found = measure(program, ROOT)
         (written,) = folder.glob("results_*.json")
         made = len(json.loads(written.read_text())["mmeval"]["results"])

@@ -18,7 +18,7 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
 from tests.support.toy import damage
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 ROWS = 16
 SEED = 20
 KILLS = 30

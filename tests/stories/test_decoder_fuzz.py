@@ -1,6 +1,6 @@
 """Fuzzing: whatever becomes of a medium, its decoder ends in a typed error or a result, and never falls over.
 
-``FUZZ_COUNT=1000 FUZZ_SEED=7 python -m pytest tests/test_decoder_fuzz.py`` looks longer, and elsewhere.
+``FUZZ_COUNT=1000 FUZZ_SEED=7 python -m pytest tests/stories/test_decoder_fuzz.py`` looks longer, and elsewhere.
 """
 
 from __future__ import annotations

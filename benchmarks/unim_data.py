@@ -1,7 +1,7 @@
 """What reading UniM's data costs at their full size: seconds to the first sample and to the first request, memory.
 
-    python tests/bench/unim_data.py                  # about two minutes
-    python tests/bench/unim_data.py --keep FOLDER    # makes the data there, or takes those that it made before
+    python benchmarks/unim_data.py                  # about two minutes
+    python benchmarks/unim_data.py --keep FOLDER    # makes the data there, or takes those that it made before
 
 The data are made: 31,026 records over thirty domains in the hub's layout, in files by combination, with the captions,
 and with a file of its own for each of 93,078 media (a few pictures and sounds under many names). Each figure is
@@ -25,14 +25,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.figure import Figure  # noqa: E402
+from benchmarks.scale import measure  # noqa: E402
 from mmeval.dataset.contract import DataSource  # noqa: E402  found by the line above
 from mmeval.tasks.unim.domains import DOMAINS, Domain  # noqa: E402
 from mmeval.tasks.unim.loader import load  # noqa: E402
-from tests.bench.figure import Figure  # noqa: E402
-from tests.bench.scale import measure  # noqa: E402
 from tests.support.pictures import framed, medium, noise  # noqa: E402
 from tests.support.scripted_server import ScriptedServer, saying  # noqa: E402
 
@@ -137,7 +137,7 @@ def reading(folder: Path) -> Iterator[Figure]:
     """All samples, once."""
     with tempfile.TemporaryDirectory() as out:
         said = Path(out, "said.json")
-        command = f'exec "{sys.executable}" -m tests.bench.unim_data --read "{folder}" > "{said}"'
+        command = f'exec "{sys.executable}" -m benchmarks.unim_data --read "{folder}" > "{said}"'
         found = measure(["bash", "-c", command], ROOT)
         told = json.loads(said.read_text())
     total = sum(domain.total for domain in DOMAINS)

@@ -1,6 +1,6 @@
 """How long documents and the views of a video take to read, as ratios to something simpler done to the same file.
 
-    python tests/bench/documents.py
+    python benchmarks/documents.py
 
 A dense page of a PDF to Markdown, to drawing it for OCR; a workbook, to the standard library's reading of its markup;
 the views of a film, to decoding it twice. All in one process and one thread, in turns, after one call of each that is
@@ -23,7 +23,7 @@ from xml.etree.ElementTree import iterparse
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mmeval.content.media import Media  # noqa: E402
 from mmeval.decode import DEFAULT_LIMITS, frame_count, office_blocks, pages  # noqa: E402  by the line above

@@ -1,7 +1,7 @@
 """How long NIQE takes, as ratios to bare filtering with scipy, what it takes of memory, and what a second core brings.
 
-    python tests/bench/niqe.py             # 512 x 512
-    python tests/bench/niqe.py 256 1024    # other sides
+    python benchmarks/niqe.py             # 512 x 512
+    python benchmarks/niqe.py 256 1024    # other sides
 
 The bare filtering is the blurs alone of a picture and of its square in both sizes, in two readings. The strict one is
 the least that scipy can do: by the two halves of the window (``correlate1d``), of the part that NIQE looks at (480 x
@@ -25,15 +25,15 @@ from typing import Any
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy  # noqa: E402  in one thread, by the lines above
 from scipy.ndimage import convolve, correlate1d  # noqa: E402
 
+from benchmarks.figure import Figure  # noqa: E402
 from mmeval.metrics.image.quality.niqe import niqe_of  # noqa: E402
 from mmeval.metrics.image.quality.released_quality import released_quality  # noqa: E402
 from mmeval.metrics.image.quality.scene_statistics import cropped, halved, luma, window  # noqa: E402
-from tests.bench.figure import Figure  # noqa: E402
 from tests.support.pictures import noise  # noqa: E402
 
 PAIRS, ROUNDS = 25, 60
