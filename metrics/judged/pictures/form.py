@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from mmeval.content import Interleaved, Media, text_part
 from mmeval.judge import Repeats
-from mmeval.metric import Metric, Supposed, metric
-from mmeval.metric.contract import SampleCheck
+from mmeval.metric import Metric, SampleCheck, Supposed, metric
 from mmeval.metrics.image.pictures import NEEDS
 from mmeval.metrics.judged.pictures.asking import Asking, Lost
 from mmeval.metrics.judged.pictures.shown import Settled, answer_of, only_picture
