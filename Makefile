@@ -55,7 +55,7 @@ types: $(VENV)/dev.stamp
 fast: $(VENV)/dev.stamp
 	$(PYTEST) -m "not slow" $(TESTS)
 
-# A warning is an error: a link that leads nowhere, a page that nobody can reach.
+# A warning is an error: a link that leads nowhere, a page without a link to it.
 docs: $(VENV)/dev.stamp
 	$(BIN)/python -m sphinx -q -W -n --keep-going -b html -c docs -d build/doctrees . build/docs
 	@echo build/docs/index.html

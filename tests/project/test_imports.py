@@ -35,7 +35,7 @@ import os, sys
 class Recorder:
     def find_spec(self, name, path=None, target=None):
         if "importlib.util" in sys._getframe(2).f_code.co_filename.replace(os.sep, "."):
-            return  # somebody looks whether it is there, which imports nothing
+            return  # a look whether it is there imports nothing
         with open(os.environ["IMPORTS_LOG"], "a") as log:
             log.write(f"{os.getpid()} {name}\\n")
 

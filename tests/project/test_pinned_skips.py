@@ -30,7 +30,7 @@ def test_never() -> None: ...
 ANOTHER = """\
 import pytest
 
-pytest.importorskip("a_package_that_nobody_has")
+pytest.importorskip("a_package_that_does_not_exist")
 """
 
 
@@ -62,7 +62,7 @@ def test_a_test_that_is_skipped_and_not_pinned_fails_continuous_integration(
 
     assert done.returncode == 1
     assert "skipped: 2 (pinned: 1)\n" in done.stdout
-    assert "skipped and not pinned: checks/test_b.py (could not import 'a_package_that_nobody_has'" in done.stdout
+    assert "skipped and not pinned: checks/test_b.py (could not import 'a_package_that_does_not_exist'" in done.stdout
 
 
 def test_a_pinned_test_that_is_run_after_all_is_to_be_taken_off_the_list() -> None:
