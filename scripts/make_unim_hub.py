@@ -1,7 +1,7 @@
 """Make a small UniM data set in the hub's layout with every form that its records may have, damaged ones too:
 `python -m scripts.make_unim_hub [FOLDER]` in the checkout.
 
-What each record stands for is told by tests/test_unim_data.py. No text and no medium comes from elsewhere.
+What each record stands for is told by tests/tasks/unim/test_fixture.py. No text and no medium comes from elsewhere.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from mmeval.aggregate import Estimate, Scores, statistics
+from mmeval.aggregate import Estimate, Scores, weighted_mean_stderr
 
 
 class Sums(NamedTuple):
@@ -85,7 +85,7 @@ def unim(
     errors = [error for part in known if (error := part.stderr(kind)) is not None]
     if len(errors) < len(known):
         return Estimate(value, resample=False)
-    return Estimate(value, statistics.weighted_mean_stderr(errors, [1 / len(known)] * len(known)))
+    return Estimate(value, weighted_mean_stderr(errors, [1 / len(known)] * len(known)))
 
 
 class _Part(NamedTuple):

@@ -10,6 +10,7 @@ from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange
 from mmeval.run import tally
 from mmeval.run.options import BackendSpec, RunOutcome
+from mmeval.run.progress import left_to_judge, opening
 from mmeval.run.tally import MAX_KINDS, Remarks
 from tests.support.toy import Toy, registered, run_toy, task
 
@@ -86,3 +87,27 @@ def test_a_run_tells_of_new_and_of_kept_answers_alike_and_its_exit_code_stays_0(
         "a warning of 2: w",
     ]
     assert (first.exit_code, first.complaints) == (0, ())
+
+
+@pytest.mark.parametrize(
+    ("kept", "new", "said"),
+    [
+        (0, 30, "asking 30 answers"),
+        (0, 1, "asking 1 answer"),
+        (120, 30, "kept 120 answers from 2026-01-31 12:00:00, asking 30 new"),
+        (120, 0, "kept 120 answers from 2026-01-31 12:00:00, nothing new to ask"),
+    ],
+)
+def test_the_first_line_says_what_is_kept_since_when_and_what_is_new(kept: int, new: int, said: str) -> None:
+    assert opening(kept=kept, new=new, since="2026-01-31 12:00:00") == said
+
+
+def test_where_some_are_known_as_bad_the_number_is_the_most_that_are_asked() -> None:
+    said = [opening(kept=kept, new=3, since="", bad=True) for kept in (0, 2)]
+
+    assert said == ["asking up to 3 answers: some samples cannot be asked", "kept 2 answers, asking 3 new"]
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 answer is"), (1200, "1,200 answers are")])
+def test_what_is_left_to_judge_is_counted(count: int, said: str) -> None:
+    assert left_to_judge(count) == f"the model is done; {said} still to be judged"

@@ -13,14 +13,10 @@ from typing import Any
 import pytest
 
 from mmeval.errors import IdentityChangedError, RunLockedError, UsageError
-from mmeval.records.sample import Sample
 from mmeval.records.score import FORMAT_VERSION
 from mmeval.store.run_folder import RunFolder, set_aside
-from mmeval.store.task_records import TaskRecords
-from mmeval.system.json_lines import to_line
 from mmeval.task.task import Group, GroupMetric
-from mmeval.wording import file_name
-from tests.support.toy import sample, task
+from tests.support.toy import task
 
 IDENTITY = {"model": {"backend": "hf", "revision": "abc"}, "seed": 0}
 HOLDER = "import fcntl,sys\nf=open(sys.argv[1],'r+')\nfcntl.flock(f,2)\nprint('held',flush=True)\nsys.stdin.read()"
@@ -50,23 +46,6 @@ def held_elsewhere(folder: Path) -> Iterator[int]:
         assert holder.stdout.readline() == b"held\n"
         (folder / "run.lock").write_text(f"pid {holder.pid} on host since noon\n")
         yield holder.pid
-
-
-@pytest.mark.parametrize(
-    ("name", "safe"),
-    [
-        ("org/model", "org__model"),
-        ("gpt-4o=x+y.z", "gpt-4o=x+y.z"),
-        ("../../etc/passwd", "etc__passwd"),
-        ("..", "unnamed"),
-        ("", "unnamed"),
-        ("a" * 300, "a" * 120),
-    ],
-    ids=["slash", "plain", "climbing", "dots", "empty", "long"],
-)
-def test_a_name_becomes_one_safe_file_name(name: str, safe: str) -> None:
-    assert file_name(name) == safe
-    assert Path(file_name(name)).name == file_name(name)
 
 
 def test_a_second_process_is_refused_and_told_who_works_there(tmp_path: Path) -> None:
@@ -177,58 +156,6 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="choose another --output_path"):
         RunFolder(tmp_path / "file" / "run")
-
-
-# --- samples and trials ------------------------------------------------------------------------------------------
-
-
-def keep(records: TaskRecords, index: int, repeat: int, digest: str, asked: Sample | None = None) -> None:
-    one = asked or sample(f"s{index}")
-    records.keep_sample(index, one, to_line(one.to_json()))
-    records.keep_trial(index, repeat, digest, {"x": []})
-
-
-def trials(folder: Path) -> list[tuple[int, int, str, str]]:
-    with closing(TaskRecords(folder, "t")) as records:
-        return [(trial["i"], trial["n"], trial["d"], row["id"]) for trial, row in records.trials()]
-
-
-def test_trials_come_back_in_the_order_of_the_data_set_each_in_its_latest_form(tmp_path: Path) -> None:
-    with closing(TaskRecords(tmp_path, "t")) as records:
-        keep(records, 2, 0, "c")
-        keep(records, 0, 1, "b")
-        keep(records, 0, 0, "old")
-    with closing(TaskRecords(tmp_path, "t")) as records:
-        keep(records, 0, 0, "new", sample("renamed"))
-
-    assert trials(tmp_path) == [(0, 0, "new", "renamed"), (0, 1, "b", "renamed"), (2, 0, "c", "s2")]
-
-
-def test_what_is_known_is_not_written_again(tmp_path: Path) -> None:
-    for _ in range(2):
-        with closing(TaskRecords(tmp_path, "t")) as records:
-            for repeat in range(3):
-                keep(records, 0, repeat, f"d{repeat}")
-
-    lines = {path.parent.name: len(path.read_text().splitlines()) for path in tmp_path.rglob("*.jsonl")}
-    assert lines == {"samples": 1, "trials": 3}
-
-
-def test_a_trial_whose_sample_was_not_written_before_a_kill_is_left_out(tmp_path: Path) -> None:
-    with closing(TaskRecords(tmp_path, "t")) as records:
-        keep(records, 0, 0, "a")
-        keep(records, 1, 0, "b")
-    file = tmp_path / "samples" / "t.jsonl"
-    file.write_bytes(file.read_bytes()[:-5])
-    assert trials(tmp_path) == [(0, 0, "a", "s0")]
-
-    file.unlink()
-    assert trials(tmp_path) == []
-
-
-def test_nothing_is_written_for_a_task_that_made_no_trial(tmp_path: Path) -> None:
-    assert trials(tmp_path) == []
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -4,11 +4,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mmeval.report.charts import charts_of, png, standalone
+from mmeval.report.charts import charts_of, standalone
 from mmeval.report.charts.bars import Bar, bars
 from mmeval.report.charts.chosen import MOST_BARS
 from mmeval.report.charts.radar import radar
-from mmeval.report.charts.scale import scale_for
 from mmeval.report.numbers import number_rows
 from tests.support.number_documents import document, result
 
@@ -109,27 +108,6 @@ def test_the_chart_of_a_page_has_no_style_and_no_colour_of_its_own() -> None:
         *("chart", "grid", "axis", "label", "value", "whisker"),
         *(f"{kind} series-{number}" for kind in ("bar", "line", "area") for number in range(6)),
     }
-
-
-@pytest.mark.parametrize(
-    ("values", "spread", "ends"),
-    [([0.2], (0, 1), (0, 1)), ([3.0, 17.0], None, (0, 20)), ([-4.0, 8.0], None, (-6, 9)), ([], None, (0, 1))],
-    ids=["range", "open", "below zero", "nothing"],
-)
-def test_a_scale_holds_its_values(values: list[float], spread: tuple[float, float] | None, ends: object) -> None:
-    scale = scale_for(values, spread)
-
-    assert scale.low <= min([*values, 0]) and scale.high >= max([*values, 0])
-    assert all(scale.low <= tick <= scale.high + 1e-9 for tick in scale.ticks)
-    assert len(scale.ticks) > 1
-
-
-def test_a_chart_becomes_a_png() -> None:
-    drawing = bars("t", [("a", [Bar(0.5)])])
-    data = png(drawing)
-
-    assert data.startswith(b"\x89PNG")
-    assert int.from_bytes(data[16:20], "big") == 2 * drawing.width
 
 
 def test_values_stand_in_a_column_beyond_every_interval() -> None:

@@ -1,0 +1,194 @@
+"""How fast and how small a run with a local model is, as ratios to a bare loop over ``model.generate``.
+
+    python benchmarks/local_models.py            # about five minutes; the table of docs/performance.md
+    python benchmarks/local_models.py --quick    # fewer samples: a look, not a figure
+
+Both programs are whole processes, run in turns; a ratio is the median of the paired runs. The rate is that of the
+answers after the first batch, so that neither start nor loading counts: by the journal's own times, and by the bare
+loop's clock. The model is tiny and random, so what a run costs besides the model weighs as much as it ever can;
+``--model FOLDER --device cuda --dtype bfloat16`` measures the same with another. Exit code 1 when a figure misses its
+goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.figure import Figure  # noqa: E402
+from benchmarks.ratio import measure  # noqa: E402
+from tests.support.tiny_models import tiny_model  # noqa: E402
+
+BARE = ROOT / "tests" / "bench" / "bare_local.py"
+BATCH, TOKENS = 16, 256
+WORDS = "what is in the picture that was drawn last and how many of them are there in all "
+
+TASK = """\
+task: {name}
+loader: interleaved
+dataset_path: {name}
+protocol: {protocol}
+metadata: {{version: 1.0}}
+generation_kwargs: {{temperature: 0, max_gen_toks: {tokens}}}
+metric_list:
+  - metric: exact_match
+"""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Which model is measured, and where it runs."""
+
+    folder: Path
+    dtype: str = "float32"
+    device: str = "cpu"
+
+
+class LocalBench:
+    """Measures in one folder."""
+
+    def __init__(self, folder: Path, model: Model, *, pairs: int) -> None:
+        self._folder, self._model, self._pairs, self._runs = folder, model, pairs, 0
+        self._env = {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+    def figures(self, count: int, trials: int) -> Iterator[Figure]:
+        yield Figure(f"rows against the bare loop, batches of {BATCH}", self._ratio(count, 1), 0.9, at_least=True)
+        yield Figure(f"{trials} trials of three dependent calls", self._ratio(trials, 3), 0.8, at_least=True)
+        yield Figure("two workers against one, a thread each", self._workers(count), 1.7, "x", at_least=True)
+        yield Figure("growth of memory a sample", self._growth(count), 0.5, " KiB")
+
+    def _ratio(self, count: int, turns: int) -> float:
+        name = self._task(count, turns)
+        found = []
+        for _ in range(self._pairs):
+            bare, ours = self._bare_rate(name), self._rate(self._run(name, "--batch_size", str(BATCH)), skip=BATCH)
+            print(f"  {count} rows, {turns} turns: bare {bare:.1f}/s, mmeval {ours:.1f}/s", file=sys.stderr)
+            found.append(ours / bare)
+        return statistics.median(found)
+
+    def _workers(self, count: int) -> float:
+        """Each process has one thread, so that two of them have two cores to win."""
+        name = self._task(2 * count, 1)
+        found = []
+        for _ in range(self._pairs):
+            rates = []
+            for workers in (1, 2):
+                folder = self._run(name, "--batch_size", str(BATCH), workers=workers, threads=1)
+                rates.append(self._rate(folder, skip=workers * BATCH))
+            print(f"  one worker {rates[0]:.1f}/s, two {rates[1]:.1f}/s", file=sys.stderr)
+            found.append(rates[1] / rates[0])
+        return statistics.median(found)
+
+    def _growth(self, count: int) -> float:
+        """KiB of private memory that a further sample takes."""
+        sizes = []
+        for size in (count, 4 * count):
+            name = self._task(size, 1, tokens=4)
+            measured = measure(self._command(name, self._output(), "--batch_size", str(BATCH)), memory=True)
+            sizes.append(measured.private)
+        print(f"  private memory {sizes[0]:.0f} and {sizes[1]:.0f} MiB", file=sys.stderr)
+        return 1024 * (sizes[1] - sizes[0]) / (3 * count)
+
+    def _task(self, count: int, turns: int, *, tokens: int = TOKENS) -> str:
+        """A task of ``count`` samples; returns its name."""
+        name = f"rows{count}x{turns}x{tokens}"
+        folder = self._folder / name
+        if folder.is_dir():
+            return name
+        folder.mkdir()
+        protocol = "episode" if turns > 1 else "single"
+        (self._folder / f"{name}.yaml").write_text(TASK.format(name=name, protocol=protocol, tokens=tokens))
+        with (folder / "test.jsonl").open("w") as ours, (folder / "bare.jsonl").open("w") as bare:
+            for row in range(count):
+                asked = [f"{row} {turn}: {WORDS}" for turn in range(turns)]
+                messages = [{"role": "user", "content": words} for words in asked]
+                ours.write(json.dumps({"id": str(row), "input": messages, "reference": "none"}) + "\n")
+                bare.write(json.dumps({"turns": asked}) + "\n")
+        (folder / "bare.jsonl").rename(self._folder / f"{name}.jsonl")
+        return name
+
+    def _output(self) -> Path:
+        self._runs += 1
+        return self._folder / f"run{self._runs}"
+
+    def _command(self, name: str, output: Path, *flags: str, workers: int = 1) -> list[str]:
+        model = self._model
+        arguments = f"pretrained={model.folder},dtype={model.dtype}"
+        placed = f",device={model.device}" if workers == 1 else f",data_parallel_size={workers}"
+        return [
+            *(sys.executable, "-m", "mmeval", "--tasks", str(self._folder / f"{name}.yaml"), "--model", "hf"),
+            *("--model_args", arguments + placed, "--output_path", str(output), *flags),
+        ]
+
+    def _run(self, name: str, *flags: str, workers: int = 1, threads: int = 0) -> Path:
+        output = self._output()
+        env = self._env | ({"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)} if threads else {})
+        done = subprocess.run(
+            self._command(name, output, *flags, workers=workers), env=env, cwd=ROOT, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise RuntimeError(f"mmeval ended with {done.returncode}: {done.stderr}")
+        return output
+
+    def _rate(self, output: Path, *, skip: int) -> float:
+        """Answers a second after the first ones, by the journal's times."""
+        times = sorted(json.loads(line)["t"] for segment in output.rglob("journal/*.jsonl") for line in segment.open())
+        seconds: float = times[-1] - times[skip - 1]
+        return (len(times) - skip) / seconds
+
+    def _bare_rate(self, name: str) -> float:
+        rows, model = self._folder / f"{name}.jsonl", self._model
+        done = subprocess.run(
+            [
+                sys.executable,
+                str(BARE),
+                str(model.folder),
+                str(rows),
+                str(BATCH),
+                str(TOKENS),
+                model.dtype,
+                model.device,
+            ],
+            env=self._env,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise RuntimeError(f"the bare loop ended with {done.returncode}: {done.stderr}")
+        found = json.loads(done.stdout)
+        return float(found["answers"] / found["seconds"])
+
+
+def main(argv: Sequence[str] | None = None, report: Callable[[str], None] = print) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="64 rows and one pair: a look, not a figure")
+    parser.add_argument("--pairs", type=int, default=3, help="paired runs a figure (3)")
+    parser.add_argument("--count", type=int, default=320, help="rows a run (320)")
+    parser.add_argument("--model", type=Path, default=None, help="the folder of a causal model (a tiny one)")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--device", default="cpu")
+    args = parser.parse_args(argv)
+    count, pairs = (64, 1) if args.quick else (args.count, args.pairs)
+    model = Model(args.model or tiny_model("llm"), args.dtype, args.device)
+    report("| figure | measured | goal | met |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        figures = []
+        for figure in LocalBench(Path(folder), model, pairs=pairs).figures(count, 64):
+            report(figure.row())
+            figures.append(figure)
+    return 0 if all(figure.met for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""What is imported when: a command pays for what it uses, and the core knows no benchmark."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from mmeval.aggregate.statistics import MANY_CLUSTERS
+from tests.support.mock_openai_server import MockServer
+from tests.support.task_folder import task, write_rows
+from tests.support.tiny_benchmark import write_benchmark
+from tests.support.tiny_models import tiny_model
+
+ROOT = Path(__file__).parents[2]
+LOCAL = {"torch", "transformers", "diffusers", "accelerate", "safetensors", "tokenizers"}
+"""What local models need, and takes seconds to import."""
+HEAVY = {"numpy", "PIL", "datasets", "evaluate", "scipy", "pandas", "pyarrow", "av", "soundfile", "trimesh"} | LOCAL
+RUN = ("--tasks", "unim_hard", "--model", "reference", "--data", "bundled", "--limit", "2", "--output_path", "runs")
+MEASURED = ("image_quality", "audio_quality", "quality_3d")
+"""Metrics of that task that decode media."""
+BENCHMARK = re.compile(r"(?<![a-z0-9])(unim|unima|mmmg|isg|mme[-_ ]?unify|ueval)(?![a-z0-9])", re.IGNORECASE)
+
+
+RECORDER = """
+import os, sys
+
+class Recorder:
+    def find_spec(self, name, path=None, target=None):
+        if "importlib.util" in sys._getframe(2).f_code.co_filename.replace(os.sep, "."):
+            return  # a look whether it is there imports nothing
+        with open(os.environ["IMPORTS_LOG"], "a") as log:
+            log.write(f"{os.getpid()} {name}\\n")
+
+sys.meta_path.insert(0, Recorder())
+"""
+"""Notes every import, by statement or by importlib, in a command and in its worker processes."""
+
+
+class Imported(NamedTuple):
+    """The modules that a command imports itself after its start, and those that its worker processes import."""
+
+    itself: set[str]
+    workers: set[str]
+
+
+def imported(words: Sequence[str], cwd: Path) -> Imported:
+    log, start = cwd / "imports.log", cwd / "start"
+    start.mkdir(exist_ok=True)
+    (start / "sitecustomize.py").write_text(RECORDER)
+    log.write_text("")
+    environ = os.environ | {"IMPORTS_LOG": str(log), "PYTHONPATH": str(start)}
+    command = [sys.executable, *words]
+    with subprocess.Popen(command, cwd=cwd, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        said, _ = process.communicate()
+    assert process.returncode == 0, said
+    found = Imported(set(), set())
+    for line in log.read_text().splitlines():
+        pid, name = line.split()
+        (found.itself if pid == str(process.pid) else found.workers).add(name)
+    return found
+
+
+def third_party(modules: set[str]) -> set[str]:
+    """The top-level packages among them that are neither ours nor Python's; what is not installed does not count."""
+    packages = {name.partition(".")[0] for name in modules} - {*sys.stdlib_module_names, "mmeval"}
+    return {name for name in packages if importlib.util.find_spec(name) is not None}
+
+
+def of_ours(modules: set[str], package: str) -> set[str]:
+    return {name for name in modules if name.startswith(f"{package}.")}
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        (["-c", "import mmeval"], set()),
+        (["-m", "mmeval", "--version"], set()),
+        (["-m", "mmeval", "--help"], set()),
+        (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml"}),
+    ],
+    ids=["import mmeval", "--version", "--help", "ls tasks"],
+)
+def test_a_light_command_imports_only_what_is_allowed(words: list[str], allowed: set[str], tmp_path: Path) -> None:
+    itself, workers = imported(words, tmp_path)
+
+    assert third_party(itself) <= allowed
+    assert workers == set()
+
+
+def test_listing_tasks_loads_no_plugin(tmp_path: Path) -> None:
+    modules, _ = imported(["-m", "mmeval", "ls", "tasks"], tmp_path)
+
+    assert "mmeval.task.index" in modules
+    for group in ("metrics", "model_backends", "loaders"):
+        assert of_ours(modules, f"mmeval.{group}") == set()
+
+
+def test_an_import_by_any_means_is_noticed(tmp_path: Path) -> None:
+    by_hand = "import importlib; importlib.import_module('soundfile')"
+
+    assert "soundfile" in third_party(imported(["-c", by_hand], tmp_path).itself)
+
+
+def test_a_run_of_the_reference_imports_no_heavy_package_but_scipy_where_intervals_are_made(tmp_path: Path) -> None:
+    itself, workers = imported(["-m", "mmeval", *RUN, "--skip_metric", ",".join(MEASURED)], tmp_path)
+
+    assert third_party(itself) & HEAVY == set()
+    assert third_party(workers) & HEAVY == {"numpy", "scipy"}
+    assert "scipy.stats" not in workers, "only a bootstrap needs it"
+
+
+def test_a_run_with_many_samples_imports_no_heavy_package_at_all(tmp_path: Path) -> None:
+    rows = [{"id": str(i), "input": f"question {i}", "reference": f"answer {i % 3}"} for i in range(MANY_CLUSTERS)]
+    write_rows(tmp_path / "data", *rows)
+    (tmp_path / "many.yaml").write_text(task("many", "dataset_path: data\n"))
+
+    itself, workers = imported(["-m", "mmeval", "--tasks", "many.yaml", *RUN[2:4], *RUN[8:]], tmp_path)
+
+    assert third_party(itself | workers) & HEAVY == set()
+
+
+def test_a_run_loads_the_plugins_that_it_names_and_no_other(tmp_path: Path) -> None:
+    itself, workers = imported(["-m", "mmeval", *RUN], tmp_path)
+    modules = itself | workers
+
+    assert of_ours(modules, "mmeval.model_backends") == {"mmeval.model_backends.reference"}
+    assert "mmeval.metrics.structure.strict_structure" in modules
+    assert of_ours(modules, "mmeval.metrics.text") == set()
+    assert of_ours(modules, "mmeval.tasks.mmmg") == set()
+
+
+@pytest.mark.parametrize("kind", ["backends", "adapters", "tools"])
+def test_listing_what_runs_local_models_imports_no_heavy_package(kind: str, tmp_path: Path) -> None:
+    assert third_party(imported(["-m", "mmeval", "ls", kind], tmp_path).itself) & HEAVY == set()
+
+
+def test_a_run_of_a_server_imports_nothing_that_local_models_need(tmp_path: Path) -> None:
+    write_benchmark(tmp_path)
+    with MockServer() as server:
+        served = ("--model", "openai", "--model_args", f"base_url={server.url},model=m")
+        itself, workers = imported(["-m", "mmeval", "--tasks", "tiny.yaml", *served, *RUN[8:]], tmp_path)
+
+    assert third_party(itself | workers) & LOCAL == set()
+    assert {"mmeval.broker.worker", "mmeval.broker.worker_pool", "mmeval.broker.worker_process"} & itself == set()
+
+
+@pytest.mark.parametrize(("model", "folder"), [("hf", "llm"), ("diffusers", "sd")])
+def test_a_local_model_is_described_without_what_runs_it(model: str, folder: str, tmp_path: Path) -> None:
+    named = ("--model", model, "--model_args", f"pretrained={tiny_model(folder)}")
+    itself, _ = imported(["-m", "mmeval", *RUN[:2], *named, *RUN[4:], "--dry_run"], tmp_path)
+
+    assert third_party(itself) & LOCAL == set()
+
+
+def mentions() -> Iterator[str]:
+    """Each place inside the core whose file name or text names a benchmark."""
+    for file in sorted((ROOT / "mmeval").rglob("*")):
+        if file.is_dir() or "__pycache__" in file.parts:
+            continue
+        where = file.relative_to(ROOT)
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        yield from (f"{where}:{at}: {line.strip()}" for at, line in enumerate(lines, 1) if BENCHMARK.search(line))
+        if BENCHMARK.search(file.name):
+            yield str(where)
+
+
+def test_the_core_names_no_benchmark() -> None:
+    assert list(mentions()) == []
+
+
+@pytest.mark.parametrize("text", ["the UniM folder", "mmmg_audio", "ISG-Bench", "mme_unify", "MME-Unify", "ueval"])
+def test_a_benchmark_is_recognised_however_it_is_spelt(text: str) -> None:
+    assert BENCHMARK.search(text)

@@ -1,0 +1,181 @@
+"""What users install: the wheel holds the tree, and works from any folder in every way of installing it."""
+
+from __future__ import annotations
+
+import configparser
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import distributions, metadata, requires
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.fresh_environment import ROOT, FreshEnvironment, build_wheel, closure, copy_of_tree, metadata_of
+
+PACKAGES = {"mmeval": "mmeval", "tasks": "mmeval/tasks", "metrics": "mmeval/metrics"} | {
+    "model_backends": "mmeval/model_backends"
+}
+DEMO = ("--tasks", "unim_hard,mmmg_audio", "--model", "reference", "--data", "bundled", "--output_path", "runs")
+
+
+class Built(NamedTuple):
+    tree: Path
+    paths: list[str]
+    wheel: Path
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("dist")
+    paths = copy_of_tree(tree)
+    return Built(tree, paths, build_wheel(tree, out))
+
+
+@pytest.fixture(scope="module")
+def from_wheel(built: Built, tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironment:
+    environment = FreshEnvironment.create(tmp_path_factory.mktemp("wheel") / "venv")
+    environment.link(closure(metadata_of(built.wheel).requires or [], ("api",)))
+    environment.install(str(built.wheel))
+    return environment
+
+
+@pytest.fixture(scope="module")
+def editable(built: Built, tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironment:
+    checkout = tmp_path_factory.mktemp("checkout")
+    copy_of_tree(checkout)
+    environment = FreshEnvironment.create(tmp_path_factory.mktemp("editable") / "venv")
+    environment.link({*closure(metadata_of(built.wheel).requires or []), "setuptools"})
+    environment.install("--editable", str(checkout))
+    return environment
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A folder whose own modules carry the names of ours, and cannot be imported."""
+    for name in ("tasks.py", "model_backends.py", "metrics/__init__.py", "mmeval_something.py", "report.py"):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"raise RuntimeError('{name} of the current folder was imported')\n")
+    return tmp_path
+
+
+def mapped(path: str) -> str | None:
+    """Where a file of the tree stands in the wheel; None for one that is not shipped."""
+    folder, _, rest = path.partition("/")
+    return f"{PACKAGES[folder]}/{rest}" if rest and folder in PACKAGES else None
+
+
+def installed_claims() -> Iterator[dict[str, dict[str, str]]]:
+    """Group, name and target of every entry point, for each installation of mmeval that Python sees."""
+    for found in distributions(name="mmeval"):
+        claims: dict[str, dict[str, str]] = {}
+        for entry in found.entry_points:
+            claims.setdefault(entry.group, {})[entry.name] = entry.value
+        yield claims
+
+
+def succeeded(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_installed_entry_points_are_those_of_setup_cfg() -> None:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    parser.read(ROOT / "setup.cfg")
+    table = {
+        group: dict(line.split(" = ", 1) for line in lines.strip().splitlines())
+        for group, lines in parser["options.entry_points"].items()
+    }
+
+    seen = list(installed_claims())
+
+    assert seen
+    assert all(claims == table for claims in seen), "the installation is older than setup.cfg; run: pip install -e ."
+
+
+def test_torch_comes_with_local_models_and_with_nothing_else() -> None:
+    extras = metadata("mmeval").get_all("Provides-Extra") or []
+    bring = {extra for extra in extras if "torch" in closure(requires("mmeval") or [], [extra], installed_only=True)}
+
+    assert bring == {"hf", "diffusers", "all", "dev"}
+
+
+@pytest.mark.parametrize("heavy", ["torchvision", "torchaudio", "torchcodec", "ray", "gradio"])
+def test_no_extra_brings_a_heavy_package(heavy: str) -> None:
+    extras = metadata("mmeval").get_all("Provides-Extra") or []
+
+    assert heavy not in closure(requires("mmeval") or [], extras, installed_only=True)
+
+
+def test_the_constraints_name_each_requirement_once() -> None:
+    lines = (ROOT / "constraints-ci.txt").read_text().splitlines()
+    pinned = [line.partition("==")[0].lower().replace("_", "-") for line in lines if line and line[0] != "#"]
+    extras = metadata("mmeval").get_all("Provides-Extra") or []
+
+    assert len(pinned) == len(set(pinned))
+    assert closure(requires("mmeval") or [], extras, installed_only=True) <= {"mmeval", *pinned}
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_tree_and_nothing_else(built: Built) -> None:
+    expected = {name for path in built.paths if (name := mapped(path))}
+
+    with zipfile.ZipFile(built.wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+
+    assert sorted(expected - names) == []
+    assert sorted(names - expected) == []
+
+
+@pytest.mark.slow
+def test_the_source_distribution_holds_no_tests(built: Built) -> None:
+    (archive,) = built.wheel.parent.glob("*.tar.gz")
+
+    with tarfile.open(archive) as files:
+        folders = {name.split("/")[1] for name in files.getnames() if "/" in name}
+
+    assert folders >= {"setup.cfg", "LICENSE", "CHANGELOG.md", *PACKAGES}
+    assert {"benchmarks", "tests"}.isdisjoint(folders)
+
+
+@pytest.mark.slow
+def test_the_wheel_says_all_that_it_needs(from_wheel: FreshEnvironment) -> None:
+    assert "No broken requirements" in from_wheel.pip("check")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("mmeval",), ("python", "-m", "mmeval")], ids=["mmeval", "python -m mmeval"])
+@pytest.mark.parametrize("environment", ["from_wheel", "editable"])
+def test_no_module_of_the_current_folder_interferes(
+    environment: str, command: tuple[str, ...], hostile: Path, request: pytest.FixtureRequest
+) -> None:
+    fresh: FreshEnvironment = request.getfixturevalue(environment)
+
+    version = succeeded(fresh.run(*command, "--version", cwd=hostile))
+    tasks = succeeded(fresh.run(*command, "ls", "tasks", cwd=hostile))
+    tables = succeeded(fresh.run(*command, *DEMO, cwd=hostile))
+
+    assert version.startswith("mmeval ")
+    assert "unim_hard" in tasks
+    assert "UniM (hard)" in tables
+    assert "MMMG (sound and music)" in tables
+    assert list((hostile / "runs").rglob("results_*.json"))
+
+
+@pytest.mark.slow
+def test_a_plain_checkout_says_how_to_become_complete(built: Built, tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    copy_of_tree(checkout)
+    bare = FreshEnvironment.create(tmp_path / "venv")
+    bare.link(closure(metadata_of(built.wheel).requires or []))
+
+    version = bare.run("python", "-m", "mmeval", "--version", cwd=tmp_path, PYTHONPATH=str(checkout))
+    demo = bare.run("python", "-m", "mmeval", *DEMO, cwd=tmp_path, PYTHONPATH=str(checkout))
+
+    assert succeeded(version).startswith("mmeval ")
+    assert demo.returncode == 2
+    assert "pip install -e ." in demo.stderr

@@ -1,0 +1,80 @@
+"""The house style, where a test can see it: names, subjects, the size of functions, and the mirror of the trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TREES = ("mmeval", "tasks", "metrics", "model_backends", "scripts")
+VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
+MAX_FUNCTION_LINES = 60
+OF_A_FOLDER = {
+    "test_all_tasks.py",
+    "test_bad_input.py",
+    "test_ceilings.py",
+    "test_constants.py",
+    "test_damaged_data.py",
+    "test_examples.py",
+    "test_fixture.py",
+    "test_switches.py",
+    "test_task_files.py",
+    "test_thresholds.py",
+    "test_what_is_sent.py",
+    "test_whole_data.py",
+}
+"""Tests whose subject is a whole folder: its YAML files, its documented examples, its constants and switches, its tasks
+as users run them, what they send and what they make of bad answers, the data of its authors."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def modules() -> list[Path]:
+    return [file for tree in TREES for file in sorted((ROOT / tree).rglob("*.py"))]
+
+
+def functions(file: Path) -> Iterator[Function]:
+    return (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, Function))
+
+
+def where(file: Path) -> str:
+    return str(file.relative_to(ROOT))
+
+
+def test_every_module_names_its_subject() -> None:
+    assert [where(file) for file in modules() if not ast.get_docstring(ast.parse(file.read_text()))] == []
+
+
+def test_no_module_or_folder_has_a_vague_name() -> None:
+    assert [where(file) for file in modules() if VAGUE & {file.stem, *file.relative_to(ROOT).parts}] == []
+
+
+def test_functions_do_one_thing() -> None:
+    sizes = [
+        (file, node.name, (node.end_lineno or 0) - node.lineno + 1) for file in modules() for node in functions(file)
+    ]
+
+    assert [f"{where(file)} {name}: {lines} lines" for file, name, lines in sizes if lines > MAX_FUNCTION_LINES] == []
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_a_test_stands_where_its_subject_stands(tree: str) -> None:
+    tests = [file for file in sorted((ROOT / "tests" / tree).rglob("test_*.py")) if file.name not in OF_A_FOLDER]
+
+    assert [where(file) for file in tests if not subject_of(file).is_file()] == []
+
+
+def subject_of(test: Path) -> Path:
+    """The module that a test file is about: ``tests/a/b/test_c.py`` tests ``a/b/c.py``."""
+    folder = ROOT / test.parent.relative_to(ROOT / "tests")
+    name = test.name.removeprefix("test_")
+    return folder / ("__main__.py" if name == "main.py" else name)
+
+
+def test_test_folders_are_no_packages() -> None:
+    marked = [where(file) for file in sorted((ROOT / "tests").rglob("__init__.py"))]
+
+    assert [file for file in marked if not file.startswith("tests/plugin/")] == []

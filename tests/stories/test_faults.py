@@ -1,0 +1,456 @@
+"""Faults of servers, over a socket: what can succeed when it is asked again is not lost, and the exit code is true.
+
+Each scenario is a row of the table in ``docs/reliability.md``. Its test runs it and compares the row;
+``REWRITE_DOCS=1 python -m pytest tests/stories/test_faults.py`` writes the rows instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.request import urlopen
+
+import pytest
+
+from tests.support.cli import ROOT, Ended, Running, environment, mmeval, openai, results, started, wait_for
+from tests.support.mock_openai_server import MockServer
+from tests.support.questions import write_questions
+from tests.support.toy_site import judge, toy_environment, write_judged
+
+PAGE = ROOT / "docs" / "reliability.md"
+SERVER = ROOT / "tests" / "support" / "mock_openai_server.py"
+SAMPLES = 200
+LATENCY = 0.02
+PATIENCE = "2"
+"""Seconds after which an unreachable server is given up here; users wait for 30 and 300."""
+
+
+class Seen(NamedTuple):
+    """What came of a scenario: calls that have an answer, trials that failed, the exit code; then how many requests the
+    command sent once the fault was gone, and its exit code."""
+
+    answered: int
+    failed: int
+    code: int
+    again: int = 0
+    mended: int = 0
+
+    def row(self, fault: str, what: str) -> str:
+        later = f"asks {self.again}, ends with {self.mended}" if self.code else ""
+        return f"| {fault} | {what} | {self.answered} | {self.failed} | {self.code} | {later} |"
+
+
+# --- servers and commands ---------------------------------------------------------------------------------------------
+
+
+class Process:
+    """A mock server in a process of its own, which can be killed and started again at the same port."""
+
+    def __init__(self, **settings: Any) -> None:
+        self._settings, self.port = settings, 0
+        self._process: subprocess.Popen[str] | None = None
+        self.start()
+
+    def start(self, **changed: Any) -> None:
+        self.kill()
+        settings = {**self._settings, **changed}
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        self._process = subprocess.Popen(
+            [sys.executable, str(SERVER), f"--port={self.port}", *words], stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.port = json.loads(self._process.stdout.readline())["port"]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def stats(self) -> dict[str, Any]:
+        with urlopen(f"http://127.0.0.1:{self.port}/stats") as reply:
+            found: dict[str, Any] = json.load(reply)
+            return found
+
+    def kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+@contextlib.contextmanager
+def server_process(**settings: Any) -> Iterator[Process]:
+    server = Process(**{"latency": LATENCY, **settings})
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def asking(tmp_path: Path, *flags: str) -> list[str]:
+    """The flags of a run over so many questions, but for the model."""
+    folder = write_questions(tmp_path / "tasks", "ask", range(SAMPLES))
+    where = ["--tasks", "ask", "--include_path", str(folder), "--output_path", str(tmp_path / "runs")]
+    return [*where, "--max_connections", "16", *flags]
+
+
+def impatient(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+    """A command that gives up an unreachable server soon."""
+    words = [sys.executable, "-m", "tests.support.impatient", PATIENCE, *map(str, arguments)]
+    done = subprocess.run(words, env=env or environment(), cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def kept(tmp_path: Path, by: str = "") -> int:
+    """Answers in the journal, of all roles or of those to one kind of call."""
+    lines = (line for file in tmp_path.rglob("journal/*.jsonl") for line in file.read_text().splitlines())
+    return sum('"r":' in line and by in line for line in lines)
+
+
+def failed(tmp_path: Path) -> int:
+    """Trials that were recorded as failed."""
+    rows = (json.loads(line) for file in tmp_path.rglob("trials/ask.jsonl") for line in file.read_text().splitlines())
+    return len({row["i"] for row in rows if "error" in row})
+
+
+# --- scenarios --------------------------------------------------------------------------------------------------------
+
+
+def struck(tmp_path: Path, *flags: str, wanted: str = "", timeout: str = "", **faults: float | str) -> Seen:
+    """A run against a server with faults, one of which is ``wanted``; then the same command against a sound one."""
+    with MockServer(latency=LATENCY, **faults) as server:
+        arguments = [*asking(tmp_path, *flags), *openai(server, **({"timeout": timeout} if timeout else {}))]
+        done = mmeval(*arguments)
+        stats = server.stats()
+        found = Seen(kept(tmp_path), failed(tmp_path), done.code)
+        assert stats["faults"].get(wanted, 1) > 0
+        assert stats["repeated_after_answer"] == 0
+        server.state.reset()
+        for name, value in faults.items():
+            setattr(server.state.settings, name, type(value)())
+        mended = mmeval(*arguments)
+        assert kept(tmp_path) == SAMPLES
+        return found._replace(again=server.stats()["requests"], mended=mended.code)
+
+
+def crowd(tmp_path: Path) -> Seen:
+    return struck(tmp_path, rate_429=0.25, rate_500=0.05, wanted="429")
+
+
+def malformed(tmp_path: Path) -> Seen:
+    return struck(tmp_path, rate_malformed=0.02, wanted="malformed")
+
+
+def truncated(tmp_path: Path) -> Seen:
+    return struck(tmp_path, rate_truncated=0.02, wanted="truncated")
+
+
+def disconnected(tmp_path: Path) -> Seen:
+    return struck(tmp_path, rate_disconnect=0.02, wanted="disconnect")
+
+
+def hung(tmp_path: Path) -> Seen:
+    return struck(tmp_path, rate_timeout=0.02, hang=60, timeout="1", wanted="timeout")
+
+
+def slow(tmp_path: Path) -> Seen:
+    return struck(tmp_path, rate_slow=0.1, hang=1, wanted="slow")
+
+
+def no_retries(tmp_path: Path) -> Seen:
+    return struck(tmp_path, "--retry_on_error", "0", rate_500=0.05, wanted="500")
+
+
+def poison(tmp_path: Path) -> Seen:
+    return struck(tmp_path, "--retry_on_error", "2", poison='question 7"')
+
+
+def expired(tmp_path: Path) -> Seen:
+    return struck(tmp_path, "--max_connections", "1", expire_after=80, wanted="401")
+
+
+def back_after(seconds: float, tmp_path: Path, *flags: str) -> Seen:
+    """The server is killed in the middle and comes back, with nothing of what it knew."""
+    with server_process() as server:
+        with started(*asking(tmp_path, *flags), *openai_at(server)) as running:
+            wait_for(lambda: kept(tmp_path) >= 50 or running.process.poll() is not None, "50 answers")
+            server.kill()
+            time.sleep(seconds)
+            before = kept(tmp_path)
+            server.start()
+            done = ended(running, 60 + seconds)
+        stats = server.stats()
+    assert (before < SAMPLES, stats["answered"]) == (True, SAMPLES - before)
+    return Seen(kept(tmp_path), failed(tmp_path), done.code)
+
+
+def back_soon(tmp_path: Path) -> Seen:
+    return back_after(3, tmp_path, "--retry_on_error", "1")
+
+
+def gone(tmp_path: Path) -> Seen:
+    with server_process(die_after=50) as server:
+        arguments = [*asking(tmp_path, "--max_connections", "1"), *openai_at(server)]
+        done = impatient(*arguments)
+        said = r"127\.0\.0\.1:\d+ cannot be reached .* it has been out of reach for \d s\. What was"
+        assert re.search(said, done.error)
+        found = Seen(kept(tmp_path), failed(tmp_path), done.code)
+        server.start(die_after=0)
+        mended = mmeval(*arguments)
+        return found._replace(again=server.stats()["requests"], mended=mended.code)
+
+
+def never_there(tmp_path: Path) -> Seen:
+    with server_process() as server:
+        arguments = [*asking(tmp_path), *openai_at(server)]
+        server.kill()
+        done = impatient(*arguments)
+        assert "it has not answered once in 2 s, so its address may be wrong" in done.error
+        server.start()
+        mended = mmeval(*arguments)
+        return Seen(0, failed(tmp_path), done.code, server.stats()["requests"], mended.code)
+
+
+def no_such_host(tmp_path: Path) -> Seen:
+    model = ["--model", "openai", "--model_args", "model=m,base_url=http://no-such-host.invalid/v1"]
+    done = impatient(*asking(tmp_path), *model)
+    assert re.search(r"the model: no-such-host\.invalid:\d+ cannot be reached \(", done.error)
+    assert "its address may be wrong" in done.error
+    with MockServer() as server:
+        mended = mmeval(*asking(tmp_path, "--fresh"), *openai(server))
+        return Seen(0, failed(tmp_path), done.code, server.stats()["requests"], mended.code)
+
+
+def openai_at(server: Process) -> list[str]:
+    return ["--model", "openai", "--model_args", f"base_url={server.url},model=m"]
+
+
+def ended(running: Running, seconds: float) -> Ended:
+    out, err = running.process.communicate(timeout=seconds)
+    return Ended(running.process.returncode, out, err)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A row of the table: what goes wrong, what mmeval does, and the run that shows it."""
+
+    fault: str
+    what: str
+    run: Callable[[Path], Seen]
+
+
+FAULTS = (
+    Fault("25 % answered 429, 5 % answered 500", "each waits and is sent again", crowd),
+    Fault("2 % answered with broken JSON", "sent again", malformed),
+    Fault("2 % cut off in the middle of the answer", "sent again", truncated),
+    Fault("2 % disconnected without an answer", "sent again", disconnected),
+    Fault("2 % never answered (`timeout=1`)", "given up after the time, sent again", hung),
+    Fault("10 % answered byte by byte", "waited for", slow),
+    Fault("5 % answered 500, `--retry_on_error 0`", "failed, the run goes on", no_retries),
+    Fault("one request always answered 500, `--retry_on_error 2`", "failed after its tries, the run goes on", poison),
+    Fault("the server is killed and back after 3 s, `--retry_on_error 1`", "every call waits, none fails", back_soon),
+    Fault("the server dies after 50 answers and stays away", "waited for, then the run stops", gone),
+    Fault("nobody listens at the address", "waited for, then the run stops", never_there),
+    Fault("the host does not exist", "waited for, then the run stops", no_such_host),
+    Fault("the key expires after 80 answers (401)", "the run stops", expired),
+)
+
+HEAD = "| fault | what happens | answered | failed | exit code | the same command later |"
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.run.__name__)
+def test_a_fault_ends_as_the_page_on_reliability_says(fault: Fault, tmp_path: Path) -> None:
+    row = fault.run(tmp_path).row(fault.fault, fault.what)
+    if os.environ.get("REWRITE_DOCS"):
+        rewrite(fault.fault, row)
+
+    assert row in PAGE.read_text().splitlines()
+
+
+def rewrite(fault: str, row: str) -> None:
+    """Put a row into the table of the page, in the order of the scenarios."""
+    lines = PAGE.read_text().splitlines()
+    first = lines.index(HEAD) + 2
+    end = lines.index("", first)
+    rows = {name_of(line): line for line in lines[first:end]} | {fault: row}
+    lines[first:end] = [rows[known.fault] for known in FAULTS if known.fault in rows]
+    PAGE.write_text("\n".join(lines) + "\n")
+
+
+def name_of(row: str) -> str:
+    return row.removeprefix("| ").partition(" | ")[0]
+
+
+def test_the_page_has_the_faults_that_are_tested_in_their_order() -> None:
+    lines = PAGE.read_text().splitlines()
+    first = lines.index(HEAD) + 2
+
+    assert [name_of(row) for row in lines[first : lines.index("", first)]] == [fault.fault for fault in FAULTS]
+
+
+@pytest.mark.slow
+def test_a_server_that_is_away_for_a_minute_costs_nothing_but_the_minute(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    seen = back_after(60, tmp_path)
+
+    assert (seen.answered, seen.failed, seen.code) == (SAMPLES, 0, 0)
+    assert time.monotonic() - begun < 60 + 15
+
+
+def test_a_sample_that_failed_keeps_its_reason(tmp_path: Path) -> None:
+    with MockServer(poison='question 7"') as server:
+        done = mmeval(*asking(tmp_path, "--retry_on_error", "1"), *openai(server))
+
+    assert done.code == 3
+    assert done.warnings == [
+        "1 trial failed (server 1); the same command asks them again",
+        "the first server failure: HTTP 500: injected fault 500",
+    ]
+    assert results(tmp_path)["mmeval"]["counts"]["failed"] == 1
+
+
+# --- judges -----------------------------------------------------------------------------------------------------------
+
+
+def judged(tmp_path: Path) -> list[str]:
+    folder = write_judged(tmp_path / "tasks", "ask", range(SAMPLES))
+    where = ["--tasks", "ask", "--include_path", str(folder), "--output_path", str(tmp_path / "runs")]
+    return [*where, "--max_connections", "16"]
+
+
+def recommended(done: Ended) -> list[str]:
+    """The command at the end of the complaint, as a user would copy it."""
+    said = next(said for said in done.warnings if "was suspended" in said and "then run" in said)
+    words = shlex.split(said.partition("then run ")[2])
+    assert words[:2] == ["mmeval", "score"]
+    return words[1:]
+
+
+@pytest.fixture
+def toys(tmp_path: Path) -> dict[str, str]:
+    return toy_environment(tmp_path / "site")
+
+
+def result(tmp_path: Path) -> dict[str, Any]:
+    [row] = [row for row in results(tmp_path)["mmeval"]["results"] if not row["slice"]]
+    found: dict[str, Any] = row
+    return found
+
+
+def lost_judge(tmp_path: Path, toys: Mapping[str, str], jury: Process, server: MockServer) -> Ended:
+    """A run whose judge is killed after thirty verdicts."""
+    role = ["--role", f"judge=openai,base_url={jury.url},model=j,max_connections=2"]
+    words = [sys.executable, "-m", "tests.support.impatient", PATIENCE, *judged(tmp_path), *openai(server), *role]
+    with subprocess.Popen(
+        words, env=toys, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_for(lambda: jury.stats()["answered"] >= 30 or process.poll() is not None, "30 verdicts")
+        jury.kill()
+        out, err = process.communicate(timeout=60)
+    return Ended(process.returncode, out, err)
+
+
+def test_a_judge_that_dies_suspends_scoring_and_the_command_that_is_named_asks_only_what_is_missing(
+    tmp_path: Path, toys: dict[str, str]
+) -> None:
+    with server_process(reply="yes", latency=0.05) as jury, MockServer(latency=LATENCY) as server:
+        done = lost_judge(tmp_path, toys, jury, server)
+        found = result(tmp_path)
+        missing = SAMPLES - found["scored"]
+
+        assert done.code == 3
+        assert server.stats()["answered"] == SAMPLES
+        assert 30 <= found["scored"] < SAMPLES
+        assert (found["value"], found["stderr"], found["ci95"]) == (None, None, None)
+        assert (found["suspended"], found["unscored"]) == (True, missing)
+        assert found["bounds"] == pytest.approx([found["scored"] / SAMPLES, 1.0])
+        assert "N/A" in done.out
+        assert f"{missing} trials lack a verdict" in " ".join(done.warnings)
+
+        jury.start()
+        again = mmeval(*recommended(done), env=toys)
+        assert again.code == 0, again.err
+        assert jury.stats()["answered"] == missing
+        assert server.stats()["requests"] == SAMPLES
+        assert (result(tmp_path)["value"], result(tmp_path)["scored"]) == (1.0, SAMPLES)
+
+
+def test_the_run_command_itself_asks_only_the_missing_verdicts_too(tmp_path: Path, toys: dict[str, str]) -> None:
+    with server_process(reply="yes", latency=0.05) as jury, MockServer(latency=LATENCY) as server:
+        lost_judge(tmp_path, toys, jury, server)
+        missing = SAMPLES - result(tmp_path)["scored"]
+        jury.start()
+        role = ["--role", f"judge=openai,base_url={jury.url},model=j,max_connections=2"]
+        again = mmeval(*judged(tmp_path), *openai(server), *role, env=toys)
+
+        assert again.code == 0, again.err
+        assert jury.stats()["answered"] == missing
+        assert server.stats()["requests"] == SAMPLES
+
+
+def test_a_judge_whose_key_expires_suspends_scoring_with_the_exit_code_of_a_missing_key(
+    tmp_path: Path, toys: dict[str, str]
+) -> None:
+    with MockServer(reply="yes", latency=LATENCY, expire_after=50) as jury, MockServer(latency=LATENCY) as server:
+        done = mmeval(*judged(tmp_path), *openai(server), *judge(jury), env=toys)
+        found = result(tmp_path)
+
+        assert done.code == 4
+        assert server.stats()["answered"] == SAMPLES
+        assert found["scored"] == jury.stats()["answered"] >= 50
+        assert "HTTP 401" in " ".join(done.warnings)
+        assert "fix the key, then run mmeval score" in " ".join(done.warnings)
+        asked = jury.stats()["requests"]
+        assert asked - jury.stats()["answered"] <= 16
+
+        jury.state.settings.expire_after = 0
+        again = mmeval(*recommended(done), env=toys)
+        assert again.code == 0, again.err
+        assert jury.stats()["answered"] == SAMPLES
+
+
+def test_a_judge_that_is_still_away_leaves_the_run_suspended_and_loses_nothing(
+    tmp_path: Path, toys: dict[str, str]
+) -> None:
+    with server_process(reply="yes", latency=0.05) as jury, MockServer(latency=LATENCY) as server:
+        done = lost_judge(tmp_path, toys, jury, server)
+        scored = result(tmp_path)["scored"]
+        again = impatient(*recommended(done), env=toys)
+
+    assert again.code == 3
+    assert (result(tmp_path)["value"], result(tmp_path)["scored"]) == (None, scored)
+
+
+def test_a_model_that_is_lost_stops_the_run_and_verdicts_are_kept(tmp_path: Path, toys: dict[str, str]) -> None:
+    with MockServer(reply="yes") as jury, MockServer(latency=LATENCY, expire_after=80) as server:
+        arguments = [*judged(tmp_path), *openai(server), *judge(jury)]
+        stopped = mmeval(*arguments, env=toys)
+        verdicts = jury.stats()["answered"]
+        server.state.settings.expire_after = 0
+        done = mmeval(*arguments, env=toys)
+
+        assert (stopped.code, done.code) == (4, 0), done.err
+        assert "HTTP 401" in stopped.error
+        assert verdicts > 0
+        assert (server.stats()["answered"], jury.stats()["answered"]) == (SAMPLES, SAMPLES)
+        assert jury.stats()["repeated_after_answer"] == server.stats()["repeated_after_answer"] == 0
+
+
+def test_a_judge_without_a_key_is_said_before_anything_is_asked(tmp_path: Path, toys: dict[str, str]) -> None:
+    env = {name: value for name, value in toys.items() if name != "OPENAI_API_KEY"}
+    with MockServer() as server:
+        role = ["--role", "judge=openai,model=j,base_url=https://judges.example.com/v1"]
+        done = mmeval(*judged(tmp_path), *openai(server), *role, env=env)
+
+        assert done.code == 4
+        assert "https://judges.example.com/v1 needs a key" in done.error
+        assert server.stats()["requests"] == 0
