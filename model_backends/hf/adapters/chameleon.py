@@ -10,11 +10,11 @@ from typing import Any
 from mmeval.backend import Capabilities
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.conversation.rows import Made, Row
 from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, Piece, Words, split_runs
 from mmeval.model_backends.hf.generation.grammar import BlockGrammar, BlockMasks, PictureRule, RunState
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.weaving import Said, woven
-from mmeval.model_backends.hf.rows import Made, Row
 from mmeval.records import Request
 
 TEMPLATE = (

@@ -23,11 +23,11 @@ from mmeval.model_backends.hf.checkpoint.loading import (
 from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
 from mmeval.model_backends.hf.conversation.literals import Literals, literals_of
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
+from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.conversation.templates import template_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.sampling import BROKEN, IGNORED, RowSampler, Sampling
 from mmeval.model_backends.hf.generation.streams import StopWords, cut, settle, words_that_end
-from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
 from mmeval.records import Request, Response, Usage
 
 _log = logging.getLogger(__name__)

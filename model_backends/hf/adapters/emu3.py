@@ -11,13 +11,13 @@ from typing import Any
 from mmeval.backend import Capabilities
 from mmeval.content import Media
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, Piece, Words, split
 from mmeval.model_backends.hf.generation.grammar import BlockGrammar, BlockMasks, PictureRule
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.weaving import Said, woven
 from mmeval.model_backends.hf.options import count_option
-from mmeval.model_backends.hf.rows import Encoded, Made, Row
 from mmeval.records import GenerationParams, Request
 
 RATIO, AREA = "image.ratio", "image.area"

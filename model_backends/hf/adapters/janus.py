@@ -12,11 +12,11 @@ from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, media_part
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.conversation.encoding import placed, prompt_lengths
+from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.sampling import BROKEN, RowSampler, Sampling
 from mmeval.model_backends.hf.options import number_option
-from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
 from mmeval.records import Message, Request
 
 GUIDANCE = "image.guidance_scale"

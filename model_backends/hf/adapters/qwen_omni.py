@@ -15,13 +15,13 @@ from mmeval.errors import MissingDataError, did_you_mean, is_out_of_memory
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.checkpoint.loading import load_weights, loading
 from mmeval.model_backends.hf.conversation.encoding import placed
+from mmeval.model_backends.hf.conversation.rows import Encoded, Row, Stream
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.generation.sampling import BROKEN
 from mmeval.model_backends.hf.generation.streams import cut
 from mmeval.model_backends.hf.options import count_option, number_option
-from mmeval.model_backends.hf.rows import Encoded, Row, Stream
 from mmeval.records import GenerationParams, Request, Response, message
 
 RATE = 24_000

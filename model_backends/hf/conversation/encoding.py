@@ -7,7 +7,7 @@ from typing import Any
 
 from mmeval.model_backends.hf.checkpoint.loading import part_for, tokenizer_of
 from mmeval.model_backends.hf.conversation.messages import Film
-from mmeval.model_backends.hf.rows import Encoded, Row
+from mmeval.model_backends.hf.conversation.rows import Encoded, Row
 
 
 def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:

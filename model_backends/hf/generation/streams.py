@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmeval.model_backends.hf.conversation.rows import Stream
 from mmeval.model_backends.hf.generation.sampling import CUTS, Sampling
-from mmeval.model_backends.hf.rows import Stream
 
 DEFAULT_MAX_TOKENS = 1024
 """Of an answer, where neither the request nor the checkpoint says."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from mmeval.content import Interleaved, Media, Part, find, media_part
+from mmeval.model_backends.hf.conversation.rows import Made
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
-from mmeval.model_backends.hf.rows import Made
 
 Said: TypeAlias = str | Media | BrokenBlock
 """Words, a picture, or one that was begun and cannot be drawn."""
