@@ -56,7 +56,13 @@ class ReplayBackend:
             looked = self._look(task, places)
             asked += looked.total()
             found += looked["there"] + looked["failed"]
-        self._say_left_over(places)
+        used = Counter(place.group for place in places)
+        for group, count in self._answers.counts.items():
+            if group in used and count > used[group]:
+                log.warning(
+                    "%s: %d of %s there are not asked for: other samples, or more repeats",
+                    group, count - used[group], counted(count, "answer"),
+                )  # fmt: skip
         of = f" of {self._answers.model}" if self._answers.model else ""
         log.info(
             "replaying %s%s from %s (format %s): %d of %d are there; no model is asked, and nothing is spent",
@@ -94,12 +100,3 @@ class ReplayBackend:
         if task.protocol != "single":
             log.info("%s: answers are replayed whole; its protocol %s is not followed", task.name, task.protocol)
         return looked
-
-    def _say_left_over(self, places: set[Place]) -> None:
-        used = Counter(place.group for place in places)
-        for group, count in self._answers.counts.items():
-            if group in used and count > used[group]:
-                log.warning(
-                    "%s: %d of %s there are not asked for: other samples, or more repeats",
-                    group, count - used[group], counted(count, "answer"),
-                )  # fmt: skip

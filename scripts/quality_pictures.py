@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -106,15 +106,11 @@ def _heard(media: Media) -> Image:
     bins = np.geomspace(40, 20_000, TILE) / RATE * WINDOW
     decibels = 10 * np.log10(np.stack([np.interp(bins, np.arange(power.shape[1]), row) for row in power]) + 1e-6)
     share = np.clip((decibels + FLOOR) / (2 * FLOOR), 0, 1).T[::-1, :, None]
-    return _image(np.asarray(255 - share * (255 - np.array(INK)), np.uint8))
+    image: Image = need("PIL.Image", "image").fromarray(np.asarray(255 - share * (255 - np.array(INK)), np.uint8))
+    return image
 
 
 def _seen(media: Media) -> Image:
     """The view from above."""
     picture = decode.image(render(decode.mesh_arrays(media)).picture)
     return picture.crop((0, 0, picture.height, picture.height)).resize((TILE, TILE))
-
-
-def _image(pixels: Any) -> Image:
-    image: Image = need("PIL.Image", "image").fromarray(pixels)
-    return image

@@ -51,7 +51,10 @@ class Pipeline:
         words, takes none of an argument that was given, or cannot be put on the device, MissingDataError for files that
         cannot be loaded."""
         with _calmly():
-            diffusers = _library()
+            # diffusers, without its advice: what concerns a prompt is said in its response. Untyped, so ``Any``.
+            diffusers = need("diffusers", "diffusers")
+            diffusers.utils.logging.set_verbosity_error()
+            diffusers.utils.logging.disable_progress_bar()
             if not own_code:
                 kind = _known_class(diffusers, class_name, settings)
                 self._refuse_unknown(call_parameters(kind, settings.pretrained), settings, class_name)
@@ -121,14 +124,6 @@ class Pipeline:
                 f"pretrained={settings.pretrained}: a {class_name} takes no {', '.join(left)}; leave it out of the "
                 "arguments"
             )
-
-
-def _library() -> Any:
-    """diffusers, without its advice: what concerns a prompt is said in its response. Untyped, so ``Any``."""
-    diffusers = need("diffusers", "diffusers")
-    diffusers.utils.logging.set_verbosity_error()
-    diffusers.utils.logging.disable_progress_bar()
-    return diffusers
 
 
 @contextlib.contextmanager

@@ -61,7 +61,11 @@ class ChatEndpoint:
     def decode(self, received: Received, request: Request) -> Response:
         """The answer in a reply. Raises CallError ``bad_reply`` when there is none."""
         data = json_object(received.body)
-        choices = _choices(data)
+        choices = data.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            raise bad_reply("the server's answer has no choices")
+        if choices[0].get("error"):
+            raise error_in_body(choices[0]["error"])
         reason = choices[0].get("finish_reason")
         return Response(
             output=answer(_messages(choices)),
@@ -78,15 +82,6 @@ def _warnings(request: Request) -> tuple[str, ...]:
     if "image" not in request.wants:
         return ()
     return parameters.unsent(request.params, PATH, sampled=True, options=_UNSENT_OPTIONS)
-
-
-def _choices(data: dict[str, Any]) -> list[dict[str, Any]]:
-    choices = data.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise bad_reply("the server's answer has no choices")
-    if choices[0].get("error"):
-        raise error_in_body(choices[0]["error"])
-    return choices
 
 
 def _messages(choices: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

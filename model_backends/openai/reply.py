@@ -75,7 +75,7 @@ def medium(item: object) -> Media:
             break
         data = next((item[name] for name in _DATA_FIELDS if isinstance(item.get(name), str)), None)
         if data is not None:
-            return _from_data(data)
+            return _from_address(data) if data.startswith("data:") else Media.from_bytes(decoded(data))
         item = _inner(item)
     raise bad_reply(f"a medium in the answer has no data that could be read, but {str(item)[:_SHOWN_CHARS]!r}")
 
@@ -84,10 +84,6 @@ def _inner(item: dict[str, Any]) -> object:
     """What holds the data: the field named by ``type``, or the address in ``url`` or ``..._url``."""
     named = item.get(str(item.get("type")))
     return named or item.get("url") or next((item[name] for name in item if name.endswith("_url")), None)
-
-
-def _from_data(text: str) -> Media:
-    return _from_address(text) if text.startswith("data:") else Media.from_bytes(decoded(text))
 
 
 def _from_address(address: str) -> Media:

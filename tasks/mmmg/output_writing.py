@@ -14,7 +14,6 @@ from mmeval.records import Trial
 from mmeval.system import to_line
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
-    Flat,
     flattened,
     instruction_of,
     place_of,
@@ -162,13 +161,10 @@ class _FileWriter:
         for medium in output.media():
             if medium.sha256 not in files:
                 self._put(medium, OTHER, files)
-        self._count_inexact(output, flat)
-        return {**line, OWN: {"of": seal(flat.response, numbers), "parts": exact_parts(output, files)}}
-
-    def _count_inexact(self, output: Interleaved, flat: Flat) -> None:
         counts = self._told.counts
         counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
         counts["exact"] += flat.response != output.text
+        return {**line, OWN: {"of": seal(flat.response, numbers), "parts": exact_parts(output, files)}}
 
     def _put(self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]) -> int:
         """The number of a medium's file."""

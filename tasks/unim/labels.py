@@ -109,7 +109,7 @@ def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
     found: object = next((row[key] for key in CAPABILITY_KEYS if row.get(key)), [])
     if isinstance(found, dict):
         weights = {_capability(name): weight for name, weight in found.items()}
-        if all(_is_weight(weight) for weight in weights.values()):
+        if all(isinstance(weight, int | float) and 0 <= weight <= _HEAVIEST for weight in weights.values()):
             chosen = [name for name, weight in weights.items() if weight]
             return {"capabilities": chosen, "capability_weights": {name: float(weights[name]) for name in chosen}}
         found = list(found)
@@ -123,10 +123,6 @@ def _capability(item: object) -> str:
     number = _CAPABILITY.fullmatch(lowered)
     known = f"C{number[1]}" if number else _CAPABILITY_IDS.get(lowered, "")
     return known if known in CAPABILITIES else name
-
-
-def _is_weight(weight: object) -> bool:
-    return isinstance(weight, int | float) and 0 <= weight <= _HEAVIEST
 
 
 def _shown(value: object) -> str:

@@ -65,7 +65,11 @@ def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None)
     with loading(files, "its weights", settings), quietly():
         chosen = model_class or general_class(files, settings)
         model, told = chosen.from_pretrained(files.folder, **_placed(settings), **_TOLD)
-    _refuse_gaps(files, told)
+    # The library fills what the files lack with random numbers, and goes on.
+    if found := gaps(told):
+        raise MissingDataError(
+            f"{files.name}: {found}; fetch the model again, or look whether its config.json belongs to these weights"
+        )
     return model.eval()
 
 
@@ -170,14 +174,6 @@ def _placed(settings: Settings) -> dict[str, Any]:
 
 _TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}
 """What does not fit is told by name, and refused here: the library's own message names nothing."""
-
-
-def _refuse_gaps(files: ModelFiles, told: Mapping[str, Any]) -> None:
-    """The library fills what the files lack with random numbers, and goes on."""
-    if found := gaps(told):
-        raise MissingDataError(
-            f"{files.name}: {found}; fetch the model again, or look whether its config.json belongs to these weights"
-        )
 
 
 def _explained(files: ModelFiles, what: str, settings: Settings, error: Exception) -> MmevalError:

@@ -168,7 +168,9 @@ class _Writer:
             )
         mono = sound.samples.mean(axis=1, dtype=numpy.float32)
         if sound.rate != rate:
-            mono = _resampled(mono, sound.rate, rate)
+            from mmeval.system import need
+
+            mono = need("soxr", "audio").resample(mono, sound.rate, rate)
         lacking = int(LEAST_SECONDS * rate) - len(mono)
         if lacking > 0:
             self.warnings.append(f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up to 100 ms")
@@ -189,12 +191,6 @@ class _Writer:
 
 
 _DECODERS: Mapping[str, Any] = {"image": _Writer._picture, "audio": _Writer._sound, "video": _Writer._video}
-
-
-def _resampled(samples: Any, rate: int, wanted: int) -> Any:
-    from mmeval.system import need
-
-    return need("soxr", "audio").resample(samples, rate, wanted)
 
 
 def _words(part: Part) -> str:

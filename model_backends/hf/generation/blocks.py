@@ -143,16 +143,12 @@ def _block(inside: Sequence[int], tokens: BlockTokens, *, ended: bool) -> Block 
     if cut:
         drawn = sum(token in tokens.codes for token in codes)
         return _broken(f"{drawn} of its {height * width} codes are there", cut=True)
-    if tail != (tokens.frame_end, tokens.end) or not _in_rows(codes, width, tokens):
-        return _broken(f"its codes are not {height} rows of {width}", cut=False)
-    return Block(height, width, tuple(codes))
-
-
-def _in_rows(codes: Sequence[int], width: int, tokens: BlockTokens) -> bool:
-    return all(
+    if tail != (tokens.frame_end, tokens.end) or not all(
         token == tokens.line_end if at % (width + 1) == width else token in tokens.codes
         for at, token in enumerate(codes)
-    )
+    ):
+        return _broken(f"its codes are not {height} rows of {width}", cut=False)
+    return Block(height, width, tuple(codes))
 
 
 def _broken(what: str, *, cut: bool) -> BrokenBlock:

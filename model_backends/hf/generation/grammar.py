@@ -138,7 +138,9 @@ class BlockMasks:
     def _allowed(self, place: str, spelt: str, rule: PictureRule) -> Iterable[int]:
         tokens = self.tokens
         if place == "size":
-            return self._after_size(spelt, rule.max_codes)
+            fits = _fits(rule.max_codes)
+            allowed = [token for token, piece in self.tokens.size_pieces.items() if fits(spelt + piece)]
+            return [*allowed, self.tokens.wrapper] if spelt.partition("*")[2] else allowed
         if place == "fixed":
             return (*rule.fixed, tokens.wrapper)[int(spelt) :][:1]
         chosen: dict[str, Iterable[int]] = {
@@ -150,11 +152,6 @@ class BlockMasks:
             "end": (tokens.end,),
         }
         return chosen[place]
-
-    def _after_size(self, spelt: str, max_codes: int) -> list[int]:
-        fits = _fits(max_codes)
-        allowed = [token for token, piece in self.tokens.size_pieces.items() if fits(spelt + piece)]
-        return [*allowed, self.tokens.wrapper] if spelt.partition("*")[2] else allowed
 
 
 def _fits(max_codes: int) -> Callable[[str], bool]:

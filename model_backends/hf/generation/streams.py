@@ -74,7 +74,7 @@ def settle(model: Any, tokenizer: Any) -> Own:
         ends=tuple(ends),
         pad=_padding(config, tokenizer, ends),
         context=context_of(model.config),
-        stop=_texts(config.stop_strings),
+        stop=(config.stop_strings,) if isinstance(config.stop_strings, str) else tuple(config.stop_strings or ()),
         left_out=tuple(_asked_in_vain(config)),
     )
     for name, value in {**_PLAIN, **_LEFT_OUT}.items():
@@ -143,10 +143,6 @@ def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
     if usual not in ends:
         return usual
     return next((token for token in tokenizer.all_special_ids if token not in ends), usual)
-
-
-def _texts(said: str | Sequence[str] | None) -> tuple[str, ...]:
-    return (said,) if isinstance(said, str) else tuple(said or ())
 
 
 def _first_of(*values: int | None) -> int:

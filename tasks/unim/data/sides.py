@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Tag, find
+from mmeval.content import Interleaved, Media, find
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.tasks.unim.data.bundles import bundles_of
 from mmeval.tasks.unim.data.files import find_medium, kind_fault
@@ -75,7 +75,9 @@ def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Seq
         raise UsageError(f" must be a text, and is of type {type(value).__name__}")
     if re.fullmatch(r"text\d*", key):
         return  # it has no tag, and stands in ``content`` anyway
-    tag = _tag(key)
+    tag = next(find(f"<{key}>", _SPELLINGS), None)
+    if tag is None or tag.raw != f"<{key}>":
+        raise UsageError(" is no tag; write a kind and a number, such as image1 or threeD2")
     if tag.label in modal.keys:
         raise UsageError(f" is the same tag as '{modal.keys[tag.label][:80]}'; remove one of them")
     modal.keys[tag.label] = key
@@ -93,13 +95,6 @@ def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Seq
         raise MissingDataError(f": {error}") from None
     except UsageError as error:
         raise UsageError(f": {error}") from None
-
-
-def _tag(key: str) -> Tag:
-    tag = next(find(f"<{key}>", _SPELLINGS), None)
-    if tag is None or tag.raw != f"<{key}>":
-        raise UsageError(" is no tag; write a kind and a number, such as image1 or threeD2")
-    return tag
 
 
 def with_captions(content: str, captions: Mapping[str, str]) -> str:

@@ -104,11 +104,7 @@ def same_question(said: str, sample: Sample) -> bool:
 def to_text(row: Mapping[str, Any]) -> bytes:
     """A record as one line of ASCII. The braces of its strings are escaped."""
     text = json.dumps(row, allow_nan=False)
-    return _STRING.sub(_without_braces, text).encode() + b"\n"
-
-
-def _without_braces(string: re.Match[str]) -> str:
-    return string[0].replace("{", "\\u007b").replace("}", "\\u007d")
+    return _STRING.sub(lambda string: string[0].replace("{", "\\u007b").replace("}", "\\u007d"), text).encode() + b"\n"
 
 
 def seal(content: object, modal: object) -> str:

@@ -163,17 +163,13 @@ def _question(sample: Sample) -> dict[str, Any]:
     modal: dict[str, str] = {}
     for message in sample.input:
         for part in message.content.parts:
-            name = _key(part.label)
+            kind = part.label.rstrip("0123456789")
+            name = f"{WORDS[kind]}{part.label.removeprefix(kind)}" if kind in WORDS else ""
             if part.kind == "code" and part.text is not None and name:
                 modal[name] = whole_text(part.text)
             elif part.media is not None and part.media.path is not None and name:
                 modal[name] = "/".join(part.media.path.parts[-2:])
     return {"modal": modal, "content": whole_text(question_of(sample))}
-
-
-def _key(label: str) -> str:
-    kind = label.rstrip("0123456789")
-    return f"{WORDS[kind]}{label.removeprefix(kind)}" if kind in WORDS else ""
 
 
 class _Files:
