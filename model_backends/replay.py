@@ -1,4 +1,4 @@
-"""Answers made elsewhere, replayed: each trial gets the answer that files hold for its sample and its repeat."""
+"""Replays answers made elsewhere: each trial gets the answer in files for its sample and repeat."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 class ReplayBackend:
     """Answers made elsewhere, read from files in a format that 'mmeval ls formats' lists. No model is asked.
 
-    Takes and gives everything. A trial whose answer is not there has failed with an error of the kind ``no_answer``;
-    nothing is put in its place. Who answers is known by the content of the files: changed files are another model.
+    Takes and gives everything. A trial without an answer fails with an error of the kind ``no_answer``. The content of
+    the files is the model's identity: changed files are another model.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -47,7 +47,7 @@ class ReplayBackend:
         return {"path": str(self._path.resolve()), "model": self._answers.model}
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None:
-        """Say what is there, and what is missing, left over or not followed."""
+        """Report which answers are there, missing, left over, or of a protocol that is not followed."""
         for remark in self._answers.remarks:
             log.warning(remark)
         places: set[Place] = set()
@@ -77,7 +77,7 @@ class ReplayBackend:
         self._answers.close()
 
     def _look(self, task: TaskAhead, places: set[Place]) -> Counter[str]:
-        """How many answers of a task are there, are failures, or are missing."""
+        """Count the answers of a task that are there, are failures, or are missing."""
         looked: Counter[str] = Counter()
         missing = ""
         for sample in task.samples():

@@ -1,4 +1,4 @@
-"""An answer out of words and pictures as they came in one stream."""
+"""Makes an answer of the words and pictures in one stream."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mmeval.model_backends.hf.conversation.rows import Made
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 
 Said: TypeAlias = str | Media | BrokenBlock
-"""Words, a picture, or one that was begun and cannot be drawn."""
+"""Words, a picture, or a started picture that cannot be drawn."""
 
 
 def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
-    """The answer's parts in order, up to the first of some words. Where the words have placeholders of pictures, those
-    say where the pictures belong. A picture that cannot be drawn is a dangling part and a warning."""
+    """The answer's parts in order, up to the first stop word. Placeholders in the words, if any, place the pictures. A
+    picture that cannot be drawn becomes a dangling part and a warning."""
     shown, stopped = _until(said, stop)
     broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
     text = "".join(piece for piece in shown if isinstance(piece, str))
@@ -29,7 +29,7 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
 
 
 def _until(said: Sequence[Said], stop: Sequence[str]) -> tuple[list[Said], bool]:
-    """What stands before the first of some words, and whether there is one."""
+    """The pieces before the first stop word, and whether there is one."""
     shown: list[Said] = []
     for piece in said:
         ends = [at for word in stop if (at := piece.find(word)) >= 0] if isinstance(piece, str) else []
