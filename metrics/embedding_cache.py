@@ -41,7 +41,9 @@ def cached_vectors(key: str, count: int, make: Callable[[], Vectors]) -> Vectors
     made = make()
     try:
         write_atomic(path, _packed(made))
-        _drop_oldest(folder)
+        files = sorted(folder.glob("*.vectors"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in files[MOST_FILES:]:
+            old.unlink(missing_ok=True)
     except (StorageError, OSError) as error:
         log.info("embeddings are not kept: %s", error)
     return made
@@ -68,9 +70,3 @@ def _read(path: Path, count: int) -> Vectors | None:
                     path.touch()  # marks it as recently used
                 return vectors
     return None
-
-
-def _drop_oldest(folder: Path) -> None:
-    kept = sorted(folder.glob("*.vectors"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in kept[MOST_FILES:]:
-        path.unlink(missing_ok=True)

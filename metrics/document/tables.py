@@ -43,19 +43,15 @@ def blocks_of(lines: Iterable[str]) -> list[Block]:
             blocks.append(Table(tuple(tuple(row) for row in cells[at:end])))
         else:
             end = at + 1
-            _append_line(blocks, COLUMN_IN_TEXT.join(cells[at]))
+            line = COLUMN_IN_TEXT.join(cells[at])
+            if blocks and isinstance(blocks[-1], str):
+                line = f"{blocks.pop()}\n{line}"
+            blocks.append(line)
         at = end
     return blocks
 
 
 COLUMN_IN_TEXT = "  "
-
-
-def _append_line(blocks: list[Block], line: str) -> None:
-    if blocks and isinstance(blocks[-1], str):
-        blocks[-1] = f"{blocks[-1]}\n{line}"
-    else:
-        blocks.append(line)
 
 
 def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:

@@ -66,15 +66,18 @@ def image_quality(
 
     def measured(media: Media) -> ItemScore:
         if method == "released":
-            return _released(stored_rgb(media))
+            found = released_quality(stored_rgb(media))
+            if found is None:
+                return ItemScore.none("the released script fails with a picture of one pixel a side")
+            return ItemScore(in_released_digits(found.score / 100), found.to_json())
         pixels = stored_rgb(media)
         height, width = enlarged_size(pixels, short_side)
         within(media, "max_pixels", DEFAULT_LIMITS.max_pixels, height * width, "pixels, once enlarged,")
-        found = niqe_of(enlarged(pixels, height, width))
-        evidence = {**found.to_json(), "enlarged": (height, width) != pixels.shape[:2], "too_few_patches": False}
-        if found.niqe is None:
-            return ItemScore(0.0, {**evidence, "too_few_patches": True}, reason=found.fault)
-        return ItemScore(quality_of(found.niqe, worst=worst), evidence)
+        near = niqe_of(enlarged(pixels, height, width))
+        evidence = {**near.to_json(), "enlarged": (height, width) != pixels.shape[:2], "too_few_patches": False}
+        if near.niqe is None:
+            return ItemScore(0.0, {**evidence, "too_few_patches": True}, reason=near.fault)
+        return ItemScore(quality_of(near.niqe, worst=worst), evidence)
 
     return quality_of_media(trial, "image", measured, unreadable=unreadable)
 
@@ -102,10 +105,3 @@ def enlarged(pixels: Pixels, height: int, width: int) -> Pixels:
     from PIL import Image
 
     return numpy.asarray(picture(pixels).resize((width, height), Image.Resampling.BICUBIC))
-
-
-def _released(pixels: Pixels) -> ItemScore:
-    found = released_quality(pixels)
-    if found is None:
-        return ItemScore.none("the released script fails with a picture of one pixel a side")
-    return ItemScore(in_released_digits(found.score / 100), found.to_json())

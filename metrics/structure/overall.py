@@ -27,18 +27,10 @@ def _times(a: float, b: float) -> float:
     return a * b + 0.0 if a and b else 0.0
 
 
-def _mean(spans: Sequence[Range]) -> Range:
-    return (sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans))
-
-
-def _minimum(spans: Sequence[Range]) -> Range:
-    return (min(low for low, _ in spans), min(high for _, high in spans))
-
-
 _SPANS: Mapping[str, Callable[[Sequence[Range]], Range]] = {
     "product": _product,
-    "mean": _mean,
-    "minimum": _minimum,
+    "mean": lambda spans: (sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans)),
+    "minimum": lambda spans: (min(low for low, _ in spans), min(high for _, high in spans)),
 }
 """The range of each combination, by the ranges of its pieces."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from mmeval.content import Interleaved, Part, PartKind
@@ -50,7 +50,8 @@ def part_order(
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    accepted = [*orders] or _labelled_orders(trial.sample, order_key) or _reference_orders(trial.sample)
+    references = list(dict.fromkeys(order_of(reference) for reference in trial.sample.references))
+    accepted = [*orders] or _labelled_orders(trial.sample, order_key) or references
     if not accepted:
         return Score.unscored(f"no accepted order: neither metadata {order_key!r} nor a reference")
     found = _read(trial.output, reading, dangling=dangling)
@@ -114,11 +115,3 @@ def _counts(part: Part, *, dangling: bool) -> bool:
 def _labelled_orders(sample: Sample, key: str) -> list[str]:
     label: Any = sample.metadata.get(key) or ()
     return [label] if isinstance(label, str) else [str(order) for order in label]
-
-
-def _reference_orders(sample: Sample) -> list[str]:
-    return _distinct(order_of(reference) for reference in sample.references)
-
-
-def _distinct(orders: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(orders))

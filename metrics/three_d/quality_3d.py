@@ -159,7 +159,13 @@ def _item(media: Media, rules: _Rules) -> ItemScore:
     shown = _cleaned(media, of_size_one(stored), rules)
     if len(stored.faces) and not len(shown.faces):
         return ItemScore(0.0, {"type": "mesh", "n_faces": 0}, "none of its faces has three different corners")
-    return _scored(_terms(shown, rules, _rng(media)), bool(len(shown.faces)), rules)
+    terms = _terms(shown, rules, _rng(media))
+    three = (terms.topology, terms.geometry, terms.sampling)
+    quality = sum(weight * term for weight, term in zip(WEIGHTS[rules.combination], three, strict=True))
+    if rules.rounding == "released":
+        quality = in_released_digits(quality)
+    named = {"type": "mesh" if len(shown.faces) else "pcd", **dict(zip("TGS", three, strict=True))}
+    return ItemScore(min(1.0, quality), {**named, **terms.evidence})
 
 
 def _released_fault(media: Media, stored: Geometry, rules: _Rules) -> str:
@@ -203,12 +209,3 @@ def _terms(shown: Geometry, rules: _Rules, rng: np.random.Generator) -> Terms:
         return cloud_terms(shown.points, angles=rules.angles, padded=rules.neighbours == "released")
     mesh_rules = MeshRules(rules.defects, rules.triangles, rules.degenerate)
     return mesh_terms(shown.points, shown.faces, mesh_rules, rng)
-
-
-def _scored(terms: Terms, is_mesh: bool, rules: _Rules) -> ItemScore:
-    three = (terms.topology, terms.geometry, terms.sampling)
-    quality = sum(weight * term for weight, term in zip(WEIGHTS[rules.combination], three, strict=True))
-    if rules.rounding == "released":
-        quality = in_released_digits(quality)
-    named = {"type": "mesh" if is_mesh else "pcd", **dict(zip("TGS", three, strict=True))}
-    return ItemScore(min(1.0, quality), {**named, **terms.evidence})

@@ -99,19 +99,16 @@ class _Encoder:
         if part.kind == "audio":
             return _audio_item(part)
         if part.kind == "document":
-            return self._document(part, part.media)
+            # A picture of a page is sent as a picture, a text as text, since many servers take only PDF as a file.
+            assert part.media is not None  # checked by the caller
+            self._documents += 1
+            name = f"document{self._documents}{suffix_for(part.media.mime)}"
+            if part.media.mime in _PICTURES and "image" in self._inputs:
+                return _url_item(replace(part, kind="image"))
+            if part.media.mime.startswith("text/"):
+                return _text_item(f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n")
+            return _file_item(part, name)
         return _url_item(part)
-
-    def _document(self, part: Part, media: Media | None) -> bytes:
-        """A picture of a page is sent as a picture, a text as text, since many servers take only PDF as a file."""
-        assert media is not None  # the caller has looked
-        self._documents += 1
-        name = f"document{self._documents}{suffix_for(media.mime)}"
-        if media.mime in _PICTURES and "image" in self._inputs:
-            return _url_item(replace(part, kind="image"))
-        if media.mime.startswith("text/"):
-            return _text_item(f"\n[{name}]\n{_words_of(media)}\n[end of {name}]\n")
-        return _file_item(part, name)
 
 
 def _text_row(role: str, text: str) -> bytes:
@@ -128,7 +125,7 @@ def _url_item(part: Part) -> bytes:
 
 
 def _audio_item(part: Part) -> bytes:
-    assert part.media is not None  # the caller has looked
+    assert part.media is not None  # checked by the caller
     form = SENDABLE_SOUNDS.get(part.media.mime)
     if form is None and not part.media.mime.startswith(("audio/", "video/")):
         raise _damaged(part, part.media)
@@ -163,7 +160,7 @@ def data_uri(part: Part) -> bytes:
 
     Raises CallError when it is of another kind, or cannot be drawn.
     """
-    assert part.media is not None  # the caller has looked
+    assert part.media is not None  # checked by the caller
     mime = part.media.mime
     if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
         raise _damaged(part, part.media)

@@ -115,13 +115,9 @@ def _tasks_table(category: Category, lines: Mapping[str, Line], run: StoredRun) 
     return Table(
         f"MMMG, {category.title}: tasks",
         ("Task", "Value", "±", "Scored", "Lacks"),
-        tuple(_task_row(lines[task]) for task in known),
+        tuple((one.alias, one.value, one.half_width, one.trials, one.lacks) for one in (lines[task] for task in known)),
         tuple(notes),
     )
-
-
-def _task_row(line: Line) -> tuple[Cell, ...]:
-    return (line.alias, line.value, line.half_width, line.trials, line.lacks)
 
 
 def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Table:

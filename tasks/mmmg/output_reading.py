@@ -111,7 +111,9 @@ class OutputAnswers:
         row = line_at(self._folder / name, offsets[number])
         answers = False
         try:
-            self._check(row, sample)
+            if own_of(row).get("absent"):
+                raise MissingDataError("the run that was exported had none")
+            self._check_instruction(row, sample)
             answers = True
             response = self._response(place.file, row)
         except MissingDataError as error:
@@ -122,12 +124,6 @@ class OutputAnswers:
 
     def close(self) -> None:
         """Nothing is held open."""
-
-    def _check(self, row: Mapping[str, Any], sample: Sample) -> None:
-        """Raise MissingDataError where the line holds no answer to the sample."""
-        if own_of(row).get("absent"):
-            raise MissingDataError("the run that was exported had none")
-        self._check_instruction(row, sample)
 
     def _response(self, file: str, row: Mapping[str, Any]) -> Response:
         """The response in a row. Raises MissingDataError for missing media, UsageError for an invalid answer."""

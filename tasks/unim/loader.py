@@ -134,7 +134,8 @@ def load(source: DataSource) -> UnimDataset:
     if not opened and (wanted.field or domain_of(wanted.domain)):
         raise MissingDataError(f"{records}: no records of {source.name} are among the data")
     if not opened:
-        raise UnknownNameError("field or domain (dataset_name)", source.name, _known_names())
+        known = [*FIELDS, *(domain.name for domain in DOMAINS)]
+        raise UnknownNameError("field or domain (dataset_name)", source.name, known)
     captions = source.folder / CAPTION_FOLDER
     captioned = record_files(captions) if captions.is_dir() and captions != records else []
     near = tuple(file for file in captioned if may_hold(file.relative_to(captions), wanted))
@@ -151,7 +152,3 @@ def _variant(options: Mapping[str, Any]) -> str:
     if variant not in VARIANTS:
         raise UnknownNameError("variant of UniM", str(variant), VARIANTS, f"There are {' and '.join(VARIANTS)}.")
     return str(variant)
-
-
-def _known_names() -> list[str]:
-    return [*FIELDS, *(domain.name for domain in DOMAINS)]

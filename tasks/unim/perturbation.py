@@ -57,7 +57,8 @@ def perturb(content: Interleaved, damage: Damage, k: int, *, seed: int) -> Inter
     """
     chance = random.Random(f"{damage} {seed}")
     if k < 0:
-        return _without(content, set(_chosen_items(content, damage, -k, chance)))
+        gone = set(_chosen_items(content, damage, -k, chance))
+        return Interleaved(tuple(part for at, part in enumerate(content.parts) if at not in gone))
     for kind in _chosen_kinds(content, damage, k, chance):
         content = _with_one_more(content, kind, chance)
     return content
@@ -96,10 +97,6 @@ def _sampled(those: Sequence[_T], wanted: int, chance: random.Random) -> list[_T
     if len(those) < wanted:
         raise ValueError(f"{wanted} are wanted, and the answer has {len(those)} that could be taken")
     return chance.sample(those, len(those))[:wanted]  # with one seed, a shorter list is the beginning of a longer one
-
-
-def _without(content: Interleaved, gone: set[int]) -> Interleaved:
-    return Interleaved(tuple(part for at, part in enumerate(content.parts) if at not in gone))
 
 
 def _with_one_more(content: Interleaved, kind: PartKind, chance: random.Random) -> Interleaved:

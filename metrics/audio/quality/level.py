@@ -105,13 +105,9 @@ def envelope_steps(samples: Samples) -> Samples:
 
 def crest(samples: Samples) -> float:
     """Decibels of the highest sample over the root mean square."""
-    peak = max(float(samples.max()), -float(samples.min()))
-    power = math.sqrt(_mean_square(samples))
-    return 20 * math.log10((peak + TINY) / (power + TINY))
-
-
-def _mean_square(samples: Samples) -> float:
     import numpy
 
+    peak = max(float(samples.max()), -float(samples.min()))
     parts = (samples[at : at + _AT_ONCE] for at in range(0, len(samples), _AT_ONCE))
-    return sum(float(numpy.vdot(part, part)) for part in parts) / len(samples)
+    power = math.sqrt(sum(float(numpy.vdot(part, part)) for part in parts) / len(samples))
+    return 20 * math.log10((peak + TINY) / (power + TINY))

@@ -66,7 +66,7 @@ def speech_rate(
     sounds = [_sound(trial, speed_key) for trial in trials]
     kept = [(trial, sound) for trial, sound in zip(trials, sounds, strict=True) if isinstance(sound, Media)]
     texts = (
-        [speech(_words(trial)) for trial, _ in kept]
+        [speech("" if trial.output is None else trial.output.words) for trial, _ in kept]
         if source == "text"
         else transcripts_of([sound for _, sound in kept], bound(model), bound(processor), language)
     )
@@ -76,7 +76,7 @@ def speech_rate(
     return [
         sound
         if isinstance(sound, Score)
-        else _score(trial.sample, speed_key, next(counts), _seconds(sound, top_db), band)
+        else _score(trial.sample, speed_key, next(counts), len(trimmed(clip(sound), top_db)) / RATE, band)
         for trial, sound in zip(trials, sounds, strict=True)
     ]
 
@@ -85,14 +85,6 @@ def _sound(trial: Trial, key: str) -> Media | Score:
     sound = the_only_decodable(trial)
     fault = wanting_fault(trial.sample, key)
     return Score.unscored(fault) if fault and not isinstance(sound, Score) else sound
-
-
-def _words(trial: Trial) -> str:
-    return trial.output.words if trial.output is not None else ""
-
-
-def _seconds(sound: Media, top_db: float) -> float:
-    return len(trimmed(clip(sound), top_db)) / RATE
 
 
 def _score(sample: Sample, key: str, count: int, seconds: float, band: tuple[float, float]) -> Score:

@@ -25,7 +25,11 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
         parts = (*parts, *[Part("image")] * (len(broken) - dangling))
     else:
         parts = tuple(part for piece in shown for part in _parts(piece))
-    return Made(parts, tuple(map(_warning, broken)), "stop" if stopped else None)
+    return Made(
+        parts,
+        tuple(f"{one.reason}; raise max_tokens" if one.cut else one.reason for one in broken),
+        "stop" if stopped else None,
+    )
 
 
 def _until(said: Sequence[Said], stop: Sequence[str]) -> tuple[list[Said], bool]:
@@ -43,7 +47,3 @@ def _parts(piece: Said) -> Sequence[Part]:
     if isinstance(piece, str):
         return Interleaved.from_text(piece).parts
     return [Part("image") if isinstance(piece, BrokenBlock) else media_part(piece)]
-
-
-def _warning(broken: BrokenBlock) -> str:
-    return f"{broken.reason}; raise max_tokens" if broken.cut else broken.reason

@@ -126,7 +126,7 @@ class _Tables:
             if (own := [part for place, part in parts.items() if place.field == field])
             for line in self._field_lines(FIELDS.get(field, field), family, own, _domains_in(field, own), None)
         ]
-        (whole,) = self._slices(family, self._everything(), 1)
+        (whole,) = self._slices(family, self._columns.everything(), 1)
         total = sum(_domains_in(field, [place for place in parts if place.field == field]) for field in fields)
         lines += self._field_lines("All", family, list(parts.values()), total, whole)
         return self._table("Field", f"UniM by field: {family.title} (%)", family, lines, notes)
@@ -221,9 +221,6 @@ class _Tables:
     def _by_place(self, family: Family) -> dict[Place, Slice]:
         parts = self._slices(family, self._columns.by_label("place"), len(self._places))
         return {place: parts[self._pool.places[place]] for place in self._places}
-
-    def _everything(self) -> Rows:
-        return self._columns.everything()
 
     def _field_codes(self, fields: Sequence[str]) -> list[int]:
         """The index of each place's field in ``fields``."""

@@ -127,7 +127,7 @@ def hiss_slope(power: Doubles) -> float:
     import numpy
 
     chosen = _between(HISS_LOW, HISS_HIGH)
-    over = numpy.log10(_frequencies()[chosen] + _TINY_HERTZ)
+    over = numpy.log10(numpy.linspace(0, RATE / 2, BINS)[chosen] + _TINY_HERTZ)
     level = numpy.log10(power[chosen] + TINY)
     over = over - over.mean()
     return float(over @ (level - level.mean()) / (over @ over))
@@ -146,12 +146,6 @@ def _window() -> Doubles:
 
     window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(FRAME) / FRAME)
     return (window / (FRAME / 2)).astype(numpy.float32).astype(numpy.float64)
-
-
-def _frequencies() -> Doubles:
-    import numpy
-
-    return numpy.linspace(0, RATE / 2, BINS)
 
 
 def _between(low: float, high: float) -> slice:
