@@ -97,9 +97,13 @@ def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
     return numpy.pad(found[:count], (0, max(0, count - len(found))))
 
 
+def _size(samples: Samples) -> int:
+    return samples.nbytes
+
+
 @functools.cache
 def _at(rate: int) -> Decoder[Samples]:
-    @decoded_once(size=lambda samples: samples.nbytes)
+    @decoded_once(size=_size)
     def mono_of(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
         sound = audio(media, limits=limits)
         channels = sound.samples.shape[1]

@@ -33,16 +33,21 @@ def beats(clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any],
     the middle is taken.
     """
     import numpy as np
-    from scipy.ndimage import maximum_filter1d
 
     if rate != RATE:
         raise ValueError(f"beats are found at {RATE} Hz, not {rate}")
     if len(clip) < SHORTEST:
         return []
     logits = beat_logits(loaded(model, loaded_network), clip).numpy().astype(np.float64)
+    return [frame / FRAMES_A_SECOND for frame in _middles(_peaks(logits))]
+
+
+def _peaks(logits: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
+    import numpy as np
+    from scipy.ndimage import maximum_filter1d
+
     highest = maximum_filter1d(logits, 2 * NEAR + 1, mode="nearest")
-    peaks = [int(frame) for frame in np.flatnonzero((logits == highest) & (logits > 0))]
-    return [frame / FRAMES_A_SECOND for frame in _middles(peaks)]
+    return [int(frame) for frame in np.flatnonzero((logits == highest) & (logits > 0))]
 
 
 def _middles(frames: list[int]) -> list[float]:

@@ -24,8 +24,7 @@ def neighbour_moments(patches: Numbers, shifts: Sequence[Shift]) -> Moments:
     import numpy
 
     def numbers(row: int, patch: int) -> Numbers:
-        values = patches[patch]
-        return values * numpy.roll(values, shifts[row - 1], axis=(0, 1)) if row else values
+        return _products(patches[patch], shifts[row - 1]) if row else patches[patch]
 
     values = _wrapped(patches)
     signs = _signs(values)
@@ -36,6 +35,12 @@ def neighbour_moments(patches: Numbers, shifts: Sequence[Shift]) -> Moments:
     squares = _sums(numpy.square(values, out=values), shifts)
     below, above = (count - signs_sum) / 2, (count + signs_sum) / 2
     return moments_of(Sums(below, above, patches[0].size, sizes_sum, squares, signed), numbers)
+
+
+def _products(patch: Numbers, shift: Shift) -> Numbers:
+    import numpy
+
+    return patch * numpy.roll(patch, shift, axis=(0, 1))
 
 
 def _wrapped(patches: Numbers) -> Numbers:
