@@ -1,7 +1,7 @@
-"""Embeddings of data that does not change, kept in mmeval's cache: each is made once on a machine.
+"""Embeddings of fixed data, kept in mmeval's cache: each is computed once on a machine.
 
-A file holds one table of numbers behind its own digest. A damaged one is made again, and so is one that cannot be read;
-a cache that cannot be written costs time and nothing else. The files used longest ago go when there are too many.
+A file holds one table of numbers after its digest. A file that is damaged or cannot be read is made again; a cache that
+cannot be written only costs time. When there are too many files, the least recently used are deleted.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_FILES = 1000
-"""Of some hundred kilobytes each."""
+"""The most files, of some hundred kilobytes each."""
 _DIGEST_BYTES = 32
 
 
 def cached_vectors(key: str, count: int, make: Callable[[], Vectors]) -> Vectors:
-    """The table of a key, with ``count`` rows: read from the cache, else made and kept there. ``key`` names all that
-    the table depends on."""
+    """The table of a key, with ``count`` rows: read from the cache, else made and kept there. ``key`` names everything
+    that the table depends on."""
     try:
         folder = own_cache() / "embeddings"
-    except StorageError:  # nobody's home
+    except StorageError:  # there is no home folder
         return make()
     path = folder / f"{key}.vectors"
     kept = _read(path, count)
@@ -41,7 +41,9 @@ def cached_vectors(key: str, count: int, make: Callable[[], Vectors]) -> Vectors
     made = make()
     try:
         write_atomic(path, _packed(made))
-        _drop_oldest(folder)
+        files = sorted(folder.glob("*.vectors"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in files[MOST_FILES:]:
+            old.unlink(missing_ok=True)
     except (StorageError, OSError) as error:
         log.info("embeddings are not kept: %s", error)
     return made
@@ -56,7 +58,7 @@ def _packed(vectors: Vectors) -> bytes:
 
 
 def _read(path: Path, count: int) -> Vectors | None:
-    """None for a file that is not there or not as it was written."""
+    """The table in a file; None where it is missing or damaged."""
     import numpy as np
 
     with contextlib.suppress(OSError, ValueError, EOFError):
@@ -65,12 +67,6 @@ def _read(path: Path, count: int) -> Vectors | None:
             vectors: Vectors = np.load(io.BytesIO(data[_DIGEST_BYTES:]), allow_pickle=False)
             if vectors.ndim == 2 and len(vectors) == count:
                 with contextlib.suppress(OSError):
-                    path.touch()  # used now
+                    path.touch()  # marks it as recently used
                 return vectors
     return None
-
-
-def _drop_oldest(folder: Path) -> None:
-    kept = sorted(folder.glob("*.vectors"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in kept[MOST_FILES:]:
-        path.unlink(missing_ok=True)

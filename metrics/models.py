@@ -1,4 +1,4 @@
-"""Models of metrics: how those in the form of transformers are loaded, and what a metric may rely on."""
+"""Loads models of metrics in the format of transformers."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    """The value of a model switch as a metric is given it. Raises UsageError for a name: nobody has looked for it."""
+    """The value of a bound model switch. Raises UsageError for a bare name, since the model was not looked for."""
     if isinstance(model, str):
         raise UsageError(f"the model {model!r} was not looked for: score with score_one(bind(METRIC, SWITCHES), TRIAL)")
     return model
 
 
 _UNUSED = ("masked_spec_embed", "num_batches_tracked")
-"""Weights that training alone looks at: released files may lack them."""
+"""Weights that only training uses: released files may lack them."""
 
 
 def network_of(kind: str, folder: Path, device: str) -> Any:
-    """A model of a class of transformers, by its name: ready to answer, in full precision, so that the same input gives
-    the same numbers on every machine as far as that can be had. ``Any``: each is a class of its own.
+    """A model of a class of transformers, by its name, in evaluation mode and full precision, so that the same input
+    gives nearly the same numbers on every machine. ``Any``: each is a class of its own.
 
-    Raises WeightsError for files that are damaged, of another kind of model, or not all of it: what lacks, the library
-    would fill with random numbers.
+    Raises WeightsError for files that are damaged, of another kind of model, or incomplete: the library would fill
+    missing weights with random numbers.
     """
     chosen = getattr(need("transformers", "hf"), kind)
     _refuse_another_kind(chosen, folder)
@@ -51,8 +51,8 @@ def network_of(kind: str, folder: Path, device: str) -> Any:
 def opening(
     folder: Path, fault: str = "cannot be loaded", *passing: type[Exception], way_out: str = ""
 ) -> Iterator[None]:
-    """Whatever a library raises over the files of a model becomes a WeightsError that names those that are damaged.
-    What memory or packages have to do with stays what it is, and so do the errors that are to pass."""
+    """Turn every error of a library about a model's files into a WeightsError that names the damaged files. Errors
+    about memory or packages stay as they are, and so do those of the types ``passing``."""
     try:
         yield
     except (MmevalError, ImportError):
@@ -70,7 +70,7 @@ _MOST_WORDS = 300
 
 
 def _refuse_another_kind(chosen: Any, folder: Path) -> None:
-    """The library would make a model of these weights' kind out of whatever there is."""
+    """The library would load the weights of any kind of model."""
     wanted = chosen.config_class.model_type
     with opening(folder):
         kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type", wanted)
@@ -79,7 +79,7 @@ def _refuse_another_kind(chosen: Any, folder: Path) -> None:
 
 
 def of_length_one(vectors: Vectors) -> Vectors:
-    """Each row scaled to length 1, so that products are cosines; one of zeros stays."""
+    """Each row scaled to length 1, so that products are cosines; a row of zeros stays."""
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -89,7 +89,7 @@ def of_length_one(vectors: Vectors) -> Vectors:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Without the library's progress bars, which are no part of a log, and its hints to programmers."""
+    """Switch off the library's progress bars, which do not belong in a log, and its hints to programmers."""
     library = need("transformers.utils.logging", "hf")
     shown, level = library.is_progress_bar_enabled(), library.get_verbosity()
     library.disable_progress_bar()

@@ -1,4 +1,4 @@
-"""What a model produced: the media of one kind in its answer, and the score of an answer that has not what it takes."""
+"""The media of one kind in an answer, and the score of an answer without them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
-    """The media of a kind in order. One that a text names twice by the same number is one medium."""
+    """The media of a kind in order; one that is named twice by the same number counts once."""
     found: dict[tuple[str, object], Media] = {}
     for at, part in enumerate(content.parts):
         if part.kind == kind and part.media is not None:
@@ -23,8 +23,8 @@ def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
 
 
 def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
-    """The medium of an answer that has exactly one of a kind, not decoded, or the score of one that has not: 0, with
-    the reason, in which several are ``called`` so. Without an answer the trial is unscored."""
+    """The medium of an answer with exactly one of a kind, not decoded; else the score 0 with the reason, where
+    ``called`` is the plural. Without an answer the trial is unscored."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     found = media_of(trial.output, kind)
@@ -32,20 +32,19 @@ def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
 
 
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
-    """What a medium of the answer decodes to, or its score.
+    """A decoded medium of the answer, or its score.
 
-    One that is damaged, or none at all, is a wrong answer: 0. One above the limits is unscored: nobody has looked at
-    it.
+    A damaged medium is a wrong answer: 0. One above the limits is unscored, since it was not decoded.
     """
     try:
         return decode(media)
     except CorruptMediaError as error:
-        media.read()  # raises, where it is another file than the one that was produced
+        media.read()  # raises where the file is not the one that was produced
         return wrong(str(error))
     except MediaLimitError as error:
         return Score.unscored(str(error))
 
 
 def wrong(reason: str, **evidence: object) -> Score:
-    """The score 0 of an answer that cannot be measured, which is its own fault."""
+    """The score 0 of an answer that cannot be measured by its own fault."""
     return Score(0.0, evidence={"reason": reason, **evidence})

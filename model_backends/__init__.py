@@ -1,1 +1,1 @@
-"""Backends: what answers requests. Each module holds one and is named as ``--model`` names it."""
+"""Backends answer requests. Each module or package holds one and has its name in ``--model``."""

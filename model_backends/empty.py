@@ -1,4 +1,4 @@
-"""The lower bound: every request is answered with nothing."""
+"""The lower bound: an empty answer to every request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmeval.records import Request, Response, Sample
 
 
 class EmptyBackend:
-    """Takes and gives everything, and answers with no part at all. What a task scores for it comes for free."""
+    """Takes and gives everything, and answers without any part. Its score is that of an empty answer."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
 

@@ -1,4 +1,4 @@
-"""The upper bound: every sample is answered with its own first reference."""
+"""The upper bound: the answer to every sample is its own first reference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmeval.records import Request, Response, Sample
 
 
 class ReferenceBackend:
-    """Takes and gives everything. A metric that is right gives it the best value wherever a truth is known.
+    """Takes and gives everything. A correct metric gives it the best value wherever a reference exists.
 
     When a request wants only some of the kinds, as each pass of ``independent_passes`` does, it is answered with the
     reference's parts of these kinds. A sample without a reference gets an ``unsupported`` error, so that it is counted

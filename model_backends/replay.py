@@ -1,4 +1,4 @@
-"""Answers made elsewhere, replayed: each trial gets the answer that files hold for its sample and its repeat."""
+"""Replays answers made elsewhere: each trial gets the answer in files for its sample and repeat."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 class ReplayBackend:
     """Answers made elsewhere, read from files in a format that 'mmeval ls formats' lists. No model is asked.
 
-    Takes and gives everything. A trial whose answer is not there has failed with an error of the kind ``no_answer``;
-    nothing is put in its place. Who answers is known by the content of the files: changed files are another model.
+    Takes and gives everything. A trial without an answer fails with an error of the kind ``no_answer``. The content of
+    the files is the model's identity: changed files are another model.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -47,7 +47,7 @@ class ReplayBackend:
         return {"path": str(self._path.resolve()), "model": self._answers.model}
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None:
-        """Say what is there, and what is missing, left over or not followed."""
+        """Report which answers are there, missing, left over, or of a protocol that is not followed."""
         for remark in self._answers.remarks:
             log.warning(remark)
         places: set[Place] = set()
@@ -56,7 +56,13 @@ class ReplayBackend:
             looked = self._look(task, places)
             asked += looked.total()
             found += looked["there"] + looked["failed"]
-        self._say_left_over(places)
+        used = Counter(place.group for place in places)
+        for group, count in self._answers.counts.items():
+            if group in used and count > used[group]:
+                log.warning(
+                    "%s: %d of %s there are not asked for: other samples, or more repeats",
+                    group, count - used[group], counted(count, "answer"),
+                )  # fmt: skip
         of = f" of {self._answers.model}" if self._answers.model else ""
         log.info(
             "replaying %s%s from %s (format %s): %d of %d are there; no model is asked, and nothing is spent",
@@ -71,7 +77,7 @@ class ReplayBackend:
         self._answers.close()
 
     def _look(self, task: TaskAhead, places: set[Place]) -> Counter[str]:
-        """How many answers of a task are there, are failures, or are missing."""
+        """Count the answers of a task that are there, are failures, or are missing."""
         looked: Counter[str] = Counter()
         missing = ""
         for sample in task.samples():
@@ -94,12 +100,3 @@ class ReplayBackend:
         if task.protocol != "single":
             log.info("%s: answers are replayed whole; its protocol %s is not followed", task.name, task.protocol)
         return looked
-
-    def _say_left_over(self, places: set[Place]) -> None:
-        used = Counter(place.group for place in places)
-        for group, count in self._answers.counts.items():
-            if group in used and count > used[group]:
-                log.warning(
-                    "%s: %d of %s there are not asked for: other samples, or more repeats",
-                    group, count - used[group], counted(count, "answer"),
-                )  # fmt: skip

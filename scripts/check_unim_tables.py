@@ -1,10 +1,10 @@
-"""Recompute what can be recomputed of UniM's published tables: `python -m scripts.check_unim_tables TABLES.csv`.
+"""Check UniM's published tables for consistency: `python -m scripts.check_unim_tables TABLES.csv`.
 
-The tables are not shipped: whoever has the paper writes a line for each model and row, under the header ``model``,
+The tables are not shipped: copy them from the paper, with a line for each model and row, under the header ``model``,
 ``row`` and any of the columns below, in percent as they are printed. A row is a domain (its number or its name) or a
-field; a cell may be empty. What no rounding explains is printed.
+field; a cell may be empty. Differences beyond rounding are printed.
 
-- a relative number is tau times the absolute one (rows of domains: the two of a field are means of their own)
+- a relative number is tau times the absolute one (rows of domains; those of fields are separate means)
 - ICS is .8 HC + .2 SH
 - the number of a field is the mean of its ten domains (where all of them are there)
 """
@@ -24,11 +24,11 @@ PRODUCTS = ("SQCS", "StS", "LeS", "ICS")
 COLUMNS = ("tau", "SC", "GQ", *(f"{name} {kind}" for name in PRODUCTS for kind in ("abs", "rel")), "HC", "SH")
 WEIGHT = 0.8
 HALF = 0.05
-"""How far a printed number may be from what it was: they have one decimal."""
+"""The rounding error of a printed number, which has one decimal."""
 _EPSILON = 1e-6
 
 Cells = Mapping[str, float]
-"""What a row prints, by column."""
+"""The numbers of a row by column."""
 
 
 class Row(NamedTuple):
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A cell, and what the others say that it is. ``rounding`` is how far apart printed numbers can be and agree."""
+    """A cell and its recomputed value. ``rounding`` is the largest difference between numbers that agree."""
 
     model: str
     name: str
@@ -64,7 +64,7 @@ class Unreadable(ValueError):
 
 
 def compared(rows: Iterable[Row]) -> Iterator[Compared]:
-    """Every cell that follows from others, row by row, and then by field."""
+    """Recompute every cell that follows from others, row by row, and then by field."""
     listed = list(rows)
     for row in listed:
         yield from _in_row(row)
@@ -98,7 +98,7 @@ def _of_domains(row: Row, parts: Sequence[Row]) -> Iterator[Compared]:
 
 
 def read_tables(file: Path) -> list[Row]:
-    """The rows of a file. Raises Unreadable with the line that is at fault."""
+    """The rows of a file. Raises Unreadable with the faulty line."""
     with file.open(encoding="utf-8-sig", newline="") as opened:
         reader = csv.DictReader(opened)
         unknown = {_column(name) for name in reader.fieldnames or ()} ^ {"model", "row"}

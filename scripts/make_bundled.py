@@ -1,7 +1,7 @@
 """Make the bundled samples of the UniM and MMMG tasks and of the examples: `python -m scripts.make_bundled [FOLDER]` in
 the checkout.
 
-No text and no medium comes from elsewhere. Without a folder, the files in the tree are written anew.
+All texts and media are made here. Without a folder, the files in the tree are replaced.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ABBREVIATIONS = {"image": "img", "audio": "aud", "video": "vid", "threeD": "thd"
 FOLDERS = {"threeD": "3dmesh"}
 
 Item: TypeAlias = bytes | str | tuple[str, bytes]
-"""The bytes of a medium, or its suffix and bytes, or the words of a code item."""
+"""The bytes of a medium, or its suffix and bytes, or the text of a code item."""
 
 
 def unim_record(
@@ -331,7 +331,7 @@ def bundled() -> Files:
 
 
 def write(files: Mapping[str, bytes], root: Path) -> None:
-    """Write the files under ``root``; what else is there stays."""
+    """Write the files under ``root``; other files stay."""
     for name, data in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Write the tables of ``docs/reproducing/mmmg.md`` from the task files: `python -m scripts.make_mmmg_page`.
 
-What stands outside of the two marks is written by hand and stays. What a task measures is the first sentence of its
-file, a comment.
+Text outside of the two marks is written by hand and stays. The purpose of a task is the first sentence of the comment
+in its file.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ SIZES: Mapping[str, str] = {
     "karolpiczak/ESC-50": "2,000 clips of 5 s",
     "cosmir/openmic-2018": "20,000 clips of 10 s, of which few are taken",
 }
-"""By the architectures; ``mmeval prepare mmmg --weights --dry_run`` asks the hub for the bytes."""
+"""Sizes by architecture; ``mmeval prepare mmmg --weights --dry_run`` asks the hub for the bytes."""
 PROCESSOR_ALONE = " (its processor alone)"
-"""A task whose model was tuned from another, and reads sound with that one's processor."""
+"""The note of a task whose model is fine-tuned and uses the original's processor."""
 PUBLISHED = Path(__file__).with_name("mmmg_published.json")
 """Figures of the authors' leaderboard, by category and model, best first: the average of each group (null where the
 model can do none of its tasks), and that of the category."""
@@ -47,7 +47,7 @@ SEVERAL_NAMES = "a_music_attribute"
 
 @dataclass(frozen=True)
 class Described:
-    """A task as the page tells of it."""
+    """A task as described on the page."""
 
     file: TaskFile
 
@@ -69,7 +69,7 @@ class Described:
 
     @property
     def pieces(self) -> list[MetricKeys]:
-        """What its score is made of."""
+        """The metrics of its score."""
         return [entry for entry in self.file.keys.metric_list if entry.metric != "overall"]
 
     def roles(self, entry: MetricKeys) -> list[str]:
@@ -80,7 +80,7 @@ class Described:
         return ", ".join(dict.fromkeys(f"`{role}`" for entry in self.pieces for role in self.roles(entry)))
 
     def models(self) -> dict[str, set[str]]:
-        """The names of the models that its metrics open, each with the switches that name it."""
+        """The models of its metrics by name, each with the switches that name it."""
         found: dict[str, set[str]] = {}
         for entry in self.pieces:
             metric = load_metric(entry.metric)
@@ -90,13 +90,13 @@ class Described:
 
     @property
     def extras(self) -> str:
-        """The extras of mmeval that its metrics take."""
+        """The extras of mmeval that its metrics need."""
         needs = (need for entry in self.pieces for need in _needs(entry))
         return names(sorted({need.rpartition(":")[2] for need in needs}))
 
 
 def tables() -> str:
-    """What stands between the marks."""
+    """The text between the marks."""
     tasks = {name: Described(file) for name, file in choose(["mmmg"], TaskIndex()).tasks.items()}
     parts = [part for category in CATEGORIES for part in _category(category, tasks)]
     return "\n".join([*parts, *_needed(tasks), *_models(tasks)])
@@ -179,7 +179,7 @@ def _needs(entry: MetricKeys) -> Iterable[str]:
 
 
 def updated(page: str) -> str:
-    """A page with the tables of today between its marks. Raises ValueError for a page without them."""
+    """A page with the current tables between its marks. Raises ValueError for a page without marks."""
     return replaced(page, BEGIN, END, tables())
 
 

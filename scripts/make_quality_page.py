@@ -1,7 +1,7 @@
 """Write the tables and the pictures of ``docs/metrics/quality.md``: `python -m scripts.make_quality_page`.
 
-They show how each score of quality moves when a medium is damaged step by step; what stands outside of the marks is
-written by hand and stays.
+They show how each score of quality changes when a medium is damaged step by step; text outside of the marks is written
+by hand and stays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scripts.quality_pictures import chart, gallery
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics" / "quality.md"
 NONE = "N/A"
-"""What stands for a quality that there is none of."""
+"""The sign for a missing quality."""
 
 
 def begin(part: str) -> str:
@@ -58,7 +58,7 @@ def _written(quality: float | None) -> str:
 
 
 def updated(page: str, points: Mapping[str, Sequence[Sequence[Point]]]) -> str:
-    """A page with what was measured between its marks. Raises ValueError for a page without them."""
+    """A page with the measurements between its marks. Raises ValueError for a page without marks."""
     for part, studies in STUDIES.items():
         page = replaced(page, begin(part), end(part), "\n".join(lines(part, studies, points[part])))
     return page

@@ -1,7 +1,7 @@
 """Make a small UniM data set in the hub's layout with every form that its records may have, damaged ones too:
 `python -m scripts.make_unim_hub [FOLDER]` in the checkout.
 
-What each record stands for is told by tests/tasks/unim/test_fixture.py. No text and no medium comes from elsewhere.
+Tests of the UniM data explain each record. All texts and media are made here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PLY = (
 SILENT_MP3 = (b"\xff\xfb\x90\x00" + bytes(413)) * 8
 """Eight frames of MPEG-1 layer III at 128 kbit/s, whose side information says that they hold nothing."""
 OLD_WORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
-"""The head of a compound file: what tells a .doc, and no document in it."""
+"""The head of a compound file, by which a .doc is recognised, without a document."""
 
 
 def record(
@@ -75,7 +75,7 @@ def captioned(row: Mapping[str, Any], captions: Mapping[str, str]) -> dict[str, 
 
 
 def concatenated(*rows: Mapping[str, Any]) -> bytes:
-    """As the data are written: indented objects, one after the other."""
+    """Indented objects, one after the other, as in the data."""
     return "\n".join(json.dumps(row, indent=4, ensure_ascii=False) for row in rows).encode() + b"\n"
 
 
@@ -252,7 +252,7 @@ def _anywhere(files: Files) -> None:
 
 
 def _damaged(files: Files) -> None:
-    """What cannot be asked, between records that can."""
+    """Invalid records between valid ones."""
     field, domain, media = "general_area", "food", "data/general_area/food"
 
     def row(number: object, given: Any = "image/ok.png", expected: Any = "image/ok.png", level: object = 2) -> bytes:

@@ -1,7 +1,7 @@
 """Write the tables and the picture of ``docs/reproducing/unim.md``: `python -m scripts.make_unim_page`.
 
-They follow from the task files, the metrics, the table of domains and the published figures; what stands outside of
-the marks is written by hand and stays.
+They follow from the task files, the metrics, the table of domains and the published figures; text outside of the marks
+is written by hand and stays.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from scripts.unim_curves import DRAWS, SCORES, TITLES, curves, picture
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reproducing" / "unim.md"
 PICTURE = "unim_structure.svg"
 PUBLISHED = Path(__file__).with_name("unim_published.json")
-"""Of the paper: its ablation of the agent (table 6), and the numbers that do not follow from its other ones."""
+"""From the paper: its ablation of the agent (table 6), and the numbers that do not follow from others."""
 TASK = "unim_hard"
-"""The task that stands for all: they have the same metrics."""
+"""An example of all tasks, which have the same metrics."""
 
 CAPTION = "caption_"
-"""How the switches for prompts of captions begin, which the page tells of by themselves."""
+"""The prefix of switches for caption prompts, which the page describes separately."""
 
 
 def begin(part: str) -> str:
@@ -56,7 +56,7 @@ def domains() -> Iterator[str]:
 
 
 def metrics() -> Iterator[str]:
-    """The metrics of the tasks: their numbers, whom they ask, and what decides about them."""
+    """The metrics of the tasks: their numbers, their judges, and their switches."""
     (file,) = choose([TASK], TaskIndex()).tasks.values()
     rows = []
     for entry in file.keys.metric_list:
@@ -82,7 +82,7 @@ def structure() -> Iterator[str]:
 
 
 def deviations() -> Iterator[str]:
-    """Published numbers that do not follow from others that are published."""
+    """Published numbers that do not follow from other published ones."""
     found = [_deviation(row) for row in json.loads(PUBLISHED.read_text("utf-8"))["deviations"]]
     rows = [
         [one.model, FIELDS[one.name], one.column, one.rule, f"{one.printed:.1f}", f"{one.recomputed:g}"]
@@ -93,7 +93,7 @@ def deviations() -> Iterator[str]:
 
 
 def ablation() -> Iterator[str]:
-    """The paper's ablation of its agent, each row with what the part that is left out was worth."""
+    """The paper's ablation of its agent, each row with the effect of the missing part."""
     found: dict[str, dict[str, float]] = json.loads(PUBLISHED.read_text("utf-8"))["ablation"]
     whole = next(iter(found.values()))
     rows = [
@@ -113,11 +113,11 @@ PARTS: Mapping[str, Callable[[], Iterator[str]]] = {
     "deviations": deviations,
     "ablation": ablation,
 }
-"""What is made, by the name in its marks."""
+"""The parts of the page, by the name in their marks."""
 
 
 def updated(page: str) -> str:
-    """A page with what is made today between its marks. Raises ValueError for a page without them."""
+    """A page with the current parts between its marks. Raises ValueError for a page without marks."""
     for part, lines in PARTS.items():
         page = replaced(page, begin(part), end(part), "\n".join(lines()))
     return page

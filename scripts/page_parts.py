@@ -1,4 +1,4 @@
-"""What the pages that scripts write have in common: parts between marks, and values as a page writes them."""
+"""Shared by scripts that write pages: parts between marks, and values as text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 
 def replaced(page: str, begin: str, end: str, made: str) -> str:
-    """A page with something new between two marks; what stands outside of them stays. Raises ValueError for a page
-    without them."""
+    """A page with new text between two marks. Raises ValueError for a page without the marks."""
     head, found, rest = page.partition(begin)
     _, ended, tail = rest.partition(end)
     if not found or not ended:
@@ -17,7 +16,7 @@ def replaced(page: str, begin: str, end: str, made: str) -> str:
 
 
 def written(values: Mapping[str, Any]) -> str:
-    """Switches with their values, as a task file has them."""
+    """Switches with their values, as in a task file."""
     return ", ".join(f"`{switch}: {_value(value)}`" for switch, value in values.items())
 
 

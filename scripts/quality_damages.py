@@ -1,4 +1,4 @@
-"""Damages of growing strength, and how each score of quality moves under them."""
+"""Damages of growing strength, and the scores of quality under them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from scripts.quality_material import Faces, Floats, Pixels, Samples
 
 SEED = 11
-"""Of whatever is drawn at random: every strength draws the same, and only its size grows."""
+"""The seed of all random numbers: every strength draws the same, and only its size grows."""
 PROFILES = ("standard", "official")
 
 
 class Study(NamedTuple):
-    """One kind of damage to one medium: ``made`` gives the medium for each strength of ``steps``, which are in
-    ``unit``; the first of them leaves it as it is."""
+    """One kind of damage to one medium: ``made`` gives the medium for each strength of ``steps``, in ``unit``; the
+    first one leaves it unchanged."""
 
     title: str
     metric: str
@@ -40,7 +40,7 @@ class Study(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What one strength does: the quality in each profile (None: it has none), and the terms under ``standard``."""
+    """The result of one strength: the quality in each profile (None: none), and the terms under ``standard``."""
 
     step: float
     qualities: Mapping[str, float | None]
@@ -80,7 +80,7 @@ def noisy_sound(level: float) -> Media:
 
 
 def clipped_sound(decibels: float) -> Media:
-    """As much louder, with what does not fit cut off."""
+    """The sound amplified and clipped."""
     samples = material.sound()
     peak = float(np.abs(samples).max())
     return _heard(np.clip(samples / peak * 10 ** (decibels / 20), -1, 1) if decibels else samples / peak)
@@ -95,7 +95,7 @@ def gapped_sound(seconds: float) -> Media:
 
 
 def muffled_sound(octaves: float) -> Media:
-    """Without what lies above a frequency that falls by octaves from 24 kHz."""
+    """The sound without frequencies above one that falls by octaves from 24 kHz."""
     spectrum = np.fft.rfft(material.sound())
     hertz = np.fft.rfftfreq(2 * len(spectrum) - 2, 1 / material.RATE)
     return _heard(np.fft.irfft(np.where(hertz <= 24_000 / 2**octaves, spectrum, 0)))
@@ -113,7 +113,7 @@ def rough_mesh(percent: float) -> Media:
 
 
 def open_mesh(percent: float) -> Media:
-    """Without so many hundredths of the faces, all beside each other."""
+    """Without so many hundredths of the faces, all adjacent."""
     mesh = material.torus()
     centres = mesh.vertices[mesh.faces].mean(1)
     nearest = np.argsort(np.linalg.norm(centres - centres[0], axis=1), kind="stable")
@@ -130,13 +130,13 @@ def loose_mesh(percent: float) -> Media:
 
 
 def seamed_mesh(percent: float) -> Media:
-    """With so many hundredths of the faces on vertices of their own, at the same places: files with textures are so."""
+    """With so many hundredths of the faces on their own vertices in the same places, as in files with textures."""
     vertices, faces, _ = _torn(percent)
     return material.mesh_file(Mesh(vertices, faces))
 
 
 def _torn(percent: float) -> tuple[Floats, Faces, Faces]:
-    """The mesh with so many hundredths of its faces on vertices of their own, the last ones, and which faces."""
+    """The mesh with so many hundredths of its faces on their own, last vertices, and these faces."""
     mesh = material.torus()
     torn = np.random.default_rng(SEED).permutation(len(mesh.faces))[: round(len(mesh.faces) * percent / 100)]
     faces = mesh.faces.copy()

@@ -1,4 +1,4 @@
-"""What the study of quality damages: a picture, a sound, a mesh and a cloud of points, made by formula, all from seeds.
+"""The media for the study of quality: a picture, a sound, a mesh and a point cloud, made from seeds.
 
 The picture is of overlapping discs whose sizes follow a power law, and so does their grain: such pictures have the
 statistics of natural scenes.
@@ -34,7 +34,7 @@ NOTES = (220.0, 277.18, 329.63, 440.0, 329.63, 277.18, 246.94, 220.0)
 """Hz, one after the other."""
 HARMONICS = 8
 RING, TUBE = (64, 32), (1.0, 0.4)
-"""Of the torus: points along its ring and its tube, and the radii of both."""
+"""The torus: points along its ring and its tube, and the radii of both."""
 POINTS = 2000
 
 

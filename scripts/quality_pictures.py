@@ -1,10 +1,10 @@
-"""The pictures of the study of quality: charts of the scores, and what the damaged media look like."""
+"""The pictures of the study of quality: charts of the scores, and galleries of the damaged media."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +24,11 @@ PANEL, HEIGHT, LEFT, TOP, GAP, FOOT = 200.0, 150.0, 46.0, 42.0, 36.0, 84.0
 """Units: the axes of a panel, what stands around them, and between two."""
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 DASHES = ("none", "3 6")
-"""Of the lines of the profiles: the lower one shows through."""
+"""The widths of the profiles' lines, so that the lower one stays visible."""
 TILE = 96
 """Pixels of a damaged medium, each way."""
 COLOURS = 128
-"""Of the palette in which tiles are kept small."""
+"""Colours of the palette that keeps tiles small."""
 INK = (59, 111, 182)
 WINDOW, FLOOR = 4096, 40.0
 """Samples of a spectrum, and how many decibels below and above one are shown."""
@@ -79,7 +79,7 @@ def _line(drawing: Drawing, number: int, left: float, values: Sequence[float | N
 
 
 def gallery(studies: Sequence[Study]) -> bytes:
-    """What the media look like, as a PNG: a row of tiles for each study, a tile for each strength."""
+    """A gallery of the media as a PNG: a row of tiles for each study, a tile for each strength."""
     pictures = need("PIL.Image", "image")
     columns = max(len(study.steps) for study in studies)
     whole = pictures.new("RGB", (columns * (TILE + 4) - 4, len(studies) * (TILE + 4) - 4), (255, 255, 255))
@@ -98,7 +98,7 @@ def _tile(media: Media, study: Study) -> Image:
 
 
 def _heard(media: Media) -> Image:
-    """What is heard when: frequencies from 40 Hz to 20 kHz upwards, the darker the louder."""
+    """The spectrogram: frequencies from 40 Hz to 20 kHz upwards, the darker the louder."""
     samples = decode.audio(media).samples[:, 0]
     starts = np.linspace(0, len(samples) - WINDOW, TILE).astype(int)
     frames = np.stack([samples[at : at + WINDOW] for at in starts]) * np.hanning(WINDOW)
@@ -106,15 +106,11 @@ def _heard(media: Media) -> Image:
     bins = np.geomspace(40, 20_000, TILE) / RATE * WINDOW
     decibels = 10 * np.log10(np.stack([np.interp(bins, np.arange(power.shape[1]), row) for row in power]) + 1e-6)
     share = np.clip((decibels + FLOOR) / (2 * FLOOR), 0, 1).T[::-1, :, None]
-    return _image(np.asarray(255 - share * (255 - np.array(INK)), np.uint8))
+    image: Image = need("PIL.Image", "image").fromarray(np.asarray(255 - share * (255 - np.array(INK)), np.uint8))
+    return image
 
 
 def _seen(media: Media) -> Image:
     """The view from above."""
     picture = decode.image(render(decode.mesh_arrays(media)).picture)
     return picture.crop((0, 0, picture.height, picture.height)).resize((TILE, TILE))
-
-
-def _image(pixels: Any) -> Image:
-    image: Image = need("PIL.Image", "image").fromarray(pixels)
-    return image

@@ -3,10 +3,10 @@
     python -m scripts.same_outputs make /tmp/before --python OLD_CHECKOUT_VENV/bin/python
     python -m scripts.same_outputs compare /tmp/before /tmp/after
 
-The first command is given twice, with an interpreter of each checkout. It runs ``STEPS`` in an empty folder, with a
-server of its own as model, judge and captioner, and takes one to three minutes. The second blanks what differs between
-two runs of the same code (``BLANKS``, ``UNORDERED``), prints a short diff of each file that differs, and ends with
-1 if there is one. Nothing of mmeval is imported, so the two may have their modules in different places.
+The first command is given twice, with an interpreter of each checkout. It runs ``STEPS`` in an empty folder, with its
+own server as model, judge and captioner, and takes one to three minutes. The second blanks what differs between two
+runs of the same code (``BLANKS``, ``UNORDERED``), prints a short diff of each file that differs, and ends with 1 if
+there is one. Nothing of mmeval is imported, so the two may have their modules in different places.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from tests.support.mock_openai_server import MockServer, Settings, State, last_text
 
 PORT = 18765
-"""Always the same: the address of a server is a part of the digests of what it is asked."""
+"""A fixed port, since the server's address is a part of the digests of requests."""
 URL = f"http://127.0.0.1:{PORT}/v1"
 PATHS = "paths.json"
 """The file in a folder that was made: where the checkout is, and where mmeval was run."""
@@ -46,7 +46,7 @@ VERBS = ("run", "ls", "validate", "doctor", "prepare", "metric", "score", "repor
 KINDS = """tasks groups tags metrics backends adapters tools formats loaders prompts
 protocols aggregators layouts loggers"""
 STEPS: Mapping[str, str] = {
-    # what mmeval says of itself
+    # information about mmeval
     "help": "--help",
     **{f"help-{verb}": f"{verb} --help" for verb in VERBS},
     **{f"ls-{kind}": f"ls {kind}" for kind in KINDS.split()},
@@ -98,7 +98,7 @@ STEPS: Mapping[str, str] = {
 """Commands of mmeval by name, in their order."""
 REPLY = "a hare <<image1>> {letter} {number} and its sound <<audio1>> {key}"
 """The model's answers, and the captions. No two are equal: where several trials need the same call, the journal names
-the one that was first, which would be chance."""
+the first one, which would be random."""
 GIVEN: Mapping[str, str] = {
     "wrong.yaml": "task: wrong\nloader: interleavd\noutput_modalities: [text, smell]\nmetric_list:\n  - metric: wear\n",
     "config.yaml": "tasks: [rubric_example, mmmg_object_count]\ndata: bundled\nlog_samples: true\n",
@@ -118,14 +118,14 @@ BLANKS = (
     # Dates and times of day, in logs, file names, JSON and on the page, and seconds since 1970.
     Blank("time", re.compile(r"()\d{4}-\d\d-\d\d[T :]\d\d[-:]\d\d(?:[-:]\d\d(?:\.\d+)?(?:[+-]\d{4})?)?")),
     Blank("time", re.compile(r'("(?:t|at|date)": ?)\d{10}(?:\.\d+)?')),
-    # How long a call or a run took: it depends on what else the machine does.
+    # The duration of a call or a run.
     Blank("seconds", re.compile(r'("(?:latency|seconds|total_evaluation_time_seconds)": ?)"?[\d.e-]+"?')),
     # The code and the machine: the checkouts are of two commits, and may be compared on two machines.
     Blank("version", re.compile(r'("(?:git_hash|mmeval_version|pretty_env_info|mmeval)": ?)"[^"]*"')),
-    # The process: a run's lock, and the journal's segments, which are named by host, process and chance.
+    # The process: a run's lock, and the journal's segments, which are named by host, process and a random part.
     Blank("process", re.compile(r"()pid \d+ on \S+")),
     Blank("segment", re.compile(r"(/journal/)[^/]+(?=\.jsonl$)")),
-    # The room that is left on the disk, in the dry run.
+    # The free space on the disk, in the dry run.
     Blank("room", re.compile(r"(needed at most, )[\d.]+ \w+(?= free)")),
     # Digests over the place of the bundled media, which is in the checkout.
     Blank("digest", re.compile(r'(<checkout>.*?"doc_hash": ?)"[0-9a-f]{64}"')),
@@ -134,8 +134,8 @@ BLANKS = (
     Blank("place", re.compile(r"((?:INFO|WARNING|ERROR) +\[)\w+:\d+(?=\])")),
 )
 UNORDERED = re.compile(r"/(journal|samples|scores|trials)/.*\.jsonl$")
-"""Files with a line for each call, sample or trial. Many run at once, and each is written when it is done: the order is
-chance. The segments of a journal are compared as one."""
+"""Files with a line for each call, sample or trial. Many run at once, and each is written when it is done, so that the
+order is random. The segments of a journal are compared as one."""
 SHOWN = 12
 """Lines of a file that are shown from the first that differs."""
 
@@ -204,7 +204,7 @@ def make(folder: Path, python: str) -> None:
 
 
 def compare(before: Path, after: Path) -> Iterator[str]:
-    """What differs, a text for each file: the beginning of a diff, or that one of the folders lacks it."""
+    """The differences, a text for each file: the beginning of a diff, or that it is missing in a folder."""
     old, new = _contents(before), _contents(after)
     for name in sorted(old.keys() | new.keys()):
         if name not in new or name not in old:
@@ -214,7 +214,7 @@ def compare(before: Path, after: Path) -> Iterator[str]:
 
 
 def _contents(folder: Path) -> dict[str, list[str]]:
-    """The lines of all files by name, blanked; of a file that is no text, its digest."""
+    """The lines of all files by name, blanked; for a binary file its digest."""
     paths = json.loads((folder / PATHS).read_text())
     found: dict[str, list[str]] = {}
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != PATHS):
@@ -243,7 +243,7 @@ def _lines(file: Path, paths: Mapping[str, str]) -> list[str]:
 
 
 def blanked(text: str) -> str:
-    """A text without what differs between two runs of the same code."""
+    """A text without the parts that differ between two runs of the same code."""
     for name, pattern in BLANKS:
         text = pattern.sub(rf"\1<{name}>", text)
     return text

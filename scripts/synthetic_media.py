@@ -180,10 +180,6 @@ def pdf(*lines: str) -> bytes:
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     )
-    return _pdf_file(objects)
-
-
-def _pdf_file(objects: Sequence[bytes]) -> bytes:
     out = b"%PDF-1.4\n"
     offsets = []
     for number, body in enumerate(objects, start=1):

@@ -1,7 +1,7 @@
-"""The structure scores of UniM on gold answers that are damaged step by step, as numbers and as a picture.
+"""The structure scores of UniM on gold answers damaged step by step, as numbers and as a picture.
 
-The gold answers are synthetic, of the pairs of modalities that the paper lists for outputs: no answer of the data set
-can be shipped.
+The gold answers are synthetic, with the pairs of modalities that the paper lists for outputs, since answers of the data
+set cannot be shipped.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mmeval.report.charts.svg import Drawing
 from mmeval.tasks.unim.perturbation import STEPS, Damage, Point, curve
 
 PAIRS: Sequence[tuple[PartKind, PartKind]] = (("image", "audio"), ("video", "audio"), ("image", "document"))
-"""What an answer of two modalities besides text has, by the paper's table of combinations (its table 9)."""
+"""The pairs of modalities besides text in answers, by the paper's table of combinations (its table 9)."""
 SIZES = ((3, 1), (1, 3), (4, 2), (3, 3))
-"""How many items of each: at least three of one, as the paper has it."""
+"""The number of items of each: at least three of one, as in the paper."""
 DRAWS = 50
 TITLES: dict[Damage, str] = {"RT": "whole modalities (RT)", "RN": "single items (RN)"}
 SCORES = ("strict (StS)", "lenient (LeS)")
@@ -81,7 +81,7 @@ def _axes(drawing: Drawing, panel: Panel) -> None:
 
 
 def _line(drawing: Drawing, number: int, points: Sequence[tuple[float, float]], *, dashes: str = "none") -> None:
-    """A line with its points. Dashes show what lies below."""
+    """A line with its points. Dashes keep the line below visible."""
     path = "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in points)
     drawing.add("path", f"line series-{number}", d=path, fill="none", stroke_dasharray=dashes)
     for x, y in points:

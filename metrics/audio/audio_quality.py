@@ -38,15 +38,15 @@ REPORTED: Mapping[str, str] = {
     "max_mid_gap_seconds": "longest_gap",
     "silent_prop_mid": "silent_middle",
 }
-"""What is heard, under the names of the released report."""
+"""What is measured, under the names of the released report."""
 
 
 WIDEST_MARGIN = 1000.0
-"""Of the separation of music: what is wider leaves nothing that is harmonic or percussive."""
+"""The widest margin of the separation of music: a wider one leaves no harmonic or percussive sound."""
 
 
 class Combining(NamedTuple):
-    """How one number is made of what is heard: the switches of the metric that say so."""
+    """The switches that say how the measured terms become one number."""
 
     combination: Combination
     apply_b_per: bool
@@ -88,35 +88,34 @@ def audio_quality(
     rounding: Rounding = "none",
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """How well the answer's sounds are made, told from the signal alone; the mean over them.
+    """How well the answer's sounds are made, by the signal alone; the mean over them.
 
     Range 0 to 1, higher is better. Of each sound, in one channel at 48 kHz and without the silence around it, ten
     scores are taken: signal to noise, structure of the spectrum, dynamic range, loudness (-22 to -14 LUFS are best),
     level (nothing clipped, no offset, little silence), transients, crest, bandwidth, spectral contrast, movement of
     chroma. Their geometric mean is multiplied by factors for clipping, gaps, noise, hiss, high frequencies without
-    structure and low contrast, and by bonuses for music in noise and for periodicity; held to 0..1 and raised to a
-    power. Samples beyond full scale, which files of floats may hold, are clipped first. Silence is 0 but for the sixth
-    digit. The answer's sounds are its sound files and videos that it names as sound.
+    structure and low contrast, and by bonuses for music in noise and for periodicity; limited to 0..1 and raised to a
+    power. Samples beyond full scale, which files of floats may hold, are clipped first. Silence is 0, except in the
+    sixth digit. The answer's sounds are its sound files and videos that it names as sound.
 
     A file that is missing or cannot be decoded is a sound of quality 0. One that has no quality leaves the answer
-    unscored: of less than 0.4 seconds, whose loudness is not defined; of more than 15 minutes, or above another limit
-    of decoding. An answer without a sound is inapplicable.
+    unscored: it is shorter than 0.4 seconds, so that its loudness is not defined, or longer than 15 minutes, or above
+    another limit of decoding. An answer without a sound is inapplicable.
 
     Switches: ``combination`` is ``released``, with weights, or ``paper``, where all scores weigh the same;
     ``hpss_margin``, 1 to 1000, separates harmonic, percussive and other sound, whose ratio is the signal to noise of
-    music; at 1 nothing is left for the other sound, and all music is free of noise; null leaves this estimate out.
-    ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for that of the combination, 0.7
-    and 1. ``rounding``: ``none``, or to 0.0001 as ``released``. ``unreadable``: a missing or damaged file is ``zero``,
-    or ``unscored``. Profile ``official`` is the released script: ``hpss_margin`` 1, no bonus of periodicity, rounded,
-    and files that cannot be read unscored.
+    music; with 1 no other sound is left, so that all music counts as free of noise; null leaves this estimate out.
+    ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for that of the combination, 0.7 and
+    1. ``rounding``: ``none``, or to 0.0001 as ``released``. ``unreadable``: a missing or damaged file is ``zero``, or
+    ``unscored``. Profile ``official`` is the released script: ``hpss_margin`` 1, no bonus of periodicity, rounded, and
+    files that cannot be read unscored.
 
-    Evidence, of each sound: everything that is measured, under the names of the released report and not rounded:
-    levels in decibels, shares from 0 to 1, scores, penalties and bonuses; ``q01`` before the power, ``quality_0_100``
-    behind it. ``snr_db_hpss`` with a margin of 1 is noise of rounding. ``lufs`` is null of silence.
+    Evidence, for each sound: every measured term, under the names of the released report and not rounded: levels in
+    decibels, shares from 0 to 1, scores, penalties and bonuses; ``q01`` before the power, ``quality_0_100`` behind it.
+    ``snr_db_hpss`` with a margin of 1 is rounding noise. ``lufs`` is null for silence.
 
-    It does not hear what a sound is, or whether it was asked for: speech is not understood, music not followed. It
-    likes loud, tonal sound; steady tones and noise of any colour are low. ``transient_score`` is about 0.75 for every
-    sound, by its definition.
+    It does not recognise what a sound is, or whether it was asked for. Loud, tonal sound scores high; steady tones and
+    noise of any colour score low. ``transient_score`` is about 0.75 for every sound, by its definition.
     """
     how = Combining(combination, apply_b_per, final_power, rounding)
     return quality_of_media(trial, "audio", lambda media: _quality_of(media, hpss_margin, how), unreadable=unreadable)
@@ -134,7 +133,7 @@ def _quality_of(media: Media, margin: float | None, how: Combining) -> ItemScore
 
 
 def quality_of(heard: Heard, how: Combining) -> ItemScore:
-    """The quality of what is heard, with all terms."""
+    """The quality of a recording from its measured terms, with all of them."""
     scores = scores_of(heard)
     factors = factors_of(heard, scores)
     whole = combined(heard, scores, factors, combination=how.combination, apply_b_per=how.apply_b_per)
@@ -146,5 +145,5 @@ def quality_of(heard: Heard, how: Combining) -> ItemScore:
 
 
 def _finite(value: Any) -> Any:  # a number or nothing
-    """Of silence the loudness is minus infinity, which JSON does not have."""
+    """The loudness of silence is minus infinity, which JSON does not have."""
     return None if value is None or math.isinf(value) else value

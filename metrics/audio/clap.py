@@ -23,7 +23,7 @@ CLAP = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|p
 CLAP_NAME = "laion/clap-htsat-unfused"
 NEAREST = 10
 _AT_ONCE = 16
-"""Clips that go through the encoder together."""
+"""Clips that go through the encoder in one batch."""
 
 
 class _Encoder(NamedTuple):
@@ -37,9 +37,10 @@ class _Encoder(NamedTuple):
 def embeddings(clips: Sequence[Samples], model: Mapping[str, Any], *, rate: int = RATE) -> Vectors:
     """The embedding of each clip, of length 1, as float32 of shape (clips, width).
 
-    Clips are mono at ``rate``; one without samples is silence. What the encoder cannot hear at once (more than ten
-    seconds) is cut to a random part of it, the same for the same clip; a shorter clip is followed by silence. Newer
-    versions of transformers would repeat it where the released scorer's version does not: what is wanted is said.
+    Clips are mono at ``rate``; one without samples is silence. A clip that is longer than the encoder's window (ten
+    seconds) is cut to a random part, always the same for the same clip; a shorter one is padded with silence. The
+    padding is named, since newer versions of transformers would repeat the clip instead, unlike the released scorer's
+    version.
     """
     import numpy as np
 
@@ -50,7 +51,7 @@ def embeddings(clips: Sequence[Samples], model: Mapping[str, Any], *, rate: int 
 
 
 def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> float:
-    """The mean of the largest cosines of one embedding with those of references; of all, where there are fewer."""
+    """The mean of the largest cosines of one embedding with those of references."""
     import numpy as np
 
     cosines = np.sort(references.astype(np.float64) @ clip.astype(np.float64))[-nearest:]
@@ -72,8 +73,8 @@ def clap_similarity(
 
     Range -1 to 1, higher is better: 1 is the same sound. All sounds of all references count. An answer that has not
     exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer,
-    without a reference's sound, and where one of those cannot be decoded. A sound of more than ten seconds is heard in
-    part.
+    without a reference's sound, and where one of those cannot be decoded. Of a sound of more than ten seconds a part of
+    ten seconds counts.
 
     Switches: ``model`` is a CLAP model without feature fusion, by its name on the hub or as a folder; ``nearest`` is
     how many of the largest cosines are averaged. Evidence: every cosine.
@@ -129,7 +130,7 @@ def _encoded(encoder: _Encoder, clips: Sequence[Samples], rate: int) -> Vectors:
 
 
 def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
-    """As much of a clip as the encoder hears. Where it starts is random, and follows from the clip."""
+    """The part of a clip that fits the encoder; its start is random, by a seed from the clip."""
     import numpy as np
 
     most = int(encoder.features.nb_max_samples)

@@ -20,25 +20,17 @@ if TYPE_CHECKING:
 RATE = 22050
 """Hz."""
 NEEDS = ("soundfile:audio", "soxr:audio")
-"""What a metric that hears a clip imports, for ``@metric(needs=...)``."""
+"""What a metric that decodes a clip imports, for ``@metric(needs=...)``."""
 MODEL_NEEDS = (*NEEDS, "torch:hf", "transformers:hf")
-"""The same, of a metric whose model hears it."""
+"""The same for a metric that gives the clip to a model."""
 
 
-def _count_fault(value: int) -> str:
-    return "" if value >= 1 else "1 or more"
+Count = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
+"""A switch that counts samples, frames or seconds."""
 
 
-Count = Annotated[int, Checked(_count_fault)]
-"""The type of a switch that counts samples, frames or seconds."""
-
-
-def _positive_fault(value: float) -> str:
-    return "" if value > 0 else "above 0"
-
-
-Positive = Annotated[float, Checked(_positive_fault)]
-"""The type of a switch that measures seconds, hertz or decibels below the loudest frame."""
+Positive = Annotated[float, Checked(lambda value: "" if value > 0 else "above 0")]
+"""A switch in seconds, hertz or decibels below the loudest frame."""
 
 
 def clip(media: Media, rate: int = RATE, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
@@ -52,10 +44,10 @@ def clip(media: Media, rate: int = RATE, *, limits: DecodeLimits = DEFAULT_LIMIT
 
 
 def the_only_clip(trial: Trial, rate: int = RATE) -> Samples | Score:
-    """The clip of an answer that has exactly one sound, or the score of one that has not.
+    """The clip of an answer with exactly one sound, or the score of any other answer.
 
     No sound, several of them, and one that is damaged or no sound at all are wrong answers: 0, with the reason. A trial
-    without an answer is unscored, and so is one whose sound exceeds the limits: nobody has heard it.
+    without an answer is unscored, and so is one whose sound exceeds the limits, since it was not decoded.
     """
     found = the_only_sound(trial)
     return found if isinstance(found, Score) else produced(found, rate)
@@ -72,7 +64,7 @@ def produced(sound: Media, rate: int = RATE) -> Samples | Score:
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
-    """A sound that the answer has, or its score where it has no clip; the reason begins with what it is ``called``."""
+    """A sound of the answer that can be decoded, or its score; the reason begins with ``called``."""
     found = produced(sound)
     if not isinstance(found, Score):
         return sound
@@ -83,13 +75,13 @@ def decodable(sound: Media, called: str = "") -> Media | Score:
 
 
 def the_only_decodable(trial: Trial) -> Media | Score:
-    """The answer's only sound, which can be decoded, or the score as of ``the_only_clip``."""
+    """The answer's only sound if it can be decoded, else the score of ``the_only_clip``."""
     sound = the_only_sound(trial)
     return sound if isinstance(sound, Score) else decodable(sound)
 
 
 def sounds_of(content: Interleaved) -> tuple[Media, ...]:
-    """The sounds in order. One that a text names twice by the same number is one sound."""
+    """The sounds in order; one that is named twice by the same number counts once."""
     return media_of(content, "audio")
 
 

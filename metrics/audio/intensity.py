@@ -61,17 +61,17 @@ def intensity(
     """1 when the sound fades in or out at its beginning or end as the row asks, else 0.
 
     Range 0 to 1, higher is better. The label under ``intensity_key`` is a pair: ``start`` or ``end``, and ``fade in``
-    or ``fade out``. Silence at both ends is cut off; the first or last seconds are looked at. A straight line is laid
-    through the peaks of their loudness (root mean square, scaled to 0..1) over time in seconds: it fades in when the
-    slope is above ``steepness`` and its standard error below ``error``, and fades out when it falls as clearly. What
-    has no such line (no peak, one point, the same loudness throughout, less than two seconds) does neither. An answer
-    that has not exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without
-    an answer or a label.
+    or ``fade out``. Silence at both ends is cut off; the first or last seconds are measured. A straight line is fitted
+    to the peaks of their loudness (root mean square, scaled to 0..1) over time in seconds: it fades in when the slope
+    is above ``steepness`` and its standard error below ``error``, and fades out when it falls as clearly. A sound
+    without such a line (no peak, one point, constant loudness, less than two seconds) does neither. An answer that has
+    not exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer
+    or a label.
 
-    Switches: ``seconds`` at most, and half the sound at most, are looked at; peaks are at least ``distance`` frames
+    Switches: ``seconds`` at most, and half the sound at most, are measured; peaks are at least ``distance`` frames
     apart; the first and the last frame count as peaks where the nearest one is ``margin`` frames away or more;
     ``top_db`` below the loudest frame is silence; ``frame`` and ``hop`` are in samples at 22050 Hz; ``short_end`` is
-    what is looked at of the end of a sound shorter than two seconds: ``nothing``, or the ``whole`` (profile
+    what is measured at the end of a sound shorter than two seconds: ``nothing``, or the ``whole`` (profile
     ``official``). Evidence: slope, standard error and the trend that was found, and the reason where there is no line.
     """
     clip = the_only_clip(trial)
@@ -90,7 +90,7 @@ def intensity(
 
 
 def line_of_peaks(levels: Samples, *, distance: int = 4, margin: int = 5, hop: int = HOP) -> Line | None:
-    """The line through the peaks of levels that are scaled to 0..1, over seconds; None where there is none."""
+    """The line through the peaks of levels scaled to 0..1, over seconds; None without one."""
     import numpy
     from scipy.signal import find_peaks
     from scipy.stats import linregress
@@ -125,7 +125,7 @@ def _trend(line: Line, *, steepness: float, error: float) -> Trend:
 
 
 def _asked(sample: Sample, key: str) -> Asked | None:
-    """What the row asks for; None where its label does not say."""
+    """What the row asks for; None where its label is not valid."""
     label: Any = sample.metadata.get(key)
     if not isinstance(label, (list, tuple)) or len(label) != 2 or label[0] not in EDGES or label[1] not in TRENDS:
         return None

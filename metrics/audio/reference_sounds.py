@@ -1,4 +1,4 @@
-"""Reference sounds: folders of clips with a class each, such as ESC-50 and OpenMIC-2018, and what CLAP makes of them.
+"""Reference sounds: folders of clips with a class each (ESC-50, OpenMIC-2018), and their CLAP embeddings.
 
 A folder has one of two forms:
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 TABLES = ("meta/esc50.csv", "esc50.csv", "dataset.csv")
 MOST = 100
-"""Clips of a class that count, where the classes are folders."""
+"""The most clips of a class where the classes are folders."""
 _SOUNDS = (".wav", ".mp3", ".ogg", ".flac")
 _RECIPE = "clap clips 1"
 """Raised when the same clips and model would give other embeddings."""
@@ -51,7 +51,7 @@ def class_name(label: str) -> str:
 
 
 def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
-    """The clips of each class. Raises MissingDataError for a folder that is in neither form."""
+    """The clips of each class. Raises MissingDataError for a folder that has neither form."""
     table = next((folder / name for name in TABLES if (folder / name).is_file()), None)
     found = _by_table(folder, table) if table else _by_folder(folder)
     if not found:
@@ -66,7 +66,7 @@ def _by_table(folder: Path, table: Path) -> dict[str, list[Path]]:
             name, category = row.get("filename"), row.get("category")
             if not name or not category:
                 raise UsageError(f"{table}: it needs the columns filename and category")
-            # The name alone: a table leads nowhere.
+            # The name alone, so that a table cannot lead out of its folder.
             found.setdefault(class_name(category), []).append(folder / "audio" / Path(name).name)
     return {name: sorted(paths) for name, paths in found.items()}
 
@@ -77,17 +77,16 @@ def _by_folder(folder: Path) -> dict[str, list[Path]]:
 
 
 def _sounds(folder: Path) -> Iterator[Path]:
-    """Its sounds in the order of their numbers, those without one last."""
+    """The sounds of a folder in the order of their numbers, those without a number last."""
     paths = (path for path in folder.iterdir() if path.suffix.lower() in _SOUNDS and path.is_file())
     yield from sorted(paths, key=lambda path: (int(path.stem) if path.stem.isdecimal() else 10**9, path.name))
 
 
 def class_embeddings(references: Mapping[str, Any], label: str, model: Mapping[str, Any]) -> Vectors:
-    """The embeddings of all clips of a class: made once, and kept in mmeval's cache by the model's and the clips'
-    content.
+    """The embeddings of all clips of a class, kept in mmeval's cache by the content of model and clips.
 
     Raises UnknownNameError for a class that the folder does not have, and the errors of ``mmeval.decode`` for a clip
-    that cannot be heard.
+    that cannot be decoded.
     """
     known = _classes_once(str(model_folder(references)), references.get("fingerprint", ""))
     name = class_name(label)
@@ -102,7 +101,7 @@ def _classes_once(folder: str, _fingerprint: str) -> Mapping[str, Sequence[Path]
 
 
 class _Hashed(dict[str, Any]):
-    """A model's value as a key: its files alone count."""
+    """A model's value as a key for caches: only its files count."""
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return hash(self["fingerprint"])

@@ -1,8 +1,8 @@
-"""Silence: where a clip sounds and where it does not, told by its energy.
+"""Silence: where a clip is silent and where it is not, by its energy.
 
-Silence is what librosa 0.11 takes for it (``effects.trim``, ``effects.split``): the root mean square of overlapping
-frames, centred on multiples of the hop, lies some decibels below that of the loudest frame. A clip that is silent
-throughout is its own measure, so all of it counts as sound.
+Silence is defined as in librosa 0.11 (``effects.trim``, ``effects.split``): the root mean square of overlapping frames,
+centred on multiples of the hop, lies some decibels below that of the loudest frame. A clip that is silent throughout
+therefore counts as sound.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ FRAME, HOP = 2048, 512
 TRIM_DB, SPLIT_DB = 60.0, 40.0
 """Decibels below the loudest frame: for silence at both ends, and for pauses."""
 _FAINTEST_POWER = 1e-10
-"""A mean square below it counts as this much, so that digital silence has a level too."""
+"""The lowest mean square, so that digital silence has a level too."""
 _AT_ONCE = 1024
-"""Frames that are measured together. Overlapping frames take several times the memory of their clip, which may be
-long."""
+"""Frames that are measured in one step, since overlapping frames take several times the memory of their clip."""
 
 
 class Interval(NamedTuple):
@@ -43,7 +42,7 @@ def trimmed(samples: Samples, top_db: float = TRIM_DB, *, frame: int = FRAME, ho
 
 
 def sounding(samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, hop: int = HOP) -> list[Interval]:
-    """Where a clip is not silent, in order; at least one interval unless the clip is empty."""
+    """The intervals where a clip is not silent, in order; at least one unless the clip is empty."""
     import numpy
 
     heard = _loudness(rms(samples, frame=frame, hop=hop)) > -top_db
@@ -63,8 +62,8 @@ def segments(
 ) -> list[Interval]:
     """The parts of a clip between its pauses, which are silences of more than ``gap`` seconds between two sounds.
 
-    The first begins with the first sound, every other one with the sound behind a pause. Each ends with the last sound
-    before the next pause, the last one with the clip. None where the clip is empty.
+    The first begins with the first sound, every other one with the sound after a pause. Each ends with the last sound
+    before the next pause, the last one with the clip. An empty clip has none.
     """
     found: list[Interval] = []
     for heard in sounding(samples, top_db, frame=frame, hop=hop):
@@ -95,8 +94,8 @@ def rms(samples: Samples, *, frame: int = FRAME, hop: int = HOP) -> Samples:
 def _loudness(levels: Samples) -> Samples:
     """Decibels relative to the loudest frame, at most 0.
 
-    In single precision, and as the difference of two logarithms: so a sound that is softer by just as much as silence
-    has to be falls on the same side as with librosa.
+    In single precision and as the difference of two logarithms, so that a sound exactly at the threshold is treated as
+    in librosa.
     """
     import numpy
 

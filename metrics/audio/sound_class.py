@@ -1,4 +1,4 @@
-"""Sound class: is what the answer sounds like, in a part of it or throughout, of the class that was asked for?"""
+"""Sound class: does the answer's sound, or a part of it, belong to the class that was asked for?"""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Window = Literal["whole", "begin_end", "range", "silence_segments"]
 Short = Literal["whole", "empty_begin"]
-"""What the windows of a clip below two seconds are: the whole clip, or what the released scorer makes of them."""
+"""The windows of a clip below two seconds: the whole clip, or those of the released scorer."""
 
 
 class _Heard(NamedTuple):
-    """A part of a clip, the label that says what it should sound like, and its class."""
+    """A part of a clip, the label with its wanted class, and that class."""
 
     label: str
     wanted: str
@@ -32,7 +32,7 @@ class _Heard(NamedTuple):
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why no answer to a sample could be scored."""
+    """Why a sample cannot be scored, whatever the answer; empty when it can."""
     labels, keys = sample.metadata, _keys(switches)
     named = [key for key in keys if labels.get(key)]
     if not named or not all(isinstance(labels[key], str) for key in named):
@@ -52,7 +52,7 @@ def _keys(switches: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _fractions(value: Any) -> tuple[float, float] | None:
-    """The beginning and the end of a part, as fractions of the whole."""
+    """The beginning and the end of a part as fractions of the whole; None for another label."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return None
     numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value)
@@ -86,24 +86,24 @@ def sound_class(
     end_key: str = "end",
     range_key: str = "range",
 ) -> list[Score]:
-    """The share of the asked classes that are heard where they should be: CLAP's similarity to reference clips of the
-    class lies above a threshold.
+    """The share of the wanted classes that are found where they should be: CLAP's similarity to reference clips of the
+    class is above a threshold.
 
     Range 0 to 1, higher is better. The similarity is the mean of the ``nearest`` largest cosines between the part and
-    the class's clips. With ``exclude`` a class passes when its similarity lies below the threshold; at the
-    threshold it passes neither way. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with
-    the reason as evidence, also with ``exclude``. Unscored without an answer, without the labels, for a class
-    that the reference sounds do not have, and where one of those cannot be decoded.
+    the class's clips. With ``exclude`` a class passes when its similarity lies below the threshold; at the threshold it
+    never passes. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason as
+    evidence, also with ``exclude``. Unscored without an answer, without the labels, for a class that the reference
+    sounds do not have, and where one of those cannot be decoded.
 
-    ``window`` says which part of the sound is heard:
+    ``window`` says which part of the sound is scored:
 
     - ``whole``: all of it, for the class of the label ``target_key``.
     - ``range``: from one to another fraction of its length, as the label ``range_key`` says.
     - ``begin_end``: its first and its last whole seconds, ``seconds`` of them or half of the sound if that is less, for
       the classes of ``start_key`` and ``end_key``; a row may have one of them. Of a sound below two seconds half is no
-      whole second. Then ``short`` decides: ``whole`` hears all of it both times; ``empty_begin`` hears silence at the
-      beginning and all of it at the end, as the released scorer does.
-    - ``silence_segments``: the two segments that a pause parts it into (see the metric ``silence_segments``, which has
+      whole second. Then ``short`` decides: with ``whole`` both parts are the whole sound; with ``empty_begin`` the
+      beginning is silence and the end is the whole sound, as in the released scorer.
+    - ``silence_segments``: its two segments with a pause between them (see the metric ``silence_segments``, which has
       ``gap`` and ``top_db`` too), for the same labels; 0 when there are not exactly two.
 
     Evidence: by label, the class, its similarity, and whether it passes.
@@ -119,7 +119,7 @@ def sound_class(
 
 
 class _Cut(NamedTuple):
-    """How a clip is cut into parts: the switches of that."""
+    """The switches that say how a clip is cut into parts."""
 
     window: Window
     seconds: int
@@ -144,9 +144,12 @@ def _heard(trial: Trial, switches: Mapping[str, Any], cut: _Cut) -> list[_Heard]
 
 
 def _parts(clip: Samples, cut: _Cut, labels: Mapping[str, Any]) -> tuple[Samples, ...] | Score:
-    """The parts of a clip in the order of their labels, or the score 0 where there are not as many as there should."""
+    """The parts of a clip in the order of their labels, or the score 0 where some are missing."""
     if cut.window == "begin_end":
-        return _both_ends(clip, cut)
+        begin = windows.window(clip, "start", longest=cut.seconds)
+        if not len(begin) and cut.short == "whole":
+            return clip, clip
+        return begin, windows.window(clip, "end", longest=cut.seconds, short_end="whole")
     if cut.window == "silence_segments":
         found = silence.segments(clip, gap=cut.gap, top_db=cut.top_db)
         if len(found) != 2:
@@ -157,15 +160,8 @@ def _parts(clip: Samples, cut: _Cut, labels: Mapping[str, Any]) -> tuple[Samples
     return (clip,)
 
 
-def _both_ends(clip: Samples, cut: _Cut) -> tuple[Samples, Samples]:
-    begin = windows.window(clip, "start", longest=cut.seconds)
-    if not len(begin) and cut.short == "whole":
-        return clip, clip
-    return begin, windows.window(clip, "end", longest=cut.seconds, short_end="whole")
-
-
 class _Judge(NamedTuple):
-    """What a part is held against."""
+    """The switches with which a part is compared."""
 
     model: Mapping[str, Any]
     references: Mapping[str, Any]

@@ -18,9 +18,9 @@ LONGEST = 4
 def window(
     samples: Samples, edge: Edge, *, longest: int = LONGEST, short_end: ShortEnd = "nothing", rate: int = RATE
 ) -> Samples:
-    """The first or the last ``longest`` seconds, of a short clip half as many as it has, rounded down to whole seconds.
+    """The first or the last ``longest`` seconds; of a short clip half of it, in whole seconds.
 
-    That is nothing of a clip shorter than two seconds; with ``short_end`` as ``whole`` its end is all of it.
+    Of a clip shorter than two seconds this is empty; with ``short_end`` as ``whole`` its end is the whole clip.
     """
     count = min(longest, len(samples) // (2 * rate)) * rate
     if edge == "start":
@@ -31,6 +31,6 @@ def window(
 
 
 def _official_end_of_a_short_clip(samples: Samples) -> Samples:
-    """Official oddity (audio evaluators 54527db8): the end is cut off by a negative position, and at position minus
-    zero the whole clip begins."""
+    """Official oddity (audio evaluators 54527db8): the end is cut by a negative position, and minus zero gives the
+    whole clip."""
     return samples

@@ -1,1 +1,1 @@
-"""Documents as Markdown: what a PDF, an office file, a table, a text or a picture of one says, for a judge to read."""
+"""Documents as Markdown for a judge: PDF, office files, tables, texts and pictures of documents."""

@@ -1,4 +1,4 @@
-"""Boxes of text joined to lines by where they stand: those that an OCR engine found, or those of a PDF's text layer."""
+"""Joins boxes of text to lines by their places: boxes of an OCR engine, or of a PDF's text layer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from statistics import median
 from mmeval.decode import TextBox
 
 COLUMN_GAP = 0.8
-"""Of a line's height: what stands farther apart are two columns."""
+"""A gap wider than this share of a line's height separates two columns."""
 TOUCHING_GAP = 0.05
-"""Of a line's height: what stands nearer, without overlapping more than that, is one word."""
+"""Boxes closer than this share of a line's height, or overlapping by no more, are one word."""
 COLUMN = "  "
-"""What is written between two columns."""
+"""The text between two columns."""
 
 
 def joined_lines(boxes: Sequence[TextBox]) -> list[str]:

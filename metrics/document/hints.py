@@ -1,4 +1,4 @@
-"""Hints for a judge of documents: what the release's heuristics notice about numbers and units."""
+"""Hints for a judge of documents, by the release's heuristics for numbers and units."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNIT = re.compile("g|kcal|mg|kg", re.IGNORECASE)
 
 
 def hints_of(text: str) -> str:
-    """What is noticed, joined by semicolons; a line that says so where it is nothing."""
+    """The hints about a text, joined by semicolons, or a line that there are none."""
     noticed = []
     if len({len(decimals) for decimals in _DECIMAL.findall(text)}) > 1:
         noticed.append(INCONSISTENT_DECIMALS)
@@ -23,5 +23,5 @@ def hints_of(text: str) -> str:
 
 def has_unit(text: str) -> bool:
     """Whether a unit of the published list (g, kcal, mg, kg) is found. Published oddity: in any case and inside words,
-    so that any letter g is one, and every other unit is none."""
+    so that any letter g counts as a unit, and every other unit does not."""
     return _UNIT.search(text) is not None

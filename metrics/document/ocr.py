@@ -1,4 +1,4 @@
-"""Words in pictures, found by an embedded OCR engine (rapidocr): its networks come with the package."""
+"""Finds words in pictures with an embedded OCR engine (rapidocr), whose networks come with the package."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
-"""On top of what opens pictures."""
+"""The packages for OCR, besides those that open pictures."""
 MAX_SIDE = 2000
 """Pixels, each way; a larger picture is made smaller first."""
 MAX_ASPECT = 4
-"""Of the sides; a picture that is longer is put on white paper: the engine enlarges pictures until their shorter side
-has 736 pixels, and of a strip it would make one of any size."""
+"""The largest ratio of the sides. A longer picture is padded with white: the engine enlarges pictures until the shorter
+side has 736 pixels, so that a strip could become of any size."""
 MAX_LINES = 1000
-"""Of one picture; each takes 25 ms or more, by its length."""
+"""The most lines of one picture; each takes 25 ms or more, by its length."""
 _NETWORKS = 3
-"""What finds lines, turns them, and reads them."""
-_SETTINGS = {  # lines one by one: together they are filled up to the longest, which takes longer
+"""The networks that find lines, turn them, and read them."""
+_SETTINGS = {  # lines one by one: a batch is padded to the longest, which takes longer
     "Global.log_level": "critical",
     "Global.max_side_len": MAX_SIDE,
     "Det.max_candidates": MAX_LINES,
@@ -38,15 +38,15 @@ _lock = threading.Lock()
 
 def read_words(picture: Picture) -> list[TextBox]:
     """The words in a picture, in pixels. The first call loads the networks, which takes a few seconds; one picture is
-    read at a time, in a second for a few words and in half a minute for a page full of them. No clock ends it: what it
-    can take follows from ``MAX_SIDE`` and ``MAX_LINES``, so that the same is read on every machine.
+    read at a time, in a second for a few words and in half a minute for a full page. There is no time limit:
+    ``MAX_SIDE`` and ``MAX_LINES`` bound the work, so that every machine reads the same.
 
     Raises MissingExtraError, and MissingDataError for a package without its networks.
     """
     import numpy as np
 
     need("PIL", "image")
-    pixels = np.asarray(_on_white(picture))[:, :, ::-1]  # as the engine has it: blue first
+    pixels = np.asarray(_on_white(picture))[:, :, ::-1]  # the engine takes blue first
     with _lock:
         found = _loaded()(np.ascontiguousarray(pixels))
     if found.boxes is None or found.txts is None:

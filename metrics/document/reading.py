@@ -1,5 +1,5 @@
-"""Documents as Markdown, read by what they are: cells and paragraphs where a file has them, lines where it has words,
-and what an OCR engine finds where it is a picture."""
+"""Reads documents to Markdown: cells and paragraphs of a file, lines of words, and the text that an OCR engine finds in
+pictures."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Rows: TypeAlias = tuple[tuple[str, ...], ...]
 Ocr = Literal["rapidocr", "none"]
 """What reads pictures."""
 MAX_CHARS = 40_000
-"""So much of a document's Markdown is used."""
+"""The most characters of a document's Markdown that are used."""
 MAX_PAGES_READ = 8
-"""Pages of one document that are pictures and are read by OCR."""
+"""The most pages of one document that are read by OCR."""
 OCR_DPI = 150.0
 NO_OCR = "nothing here reads pictures (ocr: none)"
 _PDF = "application/pdf"
@@ -44,19 +44,18 @@ _PROSE = re.compile(r",(?:\s|$)")
 
 
 class NoOcrError(MediaLimitError):
-    """A picture of text, where nothing is to read pictures."""
+    """A picture of text needs OCR, which is switched off."""
 
 
 def is_readable(media: Media) -> bool:
-    """Whether documents of this type are read at all, whether or not this one is sound. Old office files are not."""
+    """Whether documents of this type can be read, even if this one is damaged. Old office files cannot."""
     return media.mime in OFFICE or is_read(media)
 
 
 def document_markdown(media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidocr") -> str:
-    """The words of a document as Markdown, about the first ``MAX_CHARS`` characters of it and no less; empty where it
-    says nothing.
+    """The words of a document as Markdown: at least its first ``MAX_CHARS`` characters; empty without words.
 
-    Tables are tables: those of an office file, a text that is CSV throughout, and lines that look like rows. A page or
+    The tables of an office file, a text that is CSV throughout, and lines that look like rows become tables. A page or
     a picture without words of its own is read by OCR. Raises the errors of ``mmeval.decode``, NoOcrError where OCR
     would be needed and is not to be used, and MissingExtraError.
     """
@@ -79,9 +78,9 @@ def picture_markdown(media: Media, limits: DecodeLimits) -> str:
 
 
 def table_rows(text: str, *, is_csv: bool = False) -> Rows:
-    """The rows of a text that is a table throughout (CSV by comma, tab or semicolon): all have as many cells, two at
-    least. Empty for any other text, and for one with blanks or line ends behind its commas that is not said to be
-    CSV. Of one that is, most rows have to have two cells or more, and they may differ."""
+    """The rows of a text that is a table throughout (CSV by comma, tab or semicolon): all have the same number of
+    cells, at least two. Empty for any other text, and for one with blanks or line ends after its commas. With
+    ``is_csv`` most rows must have two cells or more, and their numbers may differ."""
     said = text.strip("\ufeff\r\n ")
     start = said[: 2 * MAX_CHARS]
     ragged: Rows = ()
@@ -118,7 +117,7 @@ def _read_picture(media: Media, limits: DecodeLimits, ocr: Ocr) -> list[str]:
 
 
 def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]:
-    """What each page says, in order. Pages without a text layer are read by OCR, the first few of them."""
+    """The blocks of each page, in order. The first few pages without a text layer are read by OCR."""
     drawn = 0
     for number, boxes in enumerate(_text_layers(media, limits)):
         if boxes:
@@ -129,8 +128,8 @@ def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]
 
 
 def _text_layers(media: Media, limits: DecodeLimits) -> list[tuple[TextBox, ...]]:
-    """The text layers of as many pages as are used. All are read before any picture: OCR takes longer than the time
-    that decoding may."""
+    """The text layers of the used pages. All are read before any picture, since OCR takes longer than the time limit of
+    decoding."""
     found: list[tuple[TextBox, ...]] = []
     count = 0
     for boxes in page_boxes(media, limits=limits):
@@ -151,7 +150,7 @@ def _scanned(media: Media, number: int, limits: DecodeLimits, ocr: Ocr) -> list[
 
 
 def _enough(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks until they have so many characters as are used."""
+    """The blocks up to the number of characters that are used."""
     count = 0
     for block in blocks:
         yield block

@@ -1,4 +1,4 @@
-"""The way of a document to a judge: it is read to Markdown in a thread, before the call that shows it is sent."""
+"""Converts documents for a judge: reads them to Markdown in a thread, before the call is sent."""
 
 from __future__ import annotations
 
@@ -13,31 +13,27 @@ from mmeval.metrics.document.reading import MAX_CHARS, Ocr, document_markdown, i
 from mmeval.program import Route
 
 Extraction = Literal["by_type", "pictures"]
-"""How a document becomes Markdown: ``by_type``, or as a picture, which the release takes every file for."""
+"""How a document becomes Markdown: ``by_type``, or as a picture, as the release treats every file."""
 NOTHING_SAID = "it says nothing that could be read"
 _MOST_NOTED_CHARS = 300
 _VERSION = 1
-"""Of what the routes make: raised whenever it could change a verdict."""
+"""The version of the Markdown, raised whenever a verdict could change."""
 
 
 @lru_cache(maxsize=16)
 def markdown_route(extraction: Extraction, ocr: Ocr, *, hints: bool) -> Route:
-    """How documents become words before they are sent: read in a thread, whether or not the judge takes documents."""
+    """The route from documents to words, used whether or not the judge takes documents."""
     chosen = [extraction, *([] if ocr == "none" else [ocr]), *(["hints"] if hints else [])]
     return Route(
         "document",
         "text",
         partial(_markdown, extraction=extraction, ocr=ocr, hints=hints),
         version=_VERSION,
-        due=_always,
+        due=lambda _media, _limits: True,
         reads=_is_picture if extraction == "pictures" else is_readable,
         items=MAX_CHARS,
         name=f"document->markdown({', '.join(chosen)})",
     )
-
-
-def _always(_media: Media, _limits: DecodeLimits) -> bool:
-    return True
 
 
 def _is_picture(media: Media) -> bool:
@@ -57,7 +53,7 @@ def _markdown(
 
 
 def _read_once(media: Media, limits: DecodeLimits, extraction: Extraction, ocr: Ocr) -> str:
-    """The Markdown of a document, which stays with the medium: one that is asked about several times is read once."""
+    """The Markdown of a document, kept with the medium so that each document is read once."""
     key = ("markdown", extraction, ocr, limits)
     if key not in media.memo:
         by_type = extraction == "by_type"
@@ -66,7 +62,7 @@ def _read_once(media: Media, limits: DecodeLimits, extraction: Extraction, ocr: 
 
 
 def _described(said: str, noticed: str, *, cut: bool) -> str:
-    """What is sent, for the remarks: how much it is, the hints, and how it begins."""
+    """Describes the sent text for the remarks: its length, the hints, and its beginning."""
     count = f"the first {len(said):,} characters of its Markdown" if cut else f"{len(said):,} characters of Markdown"
     begins = " ".join(said[:_MOST_NOTED_CHARS].split())
     return "; ".join(one for one in (count, noticed.lower(), f"it begins {begins!r}" if begins else "") if one)

@@ -8,32 +8,31 @@ from collections.abc import Iterable, Sequence
 from mmeval.decode import Block, Table
 
 _COLUMNS = re.compile(r"\s{2,}|\t")
-"""What stands between the cells of a line: two blanks or more, or a tab."""
+"""The separator of cells in a line: two blanks or more, or a tab."""
 RULE = "---"
 
 
 def cells_of(line: str) -> list[str]:
-    """The cells of a line (UniM's rule): at two white-space characters or more it is cut, and at a tab."""
+    """The cells of a line (UniM's rule), cut at two white-space characters or more, and at tabs."""
     return _COLUMNS.split(line.strip())
 
 
 def released_markdown(lines: Iterable[str]) -> str:
-    """All lines that are not empty as one table, as the release writes them: the first is its header, and a row has as
-    many cells as its line. Official oddity: a paragraph is a row, too."""
+    """All lines that are not empty as one table, as the release writes them: the first is its header, and each row has
+    the cells of its line. Official oddity: a paragraph is a row, too."""
     rows = [cells_of(line) for line in lines if line.strip()]
     return "\n".join(_table(rows))
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """Paragraphs as they are and tables as such, an empty line between them. Tables that follow each other are apart;
-    rows are not filled up."""
+    """Paragraphs and tables with an empty line between them. Consecutive tables are separate; rows are not padded."""
     written = [_block(block) for block in blocks]
     return "\n\n".join(one for one in written if one)
 
 
 def blocks_of(lines: Iterable[str]) -> list[Block]:
-    """Lines as paragraphs and tables: where lines of two cells or more stand, with at most one of a single cell between
-    two of them, there is a table; other lines stay what they are, and so do rows that are Markdown already."""
+    """Lines as paragraphs and tables. A table is a run of lines with two cells or more, with at most one line of a
+    single cell between two of them; other lines stay as they are, and so do rows that are Markdown already."""
     blocks: list[Block] = []
     written = [line.strip() for line in lines if line.strip()]
     cells = [[line] if line.startswith("|") else cells_of(line) for line in written]
@@ -44,7 +43,10 @@ def blocks_of(lines: Iterable[str]) -> list[Block]:
             blocks.append(Table(tuple(tuple(row) for row in cells[at:end])))
         else:
             end = at + 1
-            _append_line(blocks, COLUMN_IN_TEXT.join(cells[at]))
+            line = COLUMN_IN_TEXT.join(cells[at])
+            if blocks and isinstance(blocks[-1], str):
+                line = f"{blocks.pop()}\n{line}"
+            blocks.append(line)
         at = end
     return blocks
 
@@ -52,15 +54,8 @@ def blocks_of(lines: Iterable[str]) -> list[Block]:
 COLUMN_IN_TEXT = "  "
 
 
-def _append_line(blocks: list[Block], line: str) -> None:
-    if blocks and isinstance(blocks[-1], str):
-        blocks[-1] = f"{blocks[-1]}\n{line}"
-    else:
-        blocks.append(line)
-
-
 def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
-    """Behind the last row of the table that begins at ``start``; ``start`` where none does."""
+    """The index after the last row of the table that begins at ``start``; ``start`` without a table."""
     end = at = start
     while at < len(cells):
         if len(cells[at]) > 1:
@@ -79,7 +74,7 @@ def _block(block: Block) -> str:
 
 
 def _cell(text: str) -> str:
-    """Words that cannot end the cell that they stand in."""
+    """The text of a cell, escaped so that it cannot end the cell."""
     return " ".join(text.split()).replace("|", "\\|")
 
 

@@ -1,4 +1,4 @@
-"""Colours by name, and when an area has one."""
+"""Colours by name, and when an area has a colour."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLORS: Mapping[str, Color] = {
 }
 """As MMMG means them."""
 WITHOUT_HUE = ("white", "black")
-"""Colours that are known by their distance, because their hue says nothing."""
+"""Colours that are compared by distance, because they have no hue."""
 
 
 class Gate(NamedTuple):

@@ -1,4 +1,4 @@
-"""DreamSim: how alike two pictures look to people, by an ensemble of vision transformers."""
+"""DreamSim: how similar two pictures look to people, by an ensemble of vision transformers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Pair(NamedTuple):
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why no answer to a sample could be scored."""
+    """Why a sample cannot be scored, whatever the answer; empty when it can."""
     key = switches["bbox_key"]
     return box_fault(sample.metadata.get(key), key) if switches["region"] == "bbox" else ""
 
@@ -73,7 +73,7 @@ def dreamsim(
     bbox_key: str = "bbox",
     margin: Margin = 10,
 ) -> list[Score]:
-    """How alike the answer's picture and another one look: 1 less DreamSim's distance, by its ensemble.
+    """How similar the answer's picture and another one look: 1 less DreamSim's distance, by its ensemble.
 
     Range -1 to 1, higher is better: 1 for the same picture; pictures of the same kind lie well above 0, and values
     below it are rare. Each picture is squeezed to 224 x 224 pixels (bicubic). An answer without the picture, or with
@@ -82,7 +82,7 @@ def dreamsim(
 
     Switches: ``model`` is a folder with the released files. ``pictures``: ``only``, the answer must have exactly one
     picture; ``last``, its last one is taken. ``against``: the first picture of the first ``reference``, or of the
-    ``input``. ``region``: the ``whole`` pictures, or what the padded ``bbox`` holds of both (see
+    ``input``. ``region``: the ``whole`` pictures, or the part of both in the padded ``bbox`` (see
     ``edit_outside_ssim``, which has ``bbox_key`` and ``margin`` too), where the answer must have exactly one picture,
     whatever ``pictures`` says, and it is first brought to the size of the other. Evidence: the distance.
     """
@@ -93,7 +93,7 @@ def dreamsim(
 
 
 def _seen(pictures: Sequence[Image], model: Mapping[str, Any]) -> list[Any]:
-    """The embedding of each picture, a tensor. For none the model is not opened."""
+    """The embedding of each picture, a tensor. Without pictures the model is not opened."""
     return [
         row
         for at in range(0, len(pictures), _AT_ONCE)

@@ -1,9 +1,9 @@
 """The network of DreamSim: the distance of two pictures, from the checkpoints that its authors released.
 
 Fu, Tamir, Sundaram and others, "DreamSim", NeurIPS 2023. Its package takes torchvision, timm, open_clip and peft to
-load three vision transformers of one form, with corrections of low rank on top. The form is computed here from the
-released files, by the names that they have; the corrections are added to the weights once. Tensors are ``Any``, since
-torch is absent where types are checked.
+load three vision transformers of one form, with corrections of low rank on top. The network is computed here from the
+released files, by their names; the corrections are added to the weights once. Tensors are ``Any``, since torch is
+absent where types are checked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Weights = Mapping[str, Any]
 
 SIZE = 224
-"""Pixels of each side: a picture is squeezed into it, whatever its form."""
+"""Pixels of each side: every picture is resized to this square."""
 _HEAD = 64
 """Channels of one attention head, in each of the transformers."""
 _IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -39,8 +39,8 @@ _NAME = re.compile(
 
 
 class Tower(NamedTuple):
-    """One vision transformer. ``takes`` is what of it counts: the first token of the last block, or the answer of the
-    whole, projected to where CLIP compares pictures with words."""
+    """One vision transformer. ``takes`` says which output is used: the first token of the last block, or the projected
+    output, which CLIP compares with words."""
 
     weights: Weights
     colours: tuple[Sequence[float], Sequence[float]]
@@ -57,7 +57,7 @@ class Ensemble(NamedTuple):
 def loaded_ensemble(folder: Path, device: str) -> Ensemble:
     """The three transformers of a folder with the released files, corrected.
 
-    Raises WeightsError for files that are not those of the ensemble, or not all of it.
+    Raises WeightsError for files that are not the complete ensemble.
     """
     gelu = need("torch.nn.functional", "hf").gelu
     with opening(folder, "holds not the files of DreamSim's ensemble", OSError, way_out=_WAY_OUT):
@@ -69,7 +69,7 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
         for tower in found:
             _refuse_gaps(tower.weights)
         towers = tuple(_moved(tower, device) for tower in _corrected(found, folder / _ADAPTER))
-        with need("torch", "hf").inference_mode():  # what lacks is found now, and not by each trial
+        with need("torch", "hf").inference_mode():  # missing weights are found now, and not by each trial
             for tower in towers:
                 _seen(tower, need("torch", "hf").zeros(1, 3, SIZE, SIZE, device=device))
         return Ensemble(towers, device)
@@ -79,13 +79,13 @@ _WAY_OUT = "put the released files there again, or name another folder with the 
 
 
 def _refuse_gaps(weights: Weights) -> None:
-    """Raises ValueError for a transformer of whose blocks some lack something."""
+    """Raises ValueError for a transformer with missing weights in a block."""
     if lacks := uneven_blocks(weights, "blocks"):
         raise ValueError(lacks)
 
 
 def embeddings(ensemble: Ensemble, pictures: Sequence[Image]) -> Any:
-    """What the ensemble sees in each picture, of mean 0 and length 1: their cosines are the similarities."""
+    """The embeddings of pictures, with mean 0 and length 1: their cosines are the similarities."""
     torch = need("torch", "hf")
     pixels = torch.stack([torch.from_numpy(_pixels(one)) for one in pictures]).to(ensemble.device)
     with torch.inference_mode():
@@ -127,7 +127,7 @@ def _clip(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    # weights_only: a checkpoint is a pickle, and may be anybody's.
+    # weights_only: a checkpoint is a pickle, which could run code.
     found: dict[str, Any] = need("torch", "hf").load(path, map_location="cpu", weights_only=True)
     return found
 
@@ -148,8 +148,8 @@ def _corrected(towers: Sequence[Tower], folder: Path) -> list[Tower]:
 
 
 def _corrected_layer(name: str) -> tuple[int, str]:
-    """The transformer and the weight that a correction belongs to. Raises ValueError for a name of another form: a
-    correction that is left out would be another metric."""
+    """The transformer and the weight that a correction belongs to. Raises ValueError for a name of another form, since
+    without a correction it would be another metric."""
     found = _NAME.fullmatch(name)
     if found is None:
         raise ValueError(f"a correction is called {name!r}")

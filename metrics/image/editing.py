@@ -1,8 +1,7 @@
-"""Edited pictures: the box where something was to change, and how well everything around it was kept."""
+"""Edited pictures: the box that should change, and how well everything around it was kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from mmeval.metric import metric
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 Against = Literal["input", "reference"]
-"""With what the edited picture is compared: the one that was to be edited, or the wanted result."""
+"""The picture that the edited one is compared with: the original, or the wanted result."""
 
 Region = Literal["whole", "bbox"]
-"""What is looked at: the whole picture, or the padded box of an edited one."""
+"""The compared region: the whole picture, or the padded box of an edited one."""
 
 FILTER = "BICUBIC"
 """How an edited picture is brought to the size of the one it is compared with."""
@@ -43,15 +42,7 @@ class Box(NamedTuple):
     bottom: int
 
 
-def _margin_fault(value: Any) -> str:
-    return "" if value >= 1 else "at least 1"
-
-
-Margin = Annotated[int, Checked(_margin_fault)]
-
-
-def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"])
+Margin = Annotated[int, Checked(lambda value: "" if value >= 1 else "at least 1")]
 
 
 @metric(
@@ -59,12 +50,12 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     version="1",
     source="MMMG, image editing (outside the edited region); official: image evaluators 6c7142e8",
     needs=NEEDS,
-    check=_check,
+    check=lambda sample, switches: box_fault(sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]),
 )
 def edit_outside_ssim(
     trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: Margin = 10
 ) -> Score:
-    """How alike the edited picture and the one it is compared with are outside the region that was to change.
+    """The SSIM of the edited picture and another one outside the region that should change.
 
     Range -1 to 1, higher is better; 1 when not a pixel differs. It is the SSIM of the two whole pictures after the box
     is painted black in both, so the box counts as perfect agreement. The answer's picture is first brought to the
@@ -84,7 +75,7 @@ def edit_outside_ssim(
 
 
 class Edit(NamedTuple):
-    """An edited picture beside the one it is compared with, both in the size of the latter, and the padded box."""
+    """An edited picture and the one that it is compared with, both in the latter's size, and the padded box."""
 
     edited: Pixels
     original: Pixels
@@ -92,8 +83,8 @@ class Edit(NamedTuple):
 
 
 def edit_of(trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: int = 10) -> Edit | Score:
-    """What the metrics of edited pictures look at, or the score of a trial where it is not there: 0 for what is wrong
-    with the answer, unscored for what is wrong with the sample. The switches are those of ``edit_outside_ssim``."""
+    """The edit of a trial, or its score without one: 0 for a fault of the answer, unscored for a fault of the sample.
+    The switches are those of ``edit_outside_ssim``."""
     original = _original(trial.sample, against)
     if isinstance(original, Score):
         return original
@@ -136,7 +127,7 @@ def box_fault(label: Any, key: str) -> str:
 
 
 _FAR = 1e9
-"""Pixels: no picture is as large, and NaN is not smaller."""
+"""Pixels: no picture is this large, and the comparison also refuses NaN."""
 
 
 def cropped(pixels: Pixels, box: Box) -> Image:

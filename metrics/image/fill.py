@@ -1,4 +1,4 @@
-"""Filled regions and borders: is a part of the picture filled with one colour, and its neighbourhood not?"""
+"""Filled regions and borders: is a part of the picture filled with one colour, but not the area beside it?"""
 
 from __future__ import annotations
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 _SOURCE = "MMMG, Region Fill and Border Fill; official: image evaluators 6c7142e8"
 
 
-def _share_fault(value: Any) -> str:
-    return "" if 0 < value < 1 else "a share between 0 and 1"
-
-
 def _shares_fault(count: int) -> Checked:
     def fault(values: Any) -> str:
         rising = len(values) == count and all(0 < value < 1 for value in values) and sorted(values) == list(values)
@@ -31,7 +27,7 @@ def _shares_fault(count: int) -> Checked:
     return Checked(fault)
 
 
-Share = Annotated[float, Checked(_share_fault)]
+Share = Annotated[float, Checked(lambda value: "" if 0 < value < 1 else "a share between 0 and 1")]
 Two = Annotated[Sequence[float], _shares_fault(2)]
 Three = Annotated[Sequence[float], _shares_fault(3)]
 
@@ -59,7 +55,7 @@ def region_fill(
     hue_high: float = 0.85,
     penalty_distance: float = 16.0,
 ) -> Score:
-    """How evenly a region of the picture is filled with the wanted colour, less how far the filling runs over.
+    """How evenly a region of the picture is filled with the wanted colour, less how far the fill runs over.
 
     Range 0 to 1, higher is better. The value is the SSIM of the region with an even area of its mean colour, less the
     share of the neighbouring band whose pixels have that colour, too; not under 0. It is 0 where the mean colour is
@@ -100,12 +96,12 @@ def border_fill(
     hue_high: float = 0.85,
     penalty_distance: float = 16.0,
 ) -> Score:
-    """How evenly the border of the picture is filled with the wanted colour, less how far the filling runs inside.
+    """How evenly the border of the picture is filled with the wanted colour, less how far the fill runs inside.
 
     Range 0 to 1, higher is better. The border is the share ``border`` of the width on the left and right, and of the
-    height above and below; of each side as much is looked at as fits a square in the picture's middle. The four
-    pieces, laid side by side, are scored as a region of ``region_fill``; the band beside them is the border of what is
-    inside, of the same share.
+    height above and below; of each side the part beside the square in the picture's middle counts. The four pieces,
+    laid side by side, are scored as a region of ``region_fill``; the band beside them is the border of what is inside,
+    of the same share.
 
     The answer must have exactly one picture, one that can be decoded and whose border has at least 7 pixels a side
     when its pieces lie together: otherwise it is 0, and the evidence says why. Unscored where the label names no
@@ -122,7 +118,7 @@ def border_fill(
 
 
 class Wanted(NamedTuple):
-    """The colour that an area should have, and how that is measured."""
+    """The wanted colour of an area, and how it is compared."""
 
     name: str
     color: Color
@@ -147,7 +143,7 @@ def _filled(area: Pixels, beside: Pixels, wanted: Wanted) -> Score:
 
 
 def share_near(pixels: Pixels, color: Color, distance: float) -> float:
-    """The share of pixels that are no farther than a distance from a colour in RGB; 0 of none at all."""
+    """The share of pixels within a distance of a colour in RGB; 0 without pixels."""
     import numpy
 
     if not pixels.size:
@@ -227,7 +223,7 @@ def border_strip(pixels: Pixels, border: float) -> Pixels:
 
 
 def inside(pixels: Pixels, border: float) -> Pixels:
-    """What a border encloses."""
+    """The part inside a border."""
     height, width = pixels.shape[:2]
     rows, columns = (slice(round(border * size), round((1 - border) * size)) for size in (height, width))
     return pixels[rows, columns]

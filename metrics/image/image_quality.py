@@ -1,4 +1,4 @@
-"""How well pictures are made, without a reference."""
+"""The quality of pictures without a reference."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 SHORTEST_SIDE = 192
-"""Pixels a side from which on a picture is looked at as it is: two patches of NIQE."""
+"""The shortest side, in pixels, of a picture that is not enlarged: two patches of NIQE."""
 WORST_NIQE = 10.0
-"""The distance from which on the quality is 0."""
+"""The distance at which the quality becomes 0."""
 Positive: TypeAlias = Annotated[float, Checked(lambda value: "" if value > 0 else "a number above 0")]
 Side: TypeAlias = Annotated[int, Checked(lambda value: "" if value >= 0 else "a whole number of 0 or more")]
 
@@ -42,22 +42,22 @@ def image_quality(
     short_side: Side = SHORTEST_SIDE,
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """The mean quality of an answer's pictures: how near they are to undamaged photographs.
+    """The mean quality of an answer's pictures: how close they are to undamaged photographs.
 
-    Range 0 to 1, higher is better. By default 1 - NIQE / ``worst``, held between 0 and 1: see ``niqe``. A picture of
-    any size and mode is looked at as it is stored: transparency dropped, grey taken for all three channels, a note
-    that it be turned (EXIF) not followed. One whose shorter side is under ``short_side`` pixels is first enlarged to it
-    (bicubic). One in which fewer than two patches are finite (blank, or rising evenly) is 0.
+    Range 0 to 1, higher is better. By default 1 - NIQE / ``worst``, limited to 0 and 1: see ``niqe``. A picture of any
+    size and mode is used as it is stored: transparency is dropped, grey used for all three channels, and the
+    orientation (EXIF) ignored. One whose shorter side is under ``short_side`` pixels is first enlarged to it (bicubic).
+    One in which fewer than two patches are finite (blank, or rising evenly) is 0.
 
     A picture that is missing or cannot be decoded is 0, or has no quality where ``unreadable`` is ``unscored``; one
     above the limits of decoding, enlarged or not, has none. Inapplicable where the answer has no picture.
 
     With ``method: released`` (profile ``official``) the quality is that of the released script: 1 less a stand-in for
     BRISQUE over 100, rounded to four digits, which lies between .86 and .94 whatever the picture shows; none for a
-    picture of one pixel a side, with which the script fails.
+    picture of one pixel a side, where the script fails.
 
-    It does not see colours, what is shown, nor whether it is what was asked for; drawings, text and diagrams are taken
-    for bad photographs.
+    It ignores colours, content and whether the picture is what was asked for; drawings, text and diagrams count as bad
+    photographs.
 
     Evidence: ``items``, of each picture its ``label`` and ``quality``, with ``niqe``, how many ``patches`` are finite
     ``of`` how many, and the flags ``enlarged`` and ``too_few_patches``; of the released script ``brisque`` and
@@ -66,8 +66,18 @@ def image_quality(
 
     def measured(media: Media) -> ItemScore:
         if method == "released":
-            return _released(stored_rgb(media))
-        return _natural(media, worst=worst, short_side=short_side)
+            found = released_quality(stored_rgb(media))
+            if found is None:
+                return ItemScore.none("the released script fails with a picture of one pixel a side")
+            return ItemScore(in_released_digits(found.score / 100), found.to_json())
+        pixels = stored_rgb(media)
+        height, width = enlarged_size(pixels, short_side)
+        within(media, "max_pixels", DEFAULT_LIMITS.max_pixels, height * width, "pixels, once enlarged,")
+        near = niqe_of(enlarged(pixels, height, width))
+        evidence = {**near.to_json(), "enlarged": (height, width) != pixels.shape[:2], "too_few_patches": False}
+        if near.niqe is None:
+            return ItemScore(0.0, {**evidence, "too_few_patches": True}, reason=near.fault)
+        return ItemScore(quality_of(near.niqe, worst=worst), evidence)
 
     return quality_of_media(trial, "image", measured, unreadable=unreadable)
 
@@ -75,17 +85,6 @@ def image_quality(
 def quality_of(distance: float, *, worst: float = WORST_NIQE) -> float:
     """The quality of a picture of this NIQE."""
     return 1 - min(max(distance, 0.0), worst) / worst
-
-
-def _natural(media: Media, *, worst: float, short_side: int) -> ItemScore:
-    pixels = stored_rgb(media)
-    height, width = enlarged_size(pixels, short_side)
-    within(media, "max_pixels", DEFAULT_LIMITS.max_pixels, height * width, "pixels, once enlarged,")
-    found = niqe_of(enlarged(pixels, height, width))
-    evidence = {**found.to_json(), "enlarged": (height, width) != pixels.shape[:2], "too_few_patches": False}
-    if found.niqe is None:
-        return ItemScore(0.0, {**evidence, "too_few_patches": True}, reason=found.fault)
-    return ItemScore(quality_of(found.niqe, worst=worst), evidence)
 
 
 def enlarged_size(pixels: Pixels, short_side: int) -> tuple[int, int]:
@@ -106,10 +105,3 @@ def enlarged(pixels: Pixels, height: int, width: int) -> Pixels:
     from PIL import Image
 
     return numpy.asarray(picture(pixels).resize((width, height), Image.Resampling.BICUBIC))
-
-
-def _released(pixels: Pixels) -> ItemScore:
-    found = released_quality(pixels)
-    if found is None:
-        return ItemScore.none("the released script fails with a picture of one pixel a side")
-    return ItemScore(in_released_digits(found.score / 100), found.to_json())

@@ -1,4 +1,4 @@
-"""Pictures of an answer, of its sample's input and of its references, as metrics work on them: red, green and blue."""
+"""Pictures of an answer, its input and its references, as RGB pixels for metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     """Of shape (height, width, 3)."""
 
 NEEDS = ("PIL:image",)
-"""What a metric that looks at a picture imports, for ``@metric(needs=...)``."""
+"""What a metric that decodes a picture imports, for ``@metric(needs=...)``."""
 
 
 def _size(pixels: Pixels) -> int:
@@ -29,8 +29,7 @@ def _size(pixels: Pixels) -> int:
 def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
     """The pixels of a picture, 8 bits a channel, read-only. Decoded once and kept with the medium.
 
-    Transparency is dropped and not laid on a ground: the colours that were written count. Raises the errors of
-    ``mmeval.decode``.
+    Transparency is dropped without a background: the stored colours count. Raises the errors of ``mmeval.decode``.
     """
     import numpy
 
@@ -41,7 +40,7 @@ def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
 
 @decoded_once(size=_size)
 def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
-    """As ``rgb``, but of the picture as it is stored: not turned, whatever the file says of its orientation."""
+    """``rgb`` of the picture as it is stored, without turning it by the orientation in the file."""
     import numpy
 
     pixels = numpy.asarray(stored_image(media, limits=limits).convert("RGB"))
@@ -50,12 +49,12 @@ def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels
 
 
 def pictures_of(content: Interleaved) -> tuple[Media, ...]:
-    """The pictures in order. One that a text names twice by the same number is one picture."""
+    """The pictures in order; one that is named twice by the same number counts once."""
     return media_of(content, "image")
 
 
 def the_only_picture(trial: Trial) -> Media | Score:
-    """The picture of an answer that has exactly one, not decoded, or the score of one that has not: 0, with the reason.
+    """The picture of an answer with exactly one, not decoded; else the score 0, with the reason.
 
     Without an answer the trial is unscored.
     """
@@ -63,22 +62,21 @@ def the_only_picture(trial: Trial) -> Media | Score:
 
 
 def the_only(trial: Trial) -> Pixels | Score:
-    """As ``the_only_picture``, decoded, or the score of ``produced``."""
+    """``the_only_picture``, decoded, or the score of ``produced``."""
     found = the_only_picture(trial)
     return found if isinstance(found, Score) else produced(found)
 
 
 def produced(media: Media) -> Pixels | Score:
-    """The pixels of a picture that the answer has, or its score.
+    """The pixels of a picture of the answer, or its score.
 
-    One that is damaged, or none at all, is a wrong answer: 0. One above the limits is unscored: nobody has looked at
-    it.
+    A damaged picture is a wrong answer: 0. One above the limits is unscored, since it was not decoded.
     """
     return decoded(media, rgb)
 
 
 def given(media: Media) -> Pixels | Score:
-    """The pixels of a picture of the data set, or an unscored score: what is wrong with it is no model's fault."""
+    """The pixels of a picture of the data set, or an unscored score, since its faults are not the model's."""
     try:
         return rgb(media)
     except ContentError as error:
@@ -86,7 +84,7 @@ def given(media: Media) -> Pixels | Score:
 
 
 def input_picture(sample: Sample) -> Media | Score:
-    """The first picture that was asked about."""
+    """The first picture of the sample's input."""
     found = [media for message in sample.input for media in pictures_of(message.content)]
     return found[0] if found else Score.unscored("the sample's input has no picture to compare with")
 

@@ -26,7 +26,7 @@ _WINDOW = SMALLEST * SMALLEST
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
 _STRIP = 2**17
-"""Numbers of a channel that are worked on at a time, so that they stay in the processor's cache."""
+"""Numbers of a channel that are processed in one step, so that they stay in the processor's cache."""
 
 
 @metric(
@@ -102,7 +102,7 @@ def _similarities(one: Numbers, other: Numbers, channels: int) -> float:
     """The sum of SSIM over all windows of some rows. Neighbours of a channel are ``channels`` numbers apart.
 
     Sums of 49 bytes fit 16 bits, those of their products and all of what is subtracted 32 bits: everything up to the
-    fractions is exact. The variances are only needed together, so their squares are summed together.
+    fractions is exact. The variances are only needed as a sum, so their squares are summed together.
     """
     import numpy
 
@@ -129,7 +129,7 @@ def _fraction_sum(sum_a: Numbers, sum_b: Numbers, products: Numbers, squares: Nu
     products -= means
     squares *= _WINDOW
     squares -= sum_a
-    # Everything times 49 * 49 (means) or 49 * 48 (covariances of a sample), which the constants take, too.
+    # Everything is scaled by 49 * 49 (means) or 49 * 48 (sample covariances), including the constants.
     over = 2 * means.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)
     over *= 2 * products.astype(numpy.float32) + numpy.float32(_C2 * _WINDOW * (_WINDOW - 1))
     under = sum_a.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)

@@ -28,7 +28,7 @@ from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import Score, Trial
 
 Fence = Literal["safe", "released"]
-"""How code is set off in the prompt."""
+"""How code is fenced in the prompt."""
 DIMENSIONS = Dimensions(("correctness", "readability", "design", "efficiency", "security", "testability"), 0, 100)
 OVERALL = "overall_score"
 NO_CODE = "the answer names it, and no code came with it"
@@ -38,8 +38,8 @@ _FENCE = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]{0,30}
 
 
 def released_share(overall: float) -> float:
-    """What the released scorer makes of the overall number, which is from 0 to 100 and meant as the mean of the
-    dimensions. Official oddity: it is believed as the judge reports it, whatever the dimensions say."""
+    """The released scorer's share of the overall number, which is from 0 to 100 and meant as the mean of the
+    dimensions. Official oddity: it counts as the judge reports it, whatever the dimensions are."""
     return overall / 100
 
 
@@ -70,11 +70,11 @@ def code_quality(
     """How good the code of an answer is: the mean over its pieces, each graded by a judge from 1 to 5 and worth
     ``(grade - 1) / 4``.
 
-    Range 0 to 1, higher is better. A piece is what a tag ``<<code1>>`` stands for; a Markdown block in the text is
-    none. The judge looks at correctness, readability, design, efficiency, security and testability, in whatever
-    language it is. It sees neither the question nor the other pieces, and nothing is run, so it does not see whether
-    the code does what was asked. Inapplicable for an answer without code. A tag without code, and a file that is no
-    text, are 0, or have no quality where ``unreadable`` is ``unscored``; nobody is asked about them.
+    Range 0 to 1, higher is better. A piece is the code of a tag ``<<code1>>``; a Markdown block in the text is not a
+    piece. The judge looks at correctness, readability, design, efficiency, security and testability, in whatever
+    language it is. It sees neither the question nor the other pieces, and nothing is run, so that it cannot tell
+    whether the code does what was asked. Inapplicable for an answer without code. A tag without code, and a file that
+    is not text, are 0 without asking the judge, or have no quality where ``unreadable`` is ``unscored``.
 
     ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions`` for six and an overall number
     from 0 to 100, which alone counts, by ``dimensions_prompt``, as the released scorer does. A number beyond the scale
@@ -98,8 +98,8 @@ def code_quality(
 
 
 def pieces_of(answer: Interleaved) -> list[tuple[str, Part]]:
-    """The pieces of code in order, by the number of their tag or else by place. One that is named twice is one piece; a
-    tag without code is one, too, unless there is code under its number."""
+    """The pieces of code in order, by the number of their tag or else by place. One that is named twice counts once; a
+    tag without code is a piece, too, unless there is code with its number."""
     found: dict[tuple[str, str], tuple[str, Part]] = {}
     for at, part in enumerate(answer.parts):
         if part.kind == "code":
@@ -115,7 +115,7 @@ def _content(part: Part) -> str:
 
 
 class _Asking(NamedTuple):
-    """How each piece is asked about."""
+    """How the judge is asked about each piece."""
 
     judge: Role
     scale: Scale
@@ -140,8 +140,8 @@ class _Asking(NamedTuple):
 
 
 def _beginning(media: Media) -> str:
-    """What there is to show of code in a file of its own, and a character more where that is not all. Only plain text
-    is code: no document is decoded for it."""
+    """The code of a file that is shown, plus one character where it is longer. Only plain text is code; documents are
+    not decoded."""
     if media.mime in _NO_CODE:
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no code")
     return document_start(media, MAX_SHOWN_CHARS + 1)[0]

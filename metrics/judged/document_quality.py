@@ -1,10 +1,10 @@
-"""Quality of documents: a judge reads what an answer's documents say, as Markdown."""
+"""Quality of documents: a judge reads an answer's documents as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from mmeval.content import Interleaved, media_part
 from mmeval.judge import Combine, Question, Repeats, ReplyError, Vote, combined, read_object
@@ -37,8 +37,8 @@ from mmeval.program import Call, JudgePrompt, Program, Reply, Role, ask_all
 from mmeval.records import Score, Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]
-"""What a judge is asked about a document: one ``grade`` from 1 to 5, as the paper has it; an ``overall`` number up to
-100, as the released scorer of all modalities has it; or six ``dimensions``, as the released script for documents."""
+"""What a judge is asked about a document: one ``grade`` from 1 to 5 as in the paper; an ``overall`` number up to 100 as
+in the released scorer of all modalities; or six ``dimensions`` as in the released script for documents."""
 
 WEIGHTS: Mapping[str, float] = {
     "clarity": 0.20,
@@ -48,20 +48,20 @@ WEIGHTS: Mapping[str, float] = {
     "data_presentation": 0.20,
     "usefulness": 0.10,
 }
-"""Of the six dimensions in the released script's overall number."""
+"""The weights of the six dimensions in the released script's overall number."""
 MOST_OF_A_DIMENSION = 5
 MOST_OVERALL = 100
 OVERALL_OF_ALL = "overall_score_100"
-"""What the released scorer of all modalities asks for."""
+"""The dimensions that the released scorer of all modalities asks for."""
 OVERALL = "overall"
 NOT_A_PICTURE = "it is no picture, and the release reads pictures alone"
 
 
 @dataclass(frozen=True)
 class WeightedForm(DimensionsForm):
-    """The reply of the released script for documents: six numbers from 0 to 5, and an overall number of their weighted
-    mean, which counts as it is reported, whatever the six say. The publication does not say what counts where it is
-    left out: here it follows from the six."""
+    """The reply of the released script for documents: six numbers from 0 to 5, and their weighted mean as an overall
+    number, which counts as it is reported, whatever the six are. The publication does not say what counts without it:
+    here it follows from the six."""
 
     def read(self, text: str) -> Vote:
         found = read_object(text, [])
@@ -90,15 +90,11 @@ SCALES: Mapping[Rubric, Scale] = {
 }
 
 
-def _needs(switches: Mapping[str, Any]) -> Sequence[str]:
-    return ("pypdfium2:doc", "PIL:image", *(OCR_NEEDS if switches["ocr"] != "none" else ()))
-
-
 @metric(
     range=(0, 1),
     version="1",
     source="UniM, section 4.1 and appendix (documents); official: released quality scorer",
-    needs=_needs,
+    needs=lambda switches: ("pypdfium2:doc", "PIL:image", *(OCR_NEEDS if switches["ocr"] != "none" else ())),
     profiles={"official": {"rubric": "overall", "extraction": "pictures", "hints": False, "unreadable": "unscored"}},
     supposed=as_the_reference,
     reference_free=True,
@@ -123,11 +119,11 @@ def document_quality(
     Range 0 to 1, higher is better. Each document is read to Markdown, of which the judge sees the first 40,000
     characters: the text layer of a PDF, and by OCR up to eight of its pages that have none; paragraphs and tables of
     docx, xlsx and pptx; CSV; other text; pictures of documents by OCR. ``hints`` adds what the published heuristics
-    notice about decimals and units. A document that is missing, damaged or empty is 0, or has no quality where
-    ``unreadable`` is ``unscored``, and nobody is asked; one above the limits of decoding, and one of the old office
-    formats, is unscored. Inapplicable without a document.
+    notice about decimals and units. A document that is missing, damaged or empty is 0 without asking the judge, or has
+    no quality where ``unreadable`` is ``unscored``; one above the limits of decoding, or in an old office format, is
+    unscored. Inapplicable without a document.
 
-    It does not see layout, typefaces, colours or pictures inside a document, nor whether what is written is true.
+    It ignores layout, typefaces, colours, pictures inside a document, and whether its content is true.
 
     ``ocr: none`` needs no OCR package, and leaves pictures and scanned pages out. ``rubric: overall`` and
     ``dimensions`` ask as the two released scripts do, for a number up to 100 that counts as it is reported, cut at the
@@ -161,7 +157,7 @@ def document_quality(
 
 
 def _unasked(item: Item, extraction: Extraction, ocr: Ocr, unreadable: Unreadable) -> ItemScore | None:
-    """The score of a document that nobody has to read; None where somebody has."""
+    """The score of a document without asking the judge; None where the judge has to read it."""
     if item.media is None:
         return unreadable_item(UNSEEN, unreadable)
     if extraction == "pictures" and item.media.kind != "image":
@@ -172,7 +168,7 @@ def _unasked(item: Item, extraction: Extraction, ocr: Ocr, unreadable: Unreadabl
 
 
 def _shown(item: Item) -> Interleaved:
-    assert item.media is not None  # the caller has looked
+    assert item.media is not None  # checked by the caller
     return Interleaved((media_part(item.media, "document"),))
 
 

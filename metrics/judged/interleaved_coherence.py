@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -29,7 +29,7 @@ from mmeval.records import Score, Trial
 from mmeval.system import Share
 
 JudgeFailure = Literal["exclude", "lowest"]
-"""What a grade makes of the trial that the judge's replies do not give: it is left out, or counts as the lowest."""
+"""What a missing grade does: the trial is unscored, or the grade counts as the lowest."""
 COHERENCE, STYLE = "coherence", "style_consistency"
 """The keys of a reply."""
 OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
@@ -62,18 +62,18 @@ def interleaved_coherence(
     caption_document: CaptionPrompt = "caption_document",
     caption_3d: CaptionPrompt = "caption_3d",
 ) -> Program[MetricScores]:
-    """How well the parts of an answer fit together: what they say (HC), how they say it (SH), and both (ICS).
+    """How well the parts of an answer fit together: in content (HC), in style (SH), and in both (ICS).
 
     Three numbers from 0 to 1, higher is better. A judge reads the answer with captions in the place of media and gives
     two grades from 1 to 5: ``holistic_coherence`` and ``stylistic_harmony`` are ``(grade - 1) / 4``, and
-    ``interleaved_coherence`` is ``weight`` of the first and the rest of the second. With ``show_input`` the judge sees
-    the question too, captioned alike. An empty answer has grade 1 twice, and nobody is asked.
+    ``interleaved_coherence`` is ``weight`` of the first and the rest of the second. With ``show_input`` the judge also
+    sees the question, captioned in the same way. An empty answer has grade 1 twice without asking the judge.
 
-    Unscored within bounds where a caption or a grade is lost; one grade that is lost leaves the other number scored.
-    A number beyond the scale counts as its end. ``reading: robust`` rounds and asks again for what does not fit;
-    ``official`` reads a reply as the release does and asks again for an empty one alone. With ``judge_failure: lowest``
-    grades that a reply does not give are 1, and the run says how many replies that were; without any reply the trial is
-    unscored all the same. ``captions: released`` is the text of the released script. With ``repeats`` the judge is
+    Unscored within bounds where a caption or a grade is lost; one grade that is lost leaves the other number scored. A
+    number beyond the scale counts as its end. ``reading: robust`` rounds, and asks again after a reply that does not
+    fit; ``official`` reads replies as the release does and asks again only after an empty one. With ``judge_failure:
+    lowest`` grades that a reply lacks are 1, and the run reports the number of such replies; without any reply the
+    trial is still unscored. ``captions: released`` is the text of the released script. With ``repeats`` the judge is
     asked as often, and ``combine`` makes one grade of it. Evidence: the grades with the judge's reason and
     ``captions``; ``raw``, what the judge wrote instead of a grade of the scale.
     """
@@ -97,20 +97,22 @@ def interleaved_coherence(
     lowest = judge_failure == "lowest"
     form = grades_form((COHERENCE, STYLE), reading, takes_all=lowest and reading == "official")
     replies = yield from _ask(Question(judge, form, prompt, values), form, repeats)
-    coherence, style = _graded(form, replies, combine, lowest=lowest)
+    # Each grade separately, over all replies.
+    given = [as_empty(reply) for reply in replies] if lowest else replies
+    coherence, style = [Graded(one.grade.name, combined(one, given, combine)) for one in form.of_each(lowest=lowest)]
     return _scores(coherence, style, weight, seen)
 
 
 @dataclass(frozen=True)
 class Graded:
-    """What the judge says of one dimension."""
+    """The judge's verdict on one dimension."""
 
     name: str
     verdict: Verdict
 
     @property
     def worth(self) -> Worth:
-        """Its grade as a share, or why it is not known."""
+        """The grade as a share, or why it is not known."""
         lacking = self.verdict.unknown(self.name)
         if lacking:
             return unknown(f"{self.name}: {lacking}", self.verdict.cause)
@@ -130,7 +132,7 @@ def _empty(weight: float) -> MetricScores:
 
 
 def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
-    """The replies. Where the judge was asked as often as it may and has never given both grades, one will do."""
+    """The replies. When all attempts lack one of the grades, a reply with the other one is accepted."""
     call = question.call()
     replies = yield from ask_all([call] * repeats)
     half = [at for at, reply in enumerate(replies) if is_half_said(reply)]
@@ -141,16 +143,10 @@ def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Rep
     return [instead.get(at, reply) for at, reply in enumerate(replies)]
 
 
-def _graded(form: GradesForm, replies: Sequence[Reply], combine: Combine, *, lowest: bool) -> list[Graded]:
-    """Each grade by itself, over all replies."""
-    given = [as_empty(reply) for reply in replies] if lowest else replies
-    return [Graded(one.grade.name, combined(one, given, combine)) for one in form.of_each(lowest=lowest)]
-
-
 def _scores(coherence: Graded, style: Graded, weight: float, answer: Mapping[str, Any]) -> MetricScores:
     both = weighted([coherence.worth, style.worth], [weight, 1 - weight])
     grades = {one.name: one.verdict.values.get(one.name) for one in (coherence, style)}
-    votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)  # where one lacks some, nothing counts
+    votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)  # where a reply lacks one, none counts
     unread = sum(any(vote.get(UNREADABLE) for vote in pair) for pair in votes)
     counted = {UNREAD: unread} if unread and both.known else {}
     scores = (

@@ -39,12 +39,12 @@ def judge_choice(
 
     Range 0 to 1, higher is better. The options are a list of words, or a mapping from words to what they mean, from the
     switch or from the row's label under ``options_key``; the wanted one is the switch or the label under
-    ``wanted_key``. The judge may be not sure, which leaves the trial unscored, as a lost verdict does; the bounds are
-    then the lowest and the highest value of any option.
+    ``wanted_key``. A judge that is not sure leaves the trial unscored, as a lost verdict does; the bounds are then the
+    lowest and the highest value of any option.
 
     The judge sees the sample's input with ``show_input``, all references with ``show_references``, media unless
     ``media`` is false. With ``repeats`` the majority chooses. Evidence: the choice with the judge's reason, the votes,
-    and the share of them that chose otherwise as spread.
+    and as spread the share of them with another choice.
     """
     known = _meanings(trial.sample.metadata.get(options_key) if options_key else options)
     if len(known) < 2:
@@ -67,7 +67,7 @@ def judge_choice(
 
 
 def _meanings(options: Any) -> dict[str, str]:
-    """What each option means; empty where there is only its name."""
+    """The meaning of each option; empty where there is only its name."""
     if isinstance(options, Mapping):
         return {str(name): str(meaning or "") for name, meaning in options.items()}
     return dict.fromkeys(map(str, options), "") if isinstance(options, list | tuple) else {}

@@ -57,7 +57,8 @@ def judge_grade(
     ``media`` is false. With ``repeats`` it is asked as often, and ``combine`` makes one grade of it: ``mean``,
     ``median`` or ``majority``. Evidence: the grade with the judge's reason, the votes, and their spread (in grades).
     """
-    scale = _scale(levels)
+    named = levels.items() if isinstance(levels, Mapping) else enumerate(levels, start=1)
+    scale = {int(grade): text for grade, text in named}
     low, high = min(scale), max(scale)
     form = ReplyForm((Text("reason"), Number("grade", low, high, unsure=True)))
     listed: list[Mapping[str, Any]] = [{"grade": grade, "text": scale[grade]} for grade in sorted(scale)]
@@ -67,9 +68,3 @@ def judge_grade(
     if verdict.unknown("grade"):
         return verdict.unscored("grade", bounds=(0.0, 1.0))
     return Score((verdict.values["grade"] - low) / (high - low), evidence=verdict.evidence)
-
-
-def _scale(levels: Sequence[str] | Mapping[str, str]) -> dict[int, str]:
-    if isinstance(levels, Mapping):
-        return {int(grade): text for grade, text in levels.items()}
-    return dict(enumerate(levels, start=1))

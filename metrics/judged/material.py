@@ -1,4 +1,4 @@
-"""Material: what a judge is shown of a trial, and how its prompts call it."""
+"""Material: the parts of a trial that a judge is shown, by their names in prompts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Material: TypeAlias = "dict[str, Value]"
 
 NAMES = ("answer", "input", "references")
-"""The values that every prompt of these metrics may read besides its own."""
+"""The values that every prompt of these metrics may use besides its own."""
 
 
 def material(trial: Trial, *, show_input: bool, show_references: bool, media: bool) -> Material:
-    """``answer``; ``input``, empty when it is not shown; ``references``, a list that is empty then.
+    """``answer``, ``input`` and ``references``; the last two are empty when they are not shown.
 
     Without ``media`` each medium is a placeholder. Hidden reasoning is never shown.
     """
@@ -34,8 +34,8 @@ def material(trial: Trial, *, show_input: bool, show_references: bool, media: bo
 
 
 def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
-    """For ``@metric(supposed=...)`` of a metric that asks about each item of an answer: one that holds as many as the
-    first reference, each as large as that one's and yet another, as those of a model are."""
+    """For ``@metric(supposed=...)`` of a metric that asks about each item of an answer: an answer with as many items as
+    the first reference, of the same sizes but with other content, as a model's would be."""
     if not trial.sample.references:
         return trial.output or Interleaved()
     parts = trial.sample.references[0].parts
@@ -45,13 +45,13 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
 
 
 def _another(media: Media, trial: Trial) -> Media:
-    """A stand-in with the bytes of a medium that is told apart from it and from those of other trials."""
+    """A stand-in with the bytes of a medium but another digest, different for each trial."""
     told = hashlib.sha256(f"{media.sha256} {trial.sample.id} {trial.repeat}".encode()).hexdigest()
     return Media(path=media.path, data=media.data, sha256=told, mime=media.mime, size=media.size, name=media.name)
 
 
 def asked_of(sample: Sample) -> Interleaved:
-    """What the sample asks: its user messages, in order, an empty line between them."""
+    """The question of a sample: its user messages in order, with an empty line between them."""
     parts: list[Part] = []
     for message in sample.input:
         if message.role == "user":

@@ -1,7 +1,7 @@
-"""Grades of quality: how a judge is asked for the worth of each item of an answer, and the qualities that follow.
+"""Grades of quality: asks a judge about each item of an answer, and makes qualities of the grades.
 
-A metric has a :class:`Scale`. It says of each item what is asked about it, or what is known of it without asking, and
-:func:`judged_together` asks for all of them at the same time:
+A metric has a :class:`Scale`. For each item it gives a question, or the score that is known without asking, and
+:func:`judged_together` asks all questions at the same time:
 
     items = [("text1", Asked(Question(judge, GRADES.form, prompt, values)))]
     return (yield from judged_together(items, GRADES, repeats=repeats, combine=combine))
@@ -33,14 +33,14 @@ from mmeval.program import Program
 from mmeval.records import Score
 
 Rubric = Literal["grade", "dimensions"]
-"""What a judge is asked about an item: one ``grade`` from 1 to 5, as the paper has it, or several ``dimensions`` with
-an overall number, as the released scorer has it."""
+"""What a judge is asked about an item: one ``grade`` from 1 to 5 as in the paper, or several ``dimensions`` with an
+overall number as in the released scorer."""
 RAW, REMARKS = "raw", "remarks"
-"""Keys of an item's evidence: what a number beyond the scale would be worth, and what people should know besides."""
+"""Keys of an item's evidence: the value of a number beyond the scale, and remarks for people."""
 MAX_SHOWN_CHARS = 40_000
-"""So much of a text or of code is shown to a judge; the evidence says where that was not all."""
+"""The most characters of a text or code that a judge is shown; the evidence says where there were more."""
 _LARGEST = 1e9
-"""A number beyond is a slip of the judge's, and no grade."""
+"""A number beyond these is a mistake of the judge and not a grade."""
 _REASON = Text("reason")
 
 
@@ -49,7 +49,7 @@ _REASON = Text("reason")
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The numbers that the released scorer asks for beside the overall one; they are evidence and decide nothing."""
+    """The numbers that the released scorer asks for besides the overall one; they are only evidence."""
 
     names: tuple[str, ...]
     low: float
@@ -59,7 +59,7 @@ class Dimensions:
         return [f'"{name}": <{Number(name, self.low, self.high).asked()}>' for name in self.names]
 
     def read(self, found: Mapping[str, Any]) -> Vote:
-        """Those that are there as numbers, on the scale or not."""
+        """The dimensions that are numbers, on the scale or not."""
         numbers = ((name, _number(name, found.get(name))) for name in self.names)
         return {name: number for name, number in numbers if number is not None}
 
@@ -73,9 +73,9 @@ def _number(name: str, value: Any) -> float | None:
 
 @dataclass(frozen=True)
 class DimensionsForm(ReplyForm):
-    """Several dimensions and an overall number, which alone counts, as the judge reports it: nobody checks that it
-    follows from the dimensions, or that it is at most ``most``. ``absent`` is what counts where a reply lacks it;
-    without one such a reply does not fit, and with one the vote says that it was not read."""
+    """Several dimensions and an overall number, which alone counts, as the judge reports it: it is not checked against
+    the dimensions or ``most``. ``absent`` counts where a reply lacks the number, and the vote says that it was not
+    read; without ``absent`` such a reply is refused."""
 
     overall: str
     dimensions: Dimensions
@@ -111,7 +111,8 @@ def dimensions_form(
     absent: float | None = None,
     kind: type[DimensionsForm] = DimensionsForm,
 ) -> DimensionsForm:
-    """The reply that a released scorer asks for; the overall number is ``most`` at best, or what a dimension is."""
+    """The reply that a released scorer asks for; the overall number is at most ``most``, or the range of a
+    dimension."""
     fields = (_REASON, Number(overall, -_LARGEST, _LARGEST, whole=False))
     best = dimensions.high if most is None else most
     example = f'{{"{overall}": {best:g}}}'
@@ -119,7 +120,7 @@ def dimensions_form(
 
 
 class Scale(NamedTuple):
-    """How items are judged: the reply, the number in it that counts, and what share of the best that number is."""
+    """How items are judged: the form of the reply, its number that counts, and the share of the best that it means."""
 
     form: ReplyForm
     key: str
@@ -135,7 +136,7 @@ GRADES = Scale(score_form("robust"), SCORE, share)
 
 @dataclass(frozen=True)
 class Asked:
-    """An item that the judge is asked about. ``seen`` stands in its evidence beside what the judge says."""
+    """An item that the judge is asked about. ``seen`` is added to the evidence of its verdict."""
 
     question: Question
     seen: Mapping[str, Any] = field(default_factory=dict)
@@ -144,8 +145,8 @@ class Asked:
 def judged_together(
     items: Sequence[tuple[str, ItemScore | Asked]], scale: Scale, *, repeats: int, combine: Combine
 ) -> Program[Score]:
-    """The mean quality of items, each with its label: those that the judge is asked about, all at the same time, and
-    those of which the quality is known without."""
+    """The mean quality of items with their labels: the judge is asked about some, all at the same time; the quality of
+    the others is known."""
     asked = [one for _, one in items if isinstance(one, Asked)]
     graded = yield from grade_questions([one.question for one in asked], scale, repeats=repeats, combine=combine)
     found = iter(_with_seen(one, score) for one, score in zip(asked, graded, strict=True))
@@ -155,7 +156,7 @@ def judged_together(
 def grade_questions(
     questions: Sequence[Question], scale: Scale, *, repeats: int, combine: Combine
 ) -> Program[list[ItemScore]]:
-    """The quality of one item for each question, in their order; nobody is asked where there is none."""
+    """The quality of one item for each question, in their order."""
     if not questions:
         return []
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
@@ -163,9 +164,9 @@ def grade_questions(
 
 
 def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
-    """The quality that a verdict gives an item, from 0 to 1, or why it gives none. A number beyond the scale counts as
-    its end; the evidence keeps what it would be worth, and says so. It also has how many replies (``UNREAD``) lack the
-    number or go beyond its scale, of which a run warns."""
+    """The quality of an item by its verdict, from 0 to 1, or why there is none. A number beyond the scale counts as its
+    end; the evidence says so and keeps its value. It also counts the replies that lack the number or go beyond its
+    scale (``UNREAD``), of which a run warns."""
     one_vote = verdict.votes[0] if len(verdict.votes) == 1 else {}
     evidence = {**one_vote, **verdict.evidence}
     if why := verdict.unknown(scale.key):
@@ -179,13 +180,13 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
 
 
 def _is_unfit(vote: Vote, scale: Scale) -> bool:
-    """Whether a reply counts although it lacks the number that counts, or gives one beyond the scale."""
+    """Whether a reply counts although its number is missing or beyond the scale."""
     number = vote.get(scale.key)
     return bool(vote.get(UNREADABLE)) or (isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1)
 
 
 def lowest_grade(remark: str) -> ItemScore:
-    """An item that nobody has to look at to know that it has the lowest grade."""
+    """The lowest grade for an item that needs no judge."""
     return ItemScore(share(LOWEST), {SCORE: LOWEST, _REASON.name: remark})
 
 
@@ -196,7 +197,7 @@ def _with_seen(asked: Asked, score: ItemScore) -> ItemScore:
 
 
 class Shown(NamedTuple):
-    """The beginning of a text that a judge is shown, and its remarks for the evidence where that is not all."""
+    """The beginning of a text for a judge, and remarks for the evidence where it was cut."""
 
     text: str
     seen: Mapping[str, Any]
@@ -207,7 +208,7 @@ class Shown(NamedTuple):
 
 
 def shown_start(text: str, *, limit: int = MAX_SHOWN_CHARS) -> Shown:
-    """As much of a text as a judge is shown."""
+    """The part of a text that a judge is shown."""
     if len(text) <= limit:
         return Shown(text, {})
     return Shown(text[:limit], {REMARKS: [f"the judge saw the first {limit:,} characters"]})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 Reading = Literal["robust", "official"]
-"""How replies are read. ``robust`` refuses what does not fit, ``official`` reads as the release does, oddities
-included."""
+"""How replies are read: ``robust`` refuses unfit replies, ``official`` reads as the release does, oddities included."""
 UNREADABLE = "unreadable"
-"""The key of a vote, beside what it counts as, whose official reply says none of what was asked for."""
+"""The key of a vote whose official reply has nothing of what was asked for."""

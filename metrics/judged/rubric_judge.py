@@ -21,7 +21,8 @@ _KEYS = {"id", "criterion", "weight", "side", "kinds"}
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of a rubric. ``side`` is what the judge sees of the answer, ``kinds`` which media of it (empty: all)."""
+    """One line of a rubric. ``side`` is the part of the answer that the judge sees, ``kinds`` its media (empty:
+    all)."""
 
     id: str
     text: str
@@ -30,7 +31,7 @@ class Criterion:
     kinds: tuple[str, ...] = ()
 
     def seen(self, answer: Interleaved | None) -> Interleaved:
-        """The side of an answer that it speaks of: with ``text`` each medium is a placeholder, with ``media`` the words
+        """The side of an answer that it is about: with ``text`` each medium is a placeholder, with ``media`` the words
         are left out."""
         if answer is None or self.side == "text":
             return shown(answer, media=False)
@@ -67,11 +68,11 @@ def rubric_judge(
 
     Range 0 to 1, higher is better. ``criteria`` names the row's label that holds them: a list of texts, or of mappings
     with ``criterion`` and any of ``id``, ``weight`` (above 0; 1 if not given), ``side`` (``all``, ``text`` or
-    ``media``: what the judge sees of the answer) and ``kinds`` (which media it sees). Each is asked by itself, so that
-    a criterion that is worded anew is all that is asked again.
+    ``media``: what the judge sees of the answer) and ``kinds`` (which media it sees). Each is asked separately, so that
+    only a reworded criterion is asked again.
 
-    A criterion without a verdict, or of which the judge is not sure, leaves the trial unscored; its bounds are the
-    value with all of these not met, and with all of them met. A row without a rubric is unscored.
+    A criterion without a verdict, or one where the judge is not sure, leaves the trial unscored; its bounds are the
+    value with none of these met, and with all of them met. A row without a rubric is unscored.
 
     The judge sees the sample's input with ``show_input``, all references with ``show_references``; media of the answer
     as each ``side`` says, media of the others unless ``media`` is false, which makes every side ``text``. With

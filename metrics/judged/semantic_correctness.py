@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from mmeval.content import Interleaved, PartKind
 from mmeval.judge import Combine, Question, Repeats, ask_verdicts
 from mmeval.metric import metric
-from mmeval.metrics.judged.captions.captioned import Captioned, without_captions
+from mmeval.metrics.judged.captions.captioned import without_captions
 from mmeval.metrics.judged.captions.captioning import CaptionPrompt, Written, captioned_all
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Reading
@@ -18,12 +18,11 @@ from mmeval.program import JudgePrompt, Program, Role
 from mmeval.records import Sample, Score, Trial
 
 CAPTIONED_REFERENCE = "captioned_reference"
-"""The label that holds a reference whose media the data set itself has put into words."""
+"""The label of a reference that the data set itself has captioned."""
 
 
 class Reference(NamedTuple):
-    """What an answer is compared with: words of ``origin`` (for the evidence), or content that is put into words
-    here."""
+    """The reference of an answer: a text of ``origin`` (for the evidence), or content that is captioned here."""
 
     origin: str
     words: str = ""
@@ -31,7 +30,7 @@ class Reference(NamedTuple):
 
 
 def reference_of(sample: Sample) -> Reference | None:
-    """The reference of a sample; None where it has none that says anything."""
+    """The reference of a sample; None without one, or for an empty one."""
     words = sample.metadata.get(CAPTIONED_REFERENCE)
     if isinstance(words, str) and words.strip():
         return Reference(f"the label {CAPTIONED_REFERENCE}", words)
@@ -69,16 +68,16 @@ def semantic_correctness(
     caption_document: CaptionPrompt = "caption_document",
     caption_3d: CaptionPrompt = "caption_3d",
 ) -> Program[Score]:
-    """How much of the reference's meaning the answer has, as a judge grades it from 1 to 5: ``(grade - 1) / 4``.
+    """How well the answer matches the reference's meaning: a judge's grade from 1 to 5, as ``(grade - 1) / 4``.
 
     Range 0 to 1, higher is better. The judge reads the answer and the reference with captions in the place of media,
     and never the question. The reference is the row's label ``captioned_reference`` as it is, else the first reference,
     captioned as the answer is; a placeholder in it that has no medium stays as it is written, with a caption that the
-    row gives it. An empty answer has grade 1, and nobody is asked.
+    row gives it. An empty answer has grade 1 without asking the judge.
 
     Unscored without a reference; within 0 and 1 where a caption or the verdict is lost. ``prompt`` names the judge's
-    policy: ``semantic_correctness`` (strict) or ``semantic_correctness_intent_aware``, where another valid example of
-    what was asked counts. ``reading: official`` also takes a digit from a reply in words. With ``repeats`` the judge is
+    policy: ``semantic_correctness`` (strict) or ``semantic_correctness_intent_aware``, where another valid answer to
+    the question counts. ``reading: official`` also takes a digit from a reply in words. With ``repeats`` the judge is
     asked as often, and ``combine`` makes one grade of it: ``mean``, ``median`` or ``majority``. The switches
     ``caption_...`` are the captioner's prompts. Evidence: ``score`` (the grade), the judge's reason, the ``captions``
     of the answer, and where the ``reference`` comes from, with its captions if they were made here.
@@ -99,7 +98,8 @@ def semantic_correctness(
     }
     data = [] if reference.content is None else [reference.content]
     candidate, *others = yield from captioned_all([trial.output], captioner, prompts, data=data)
-    seen = _evidence(candidate, reference, others)
+    made = {"reference_captions": others[0].evidence} if others and others[0].captions else {}
+    seen = {"captions": candidate.evidence, "reference": reference.origin, **made}
     if lost := without_captions({"answer": [candidate], "reference": others}, seen):
         return lost
     values = {"candidate": candidate.text, "reference": others[0].text if others else reference.words}
@@ -109,8 +109,3 @@ def semantic_correctness(
     if verdict.unknown(SCORE):
         return replace(verdict.unscored(SCORE, bounds=(0.0, 1.0)), evidence=evidence)
     return Score(share(verdict.values[SCORE]), evidence=evidence)
-
-
-def _evidence(candidate: Captioned, reference: Reference, others: list[Captioned]) -> dict[str, Any]:
-    made = {"reference_captions": others[0].evidence} if others and others[0].captions else {}
-    return {"captions": candidate.evidence, "reference": reference.origin, **made}

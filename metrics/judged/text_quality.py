@@ -1,4 +1,4 @@
-"""Text quality: how well is the text of an answer written, by itself? A judge grades it."""
+"""Text quality: how well is the text of an answer written? A judge grades it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ OVERALL, OVERALL_IF_ABSENT = "overall", 3.0
 
 
 def released_share(overall: float) -> float:
-    """What the released scorer makes of the overall number. Official oddity: it takes the number for a grade from 1 to
-    5 although its prompt also asks to convert it to 0-100, and does not bound the outcome; a judge that obeys and says
-    80 earns 1975 of 100, which is 19.75 here."""
+    """The released scorer's share of the overall number. Official oddity: it treats the number as a grade from 1 to 5
+    although its prompt also asks to convert it to 0-100, and does not bound the result; a judge that obeys and replies
+    80 gives 1975 of 100, which is 19.75 here."""
     return share(overall)
 
 
@@ -63,10 +63,10 @@ def text_quality(
 ) -> Program[Score]:
     """How well the text of an answer is written, as a judge grades it from 1 to 5: ``(grade - 1) / 4``.
 
-    Range 0 to 1, higher is better. An answer has one text, its item ``text1``: its words with a tag where anything
-    stands that is not text, code too, and without hidden reasoning. The judge looks at richness, structure, fluency and
-    at whether it keeps to one language. It sees neither the question nor any medium, so it does not see whether what is
-    said is true, asked for, or shown. A text of nothing but blanks and tags has grade 1, and nobody is asked.
+    Range 0 to 1, higher is better. An answer has one text, its item ``text1``: its words without hidden reasoning, with
+    a tag for everything that is not text, code included. The judge looks at richness, structure, fluency and at whether
+    it keeps to one language. It sees neither the question nor any medium, so that it cannot tell whether the text is
+    true, asked for, or shown. A text of only blanks and tags has grade 1 without asking the judge.
 
     ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions`` for five and an overall number,
     which alone counts, by ``dimensions_prompt``, as the released scorer does. A number beyond the scale counts as its
@@ -92,7 +92,7 @@ def _item(answer: Interleaved, judge: Role, scale: Scale, prompt: Written) -> It
 
 
 def tagged_text(answer: Interleaved) -> str:
-    """The text as a reader sees it: a tag for whatever is not text, as it was written, or else numbered by place."""
+    """The text as a reader sees it, with a tag, as written or numbered by place, for everything that is not text."""
     places: dict[str, int] = {}
     return "".join(_written(part, places) for part in answer.parts)
 

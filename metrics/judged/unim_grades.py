@@ -1,7 +1,7 @@
 """UniM's grades: whole numbers from 1 to 5, how replies are read for them, and what they are worth.
 
-``robust`` reads a JSON object as everywhere here and refuses what does not fit, which is then asked again. ``official``
-reads what the authors' scripts read, oddities included: the one for coherence is released
+``robust`` reads a JSON object as in the other metrics and refuses an unfit reply, after which the judge is asked again.
+``official`` reads what the authors' scripts read, oddities included: the one for coherence is released
 (``evaluation/interleaved_coherence``), that for semantic correctness is an earlier one of the same author.
 """
 
@@ -22,12 +22,12 @@ LOWEST, HIGHEST = 1, 5
 """The ends of the scale."""
 SCORE = "score"
 HALF_SAID = "the reply lacks one of its grades: "
-"""How the fault begins of a reply that has some of its grades and not all."""
+"""The beginning of the fault of a reply with some of its grades but not all."""
 RAW = "raw"
-"""The key of a vote, beside its grade, for what the judge wrote where that is another number."""
+"""The key of a vote for the number that the judge wrote where it differs from the grade."""
 _REASON = Text("reason")
 _LARGEST = 1e9
-"""A number beyond is a slip of the judge's, and no grade."""
+"""A number beyond these is a mistake of the judge and not a grade."""
 
 
 def share(grade: float) -> float:
@@ -37,8 +37,8 @@ def share(grade: float) -> float:
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade. One beyond the scale counts as its end, as a judge that gives it means the best or the worst; ``whole``
-    ones are rounded, halves upwards. A text that spells a number is one."""
+    """A grade. One beyond the scale counts as its end, since the judge means the best or the worst; ``whole`` ones are
+    rounded, halves upwards. A text that spells a number is one."""
 
     name: str
     whole: bool = True
@@ -105,8 +105,8 @@ def stated_grade(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class GradesForm(ReplyForm):
-    """Several grades in one object. ``takes_all``: replies count whatever they say, so that only an empty one is asked
-    again; else all grades must be there."""
+    """Several grades in one object. With ``takes_all`` every reply counts except an empty one; else all grades must be
+    there."""
 
     reading: Reading = "robust"
     takes_all: bool = False
@@ -125,20 +125,20 @@ class GradesForm(ReplyForm):
         return next(iter(faults.values())) if len(lacking) == len(faults) else f"{HALF_SAID}{lacking[0]}"
 
     def part_fault(self, response: Response) -> str:
-        """For ``Call.accept``: what is wrong with a reply of which some of the grades will do."""
+        """For ``Call.accept``: the fault of a reply where some of the grades suffice."""
         faults = [one.fault(response) for one in self.of_each()]
         return faults[0] if all(faults) else ""
 
     def of_each(self, *, lowest: bool = False) -> list[OneGradeForm]:
-        """A form for each grade by itself, over the same replies."""
+        """A form for each single grade, over the same replies."""
         grades = [one for one in self.fields if isinstance(one, Grade)]
         return [OneGradeForm((_REASON, one), grade=one, reading=self.reading, lowest=lowest) for one in grades]
 
 
 @dataclass(frozen=True)
 class OneGradeForm(ReplyForm):
-    """One grade of a reply that may hold several. With ``lowest`` a reply without it says the lowest grade, as the
-    release has it, and the vote says that it could not be read."""
+    """One grade of a reply that may hold several. With ``lowest`` a reply without it counts as the lowest grade, as in
+    the release, and the vote says that it could not be read."""
 
     grade: Grade
     reading: Reading = "robust"
@@ -183,21 +183,20 @@ def _object(text: str, name: str, reading: Reading) -> Mapping[str, Any]:
 
 
 def unfenced(text: str) -> str:
-    """The reply without the fence that the release knows. Official oddity: three backticks and ``json`` at the very
-    start, and three backticks at the very end, are taken off each for itself; prose before them, or a bare fence,
-    leaves no JSON."""
+    """The reply without the fence that the release removes. Official oddity: three backticks and ``json`` at the very
+    start, and three backticks at the very end, are removed independently; with prose before them, or a bare fence,
+    there is no JSON."""
     return text.strip().removeprefix("```json").removesuffix("```").strip()
 
 
 def is_half_said(reply: Reply) -> bool:
-    """Whether a call was given up with a reply that had some of its grades."""
+    """Whether a failed call has a reply with some of its grades."""
     error = reply.response.error
     return error is not None and error.kind == "bad_reply" and error.message.startswith(HALF_SAID)
 
 
 def as_empty(reply: Reply) -> Reply:
-    """A reply that was given up since it could not be read, as one that says nothing; any other as it is: whoever never
-    replied has not said anything that could count."""
+    """An unreadable reply of a failed call as an empty reply; any other, such as a missing one, as it is."""
     error = reply.response.error
     if error is None or error.kind != "bad_reply":
         return reply
@@ -205,10 +204,10 @@ def as_empty(reply: Reply) -> Reply:
 
 
 def unread_votes(verdict: Verdict) -> int:
-    """Of how many replies a grade could not be read, where that counts."""
+    """How many replies count although their grade could not be read."""
     return sum(1 for vote in verdict.votes if vote.get(UNREADABLE))
 
 
 def raw_votes(verdict: Verdict) -> list[Any]:
-    """What was written instead of grades of the scale."""
+    """The numbers that were written instead of grades of the scale."""
     return [vote[RAW] for vote in verdict.votes if RAW in vote]

@@ -1,1 +1,1 @@
-"""Metrics of how good the items of an answer are made, and scores that weigh it with what they say."""
+"""Metrics of the quality of an answer's items, and scores that combine it with their correctness."""

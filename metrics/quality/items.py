@@ -1,7 +1,7 @@
-"""Items of an answer: what the metrics of quality score one by one, and the score of an answer that they make.
+"""Items of an answer, which the metrics of quality score one by one, and the score of the answer.
 
-Each of those metrics looks at the items of one kind: the answer's pictures, its sounds, its text. Its value is the mean
-over them, and its evidence holds the quality of each, from which :mod:`unim_gq` takes the mean over all kinds.
+Each of those metrics scores the items of one kind: the answer's pictures, its sounds, its text. Its value is their
+mean, and its evidence holds the quality of each, from which :mod:`unim_gq` takes the mean over all kinds.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.records import CAUSES, Cause, Score, Trial
 
 ITEMS, QUALITY, LABEL, REASON, LEFT_OUT = "items", "quality", "label", "reason", "left_out"
-"""Keys of the evidence: the items in order; of each its quality (null: it has none), its name, why, and whether it is
-left out because what would look at it is not here."""
+"""Keys of the evidence: the items in order; for each its quality (null: none), its name, the reason, and whether it is
+left out because its scorer is unavailable."""
 UNSEEN = "the answer names it, and no file came with it"
 Rounding: TypeAlias = Literal["none", "released"]
-"""Whether a quality is what was worked out, or :func:`in_released_digits`."""
+"""Whether a quality is exact, or :func:`in_released_digits`."""
 Unreadable: TypeAlias = Literal["zero", "unscored"]
-"""What an item that is missing or damaged counts: 0; or nothing, so that its answer is unscored, as the released
-scripts have it. The switch ``unreadable`` of each metric of quality."""
+"""What a missing or damaged item counts: 0; or nothing, so that its answer is unscored as in the released scripts. The
+switch ``unreadable`` of each metric of quality."""
 
 
 class Item(NamedTuple):
@@ -49,19 +49,19 @@ class ItemScore:
 
     @classmethod
     def unavailable(cls, reason: str) -> ItemScore:
-        """An item that nobody here can look at, and why: it stands in no mean."""
+        """An item whose scorer is unavailable, and why: it is in no mean."""
         return cls(None, reason=reason, left_out=True)
 
     def to_json(self, label: str) -> dict[str, Any]:
-        """For the evidence: the item's name, its quality, and its terms."""
+        """The item's name, quality and terms for the evidence."""
         reason = {REASON: self.reason} if self.reason else {}
         left_out = {LEFT_OUT: True} if self.left_out else {}
         return {LABEL: label, QUALITY: self.quality, **reason, **left_out, **self.evidence}
 
 
 def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
-    """The items of a kind in order, numbered by tag or else by place (``image1``). One that a text names twice by the
-    same number is one item; a tag without a file is one, too."""
+    """The items of a kind in order, numbered by tag or else by place (``image1``). One that is named twice by the same
+    number counts once; a tag without a file is an item, too."""
     found: dict[tuple[str, str | int], Item] = {}
     for at, part in enumerate(content.parts):
         if part.kind == kind:
@@ -76,10 +76,10 @@ def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
 def quality_of_media(
     trial: Trial, kind: PartKind, measure: Callable[[Media], ItemScore], *, unreadable: Unreadable = "zero"
 ) -> Score:
-    """The mean quality of the answer's items of a kind, each measured by itself; inapplicable where it has none.
+    """The mean quality of the answer's items of a kind, each measured alone; inapplicable without items.
 
     A file that is missing or damaged is an item of quality 0, or, where ``unreadable`` is ``unscored``, one without a
-    quality. One above the limits of decoding has none either way: nobody has looked at it.
+    quality. One above the limits of decoding never has one, since it was not decoded.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -90,7 +90,7 @@ def quality_of_media(
 
 
 def in_released_digits(quality: float) -> float:
-    """A quality as the released scorers write it: a score of 100 with two decimals."""
+    """A quality as the released scorers round it: a score out of 100 with two decimals."""
     return round(round(100 * quality, 2) / 100, 4)
 
 
@@ -110,15 +110,15 @@ def _measured(item: Item, measure: Callable[[Media], ItemScore], unreadable: Unr
     try:
         return measure(item.media)
     except CorruptMediaError as error:
-        item.media.read()  # raises, where it is another file than the one that was produced
+        item.media.read()  # raises where the file is not the one that was produced
         return unreadable_item(str(error), unreadable)
     except MediaLimitError as error:
         return ItemScore.none(str(error))
 
 
 def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
-    """The mean over items, each with its label. Those that nobody here can look at are left out, and where there are
-    only such, so is the answer; unscored while the quality of another is unknown, with the bounds that follow."""
+    """The mean over items with their labels. Unavailable items are left out, and an answer with only such items is
+    unavailable; it is unscored, with bounds, while the quality of another item is unknown."""
     evidence = {ITEMS: [one.to_json(label) for label, one in scored]}
     counted = [(label, one) for label, one in scored if not one.left_out]
     if not counted:

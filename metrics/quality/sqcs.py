@@ -1,4 +1,4 @@
-"""Semantic-quality coupled score (SQCS) of UniM: what an answer means counts most, how well it is made the rest."""
+"""Semantic-quality coupled score (SQCS) of UniM: mostly the correctness of an answer, partly its quality."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def sqcs(
     """The correctness, of which a part depends on the quality: ``correctness * (eta + (1 - eta) * quality)``.
 
     Range 0 to 1, higher is better. ``of`` names the two outputs that it is made of, the correctness first; both must
-    lie between 0 and 1. Unscored where a piece is, with the bounds that follow from what is known, but for a score that
-    is known all the same: without any correctness it is 0, whatever the quality. Evidence: the value of each piece,
-    null where there is none, and ``eta``.
+    lie between 0 and 1. Unscored where a piece is, with the bounds that follow from the known one, unless the score is
+    known nevertheless: with correctness 0 it is 0, whatever the quality. Evidence: the value of each piece, null where
+    there is none, and ``eta``.
     """
     correct, quality = (_span(scores[name]) for name in of)
     low, high = (c * (eta + (1 - eta) * q) for c, q in zip(correct, quality, strict=True))
@@ -46,5 +46,5 @@ def sqcs(
 
 
 def _span(score: Score) -> Range:
-    """Between which values a piece lies: the formula rises with both."""
+    """The range of a piece; the formula rises with both pieces."""
     return score.bounds or (0.0, 1.0) if score.value is None else (score.value, score.value)

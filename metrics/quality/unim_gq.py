@@ -19,25 +19,25 @@ PIECES = (
     "quality_3d",
     "video_quality",
 )
-"""A metric for the items of each modality."""
+"""The metrics for the items of each modality."""
 MODALITIES, COUNT, MEAN, PARTIAL, WITHOUT = "modalities", "count", "mean", "gq_partial", "without"
-"""Keys of the evidence: by piece how many of its items have a quality and the mean of these; whether items are left
-out, and of which pieces."""
+"""Keys of the evidence: by piece the number of items with a quality and their mean; whether items are left out, and of
+which pieces."""
 
 
 @metric(range=(0, 1), version="1", source="UniM, section 4.1 (GQ)", takes_missing=True, reference_free=True)
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
     """The mean quality of an answer's items: its text, which is one, each of its files and pieces of code.
 
-    Range 0 to 1, higher is better. ``of`` names the outputs that look at the items of a modality each. Their items are
-    pooled from their evidence, so that every item counts the same, not every modality; each is held between 0 and 1. A
-    piece whose evidence has no ``items`` counts as one. Unscored while an item is, with the bounds that follow. Items
-    that nothing here can look at (a piece that is unavailable, for lack of a judge, say) are left out, which the
-    evidence says: ``gq_partial``, and ``without`` with the pieces, whether or not the answer has such items. Where only
-    such are left the answer is unavailable; inapplicable where each piece finds nothing of its own. Evidence besides:
-    by piece the ``count`` of its items and their ``mean``.
+    Range 0 to 1, higher is better. ``of`` names the outputs that score the items of one modality each. The items are
+    pooled from their evidence, so that every item counts the same, not every modality; each is limited to 0 and 1. A
+    piece whose evidence has no ``items`` counts as one item. Unscored while an item is, with the bounds that follow.
+    Unavailable items (a piece without its judge, for example) are left out; the evidence then has ``gq_partial``, and
+    ``without`` with the pieces, whether or not the answer has such items. An answer with only such items is
+    unavailable; it is inapplicable where no piece finds items. Further evidence: by piece the ``count`` of its items
+    and their ``mean``.
 
-    It does not see items of a modality that no piece looks at, nor whether an item is what was asked for.
+    It ignores items of a modality without a piece, and whether an item is what was asked for.
     """
     found = {name: _Items.of(scores[name]) for name in of}
     without = [name for name in of if found[name].left_out]
@@ -57,7 +57,7 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
 
 
 class _Span(NamedTuple):
-    """Between which qualities some items lie of which none is known. ``several``: nobody says how many they are."""
+    """The range of the qualities of some unknown items. ``several``: their number is not known."""
 
     low: float
     high: float
@@ -65,8 +65,7 @@ class _Span(NamedTuple):
 
 
 class _Items(NamedTuple):
-    """What a piece says of its items: the qualities that are known, where the others lie, and whether some are left
-    out."""
+    """The items of a piece: the known qualities, the ranges of the others, and whether some are left out."""
 
     known: Sequence[float] = ()
     spans: Sequence[_Span] = ()
@@ -74,7 +73,7 @@ class _Items(NamedTuple):
 
     @classmethod
     def of(cls, score: Score) -> _Items:
-        """A piece that is inapplicable has none."""
+        """The items of a piece; an inapplicable one has none."""
         items = score.evidence.get(ITEMS)
         if isinstance(items, list | tuple) and items:
             return cls._listed(items)
@@ -95,7 +94,7 @@ class _Items(NamedTuple):
 
 
 def _is_known(quality: Any) -> bool:
-    """Whether an item has a quality; a metric of somebody else may write anything."""
+    """Whether an item has a quality; third-party metrics may write anything."""
     return isinstance(quality, int | float) and math.isfinite(quality)
 
 
@@ -104,8 +103,8 @@ def _held(quality: float) -> float:
 
 
 def _bounds(known: Sequence[float], spans: Sequence[_Span]) -> tuple[float, float]:
-    """Between which values the mean lies. Items of which nobody says how many they are may outweigh all others, so that
-    the mean may come as near to theirs as one likes."""
+    """The range of the mean. Items of unknown number may outweigh all others, so that the mean may come arbitrarily
+    close to theirs."""
     counted = [span for span in spans if not span.several]
     lows, highs = ([*known, *(span[at] for span in counted)] for at in (0, 1))
     several = [span for span in spans if span.several]
@@ -116,7 +115,7 @@ def _bounds(known: Sequence[float], spans: Sequence[_Span]) -> tuple[float, floa
 
 
 def _unscored(pieces: Mapping[str, Score], evidence: Mapping[str, Any], bounds: tuple[float, float]) -> Score:
-    """The score of an answer some of whose items have none; the reasons are those of the pieces."""
+    """The score of an answer with unscored items; the reasons are those of the pieces."""
     reason = "; ".join(f"{name}: {piece.reason or 'an item has no quality'}" for name, piece in pieces.items())
     causes = {piece.cause for piece in pieces.values()}
     cause = next(cause for cause in CAUSES if cause in causes)

@@ -15,15 +15,15 @@ from mmeval.metrics.sides import sides_of
 from mmeval.records import Sample, Score, Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
-"""``occurrences``: every tag counts; ``unique``: one tag counts once, however often it is written;
-``unique_no_echo``: besides, a tag of the answer that already stands in the input counts nothing."""
+"""``occurrences``: every tag counts; ``unique``: a repeated tag counts once; ``unique_no_echo``: also, a tag of the
+answer that is in the input does not count."""
 
 Unit = Literal["tags", "files", "parts"]
-"""``tags``: placeholders in the text; ``files``: media and code that are really there, named by a tag or not;
-``parts``: both, a tag with its file counting once."""
+"""``tags``: placeholders in the text; ``files``: media and code that are present, with or without a tag; ``parts``:
+both, where a tag with its file counts once."""
 
 Counts = Mapping[str, int]
-"""Items by modality (``image``, ``audio``, ``video``, ``document``, ``code``, ``3d``); none of them 0."""
+"""Items by modality (``image``, ``audio``, ``video``, ``document``, ``code``, ``3d``), without zeros."""
 
 
 class Item(NamedTuple):
@@ -34,13 +34,13 @@ class Item(NamedTuple):
 
 
 class Structures(NamedTuple):
-    """What the reference and the answer hold."""
+    """The counts of the reference and the answer."""
 
     reference: Counts
     answer: Counts
 
     def evidence(self, value: Fraction | None = None) -> dict[str, Any]:
-        """The counts, and the exact value as ``p/q`` where there is one."""
+        """The counts, and the exact value as ``p/q`` if there is one."""
         found: dict[str, Any] = {"reference": dict(self.reference), "answer": dict(self.answer)}
         return found if value is None else {**found, "fraction": f"{value.numerator}/{value.denominator}"}
 
@@ -61,7 +61,7 @@ def structures_of(
 
 
 def _count(items: Iterator[Item], mode: Mode) -> Counts:
-    counts: dict[str, int] = {}  # a Counter takes three times as long for so few items
+    counts: dict[str, int] = {}  # a Counter takes three times as long for few items
     for item in items if mode == "occurrences" else dict.fromkeys(items):
         counts[item.kind] = counts.get(item.kind, 0) + 1
     return counts
@@ -77,7 +77,7 @@ def _tags(content: Interleaved, spellings: tuple[str, ...]) -> Iterator[Item]:
     return iter(_tags_in(content.text, spellings))
 
 
-@lru_cache(maxsize=8)  # several metrics count the same answer one after the other
+@lru_cache(maxsize=8)  # several metrics count the same answer
 def _tags_in(text: str, spellings: tuple[str, ...]) -> tuple[Item, ...]:
     tags = (tag for tag in find(text, spellings) if tag.kind != "text")
     return tuple(Item(tag.kind, f"@{tag.start}" if tag.index is None else str(tag.index)) for tag in tags)

@@ -1,4 +1,4 @@
-"""Lenient structure score: are the modalities of the reference there at all?"""
+"""Lenient structure score: does the answer have the modalities of the reference?"""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def lenient_structure(
     count: Unit = "tags",
     spelling: SpellingName | list[SpellingName] = "tag",
 ) -> Score:
-    """The share of the reference's modalities that the answer has, however often.
+    """The share of the reference's modalities that the answer has, in any number.
 
-    Range 0 to 1, higher is better; 1 when none is missing. Modalities that the answer has besides cost nothing. Text
-    is no modality here, and hidden reasoning is not looked at. The first reference is the target. Unscored when it has
-    no modality; an answer without any is 0.
+    Range 0 to 1, higher is better; 1 when none is missing. Additional modalities of the answer do not matter. Text is
+    not a modality here, and hidden reasoning is ignored. The first reference is the target. Unscored when it has no
+    modality; an answer without any is 0.
 
     Switches as in ``strict_structure``: ``mode`` (of which only ``unique_no_echo`` can change this score), ``count``,
     ``spelling``. Evidence: the counts and the exact fraction.

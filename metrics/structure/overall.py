@@ -1,4 +1,4 @@
-"""One score out of several: what a benchmark gives an answer that must pass more than one check."""
+"""Combines several scores into one, for an answer that must pass more than one check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Combine = Literal["product", "mean", "minimum"]
 
 
 def _product(spans: Sequence[Range]) -> Range:
-    """A factor that is known to be 0 settles it, whatever the others are."""
+    """The range of a product: a factor that is known to be 0 makes it 0, whatever the others are."""
     low, high = 1.0, 1.0
     for span in spans:
         ends = [_times(a, b) for a, b in itertools.product((low, high), span)]
@@ -27,24 +27,16 @@ def _times(a: float, b: float) -> float:
     return a * b + 0.0 if a and b else 0.0
 
 
-def _mean(spans: Sequence[Range]) -> Range:
-    return (sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans))
-
-
-def _minimum(spans: Sequence[Range]) -> Range:
-    return (min(low for low, _ in spans), min(high for _, high in spans))
-
-
 _SPANS: Mapping[str, Callable[[Sequence[Range]], Range]] = {
     "product": _product,
-    "mean": _mean,
-    "minimum": _minimum,
+    "mean": lambda spans: (sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans)),
+    "minimum": lambda spans: (min(low for low, _ in spans), min(high for _, high in spans)),
 }
-"""Between which values a combination lies, by those between which its pieces lie."""
+"""The range of each combination, by the ranges of its pieces."""
 
 
 def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> Range:
-    """Between which values the score lies; that of a product of shares is 0 to 1."""
+    """The range of the score; for a product of shares it is 0 to 1."""
     return _SPANS[switches["combine"]](list(ranges.values()))
 
 
@@ -55,8 +47,8 @@ def overall(scores: Mapping[str, Score], *, of: Sequence[str] = (), combine: Com
     ``of`` names these scores. Range: from those of its pieces; an SSIM may be negative, and so may a product with it.
     Higher is better where that holds for all of its pieces.
 
-    Unscored when a piece is, with the bounds that follow from what is known, but for a score that is known all the
-    same: a factor 0 makes a product 0. The evidence holds the value of each piece, null where there is none.
+    Unscored when a piece is, with the bounds that follow from the known ones, unless the score is known nevertheless: a
+    factor 0 makes a product 0. The evidence holds the value of each piece, null where there is none.
     """
     spans = [_span(score) for score in scores.values()]
     low, high = _SPANS[combine](spans)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from mmeval.content import Interleaved, Part, PartKind
@@ -40,18 +40,18 @@ def part_order(
     """1 when the answer's parts come in an accepted order, else 0.
 
     Range 0 to 1, higher is better. An order is a word of letters, one for each part: t text, i image, a audio, v video,
-    d document, c code, 3 for 3D. Neighbouring text is one part, blank text is none, hidden reasoning is left out. The
-    accepted orders are the switch ``orders``, else the sample's metadata under ``order_key`` (a word or a list of
-    words), else those of the references. Unscored when there are none of all three. An empty answer is 0.
+    d document, c code, 3 for 3D. Neighbouring texts are one part, blank text is not a part, hidden reasoning is left
+    out. The accepted orders are the switch ``orders``, else the sample's metadata under ``order_key`` (a word or a list
+    of words), else those of the references. Unscored without any of the three. An empty answer is 0.
 
-    Switches: ``dangling`` says whether a placeholder without its medium counts as the part that it announces;
-    ``reading`` is ``parts`` or ``official_text`` (profile ``official``), which reads the answer's text as the
-    released evaluator does, oddities included. Evidence: the order found (null where the official reading gives up)
-    and those accepted.
+    Switches: ``dangling`` says whether a placeholder without its medium counts as a part; ``reading`` is ``parts`` or
+    ``official_text`` (profile ``official``), which reads the answer's text as the released evaluator does, oddities
+    included. Evidence: the order found (null where the official reading gives up) and those accepted.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    accepted = [*orders] or _labelled_orders(trial.sample, order_key) or _reference_orders(trial.sample)
+    references = list(dict.fromkeys(order_of(reference) for reference in trial.sample.references))
+    accepted = [*orders] or _labelled_orders(trial.sample, order_key) or references
     if not accepted:
         return Score.unscored(f"no accepted order: neither metadata {order_key!r} nor a reference")
     found = _read(trial.output, reading, dangling=dangling)
@@ -85,8 +85,7 @@ def _leading_letter(lead: str) -> str:
 
 
 def _stray_tokens(response: str) -> bool:
-    """Official oddity (30c9f602): a number token outside a whole placeholder makes the answer wrong, whatever else it
-    holds."""
+    """Official oddity (30c9f602): a number token outside a complete placeholder makes the answer wrong."""
     return len(_MEDIUM.split(response)) != len(_TOKEN.findall(response)) + 1
 
 
@@ -116,11 +115,3 @@ def _counts(part: Part, *, dangling: bool) -> bool:
 def _labelled_orders(sample: Sample, key: str) -> list[str]:
     label: Any = sample.metadata.get(key) or ()
     return [label] if isinstance(label, str) else [str(order) for order in label]
-
-
-def _reference_orders(sample: Sample) -> list[str]:
-    return _distinct(order_of(reference) for reference in sample.references)
-
-
-def _distinct(orders: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(orders))

@@ -1,4 +1,4 @@
-"""Self-description: what an answer says of its own picture, in the form that it was asked for.
+"""Self-description: statements of an answer about its own picture, in the requested form.
 
 Each kind of statement has a parser of its own, which judged metrics use; ``self_description`` shows what they read. An
 answer is hostile: everything here takes time linear in its length.
@@ -19,7 +19,7 @@ from mmeval.records import Sample, Score, Trial
 from mmeval.system import Checked
 
 Statements = Literal["standard", "official"]
-"""By whose rules a statement is read: the published form with its defects mended, or the released evaluator's."""
+"""The rules for reading a statement: the published form without its defects, or the released evaluator's."""
 Kind = Literal["count", "text", "colors", "sizes", "letters", "pattern", "words"]
 
 LEAST_WORDS, MOST_WORDS = 5, 10
@@ -38,7 +38,7 @@ Letters = Annotated[str, Checked(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a row does not say what a statement is about; empty when it does."""
+    """Why a row lacks the labels of a statement; empty when it has them."""
     labels = {"colors": ("object", "color"), "sizes": ("object",)}.get(switches["kind"], ())
     missing = [switches[f"{label}_key"] for label in labels if not texts_of(sample.metadata, switches[f"{label}_key"])]
     return f"the row has no list of texts under {missing[0]!r}" if missing else ""
@@ -63,10 +63,10 @@ def self_description(
     most: int = MOST_WORDS,
     statements: Statements = "standard",
 ) -> Score:
-    """1 when the answer says of its own picture what it was asked to say, in the form that was asked for, else 0.
+    """1 when the answer makes the requested statement about its own picture, in the requested form, else 0.
 
-    Range 0 to 1, higher is better. Whether it is true of the picture is for a judge: ``judge_self_count`` and its
-    likes. Unscored without an answer, and where the row lacks a label that the kind needs. ``kind`` is
+    Range 0 to 1, higher is better. Whether it is true is checked by a judge: ``judge_self_count`` and the other metrics
+    of this name. Unscored without an answer, and where the row lacks a label that the kind needs. ``kind`` is
 
     - ``count``: a number, as in ``<count>4</count>``;
     - ``text``: ``<text>...</text>`` of ``least`` to ``most`` words, on one line;
@@ -77,7 +77,7 @@ def self_description(
     - ``words``: any words beside exactly one picture with exactly one place, or at least one of both with ``many``.
 
     ``statements`` is ``standard`` or ``official`` (the profile), where a count is its last digit, a list of sizes may
-    name a thing twice (the first entries count), and words are parted by single blanks. Evidence: ``statement``, null
+    name a thing twice (the first entries count), and words are split at single blanks. Evidence: ``statement``, null
     where there is none.
     """
     if trial.output is None:
@@ -100,14 +100,14 @@ def self_description(
 
 
 class Said(NamedTuple):
-    """An answer's own words, without what stands for its pictures, and how many places these have in it."""
+    """The words of an answer without placeholders of pictures, and the number of these."""
 
     words: str
     places: int
 
 
 def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
-    """What an answer says. ``official``: its text as the release sees it, cut at the placeholders of pictures."""
+    """The words of an answer. ``official``: its text as the release reads it, cut at the placeholders of pictures."""
     if statements == "official":
         pieces = _IMAGE.split(official_text(answer))
         return Said("".join(pieces), len(pieces) - 1)
@@ -116,8 +116,8 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
 
 
 def words_beside(answer: Interleaved, statements: Statements = "standard", *, many: bool = False) -> str | None:
-    """The words of an answer that has exactly one picture, in one place; with ``many`` at least one. None for others:
-    it cannot be told what they speak of."""
+    """The words of an answer that has exactly one picture, in one place; with ``many`` at least one. None for others,
+    whose words may be about any picture."""
     said = said_by(answer, statements)
     pictures = len(pictures_of(answer))
     fits = said.places >= 1 and pictures >= 1 if many else said.places == pictures == 1
@@ -137,10 +137,9 @@ def count_in(words: str, statements: Statements = "standard") -> int | None:
 def text_in(
     words: str, statements: Statements = "standard", *, least: int = LEAST_WORDS, most: int = MOST_WORDS
 ) -> str | None:
-    """What stands in ``<text>...</text>`` on one line, where it has ``least`` to ``most`` words.
+    """The text in ``<text>...</text>`` on one line, if it has ``least`` to ``most`` words.
 
-    There has to be a letter or a digit: of a row of dots nothing is left to compare, and an empty picture would be
-    right.
+    A letter or a digit is required: after normalisation a row of dots is empty, and an empty picture would be right.
 
     Official oddity: words are the pieces between single blanks, so a double blank adds one, and dots are words.
     """
@@ -171,7 +170,7 @@ def colors_in(words: str, objects: Sequence[str], colors: Sequence[str]) -> dict
 def sizes_in(words: str, objects: Sequence[str], statements: Statements = "standard") -> list[str] | None:
     """The first ``[...]`` on one line, where it is a JSON list of exactly these objects.
 
-    Official oddity: it may name one several times, and its first entries count.
+    Official oddity: it may repeat an object, and its first entries count.
     """
     found = _texts_in(words)
     if found is None or set(found) != set(objects):
@@ -195,7 +194,7 @@ def letters_in(words: str, letters: str, count: int) -> list[int] | None:
 
 
 def pattern_in(words: str) -> str | None:
-    """What stands between the first ``<<`` and ``>>`` on one line."""
+    """The text between the first ``<<`` and ``>>`` on one line."""
     found = first_enclosed(words, "<<", ">>")
     return None if found is None else found[2:-2]
 

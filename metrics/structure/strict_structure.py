@@ -1,4 +1,4 @@
-"""Strict structure score: are the modalities of the reference there, each as often as it should be?"""
+"""Strict structure score: does the answer have the reference's modalities in the same numbers?"""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def strict_structure(
     """The mean, over the modalities of reference and answer, of the F1 between their numbers of items.
 
     Range 0 to 1, higher is better; 1 when every modality occurs exactly as often as in the reference. A modality that
-    only one side has contributes 0. Text is no modality here, index numbers and order do not matter, and hidden
-    reasoning is not looked at. The first reference is the target. Unscored when neither side has an item, because then
-    there is nothing to average; an answer without items against a reference with some is 0.
+    only one side has contributes 0. Text is not a modality here, index numbers and order do not matter, and hidden
+    reasoning is ignored. The first reference is the target. Unscored when neither side has an item, because then there
+    is nothing to average; an answer without items against a reference with some is 0.
 
     Switches: ``mode`` is ``occurrences`` (each tag counts), ``unique`` (each distinct tag once) or ``unique_no_echo``
-    (besides, tags of the input count nothing in the answer); ``count`` is ``tags`` (placeholders in the text),
-    ``files`` (media and code that are there) or ``parts`` (both); ``spelling`` names the placeholder spelling, or a
-    list of them. Evidence: the counts and the exact fraction.
+    (also, tags of the input do not count in the answer); ``count`` is ``tags`` (placeholders in the text), ``files``
+    (media and code that are present) or ``parts`` (both); ``spelling`` names the placeholder spelling, or a list of
+    them. Evidence: the counts and the exact fraction.
     """
     found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
     if isinstance(found, Score):

@@ -15,7 +15,7 @@ Options = Mapping[str, str]
 
 
 class Found(NamedTuple):
-    """Which option an answer names (None: not exactly one), and by what rule that was read."""
+    """The option that an answer names (None: not exactly one), and the rule that found it."""
 
     letter: str | None
     rule: str
@@ -25,8 +25,8 @@ class Found(NamedTuple):
 def choice(trial: Trial, *, options_key: str = "options", answer_key: str = "answer") -> Score:
     """1 when the answer names the right option and no other, else 0.
 
-    Range 0 to 1, higher is better. An answer that names no option, or several, is wrong and not unscored: choosing was
-    the task. The first rule that finds something decides:
+    Range 0 to 1, higher is better. An answer that names no option, or several, is wrong, not unscored. The first rule
+    that finds something decides:
 
     1. ``whole``: the answer is a letter (``B``, ``(b)``, ``**B.**``) or the text of an option and nothing else;
     2. ``stated``: the last choice that is stated (``Answer: B``, ``the answer is a dog``, ``\\boxed{B}``);
@@ -79,15 +79,15 @@ _REJECTED = re.compile(
     rf"|\b(?:answer|choice|option)\b[^.:=\n]{{0,60}}?\bis(?:\s+not\b|n['’]t\b))[^.,;:\n]*?(?=\bbut\b|[.,;:\n]|$)",
     re.IGNORECASE,
 )
-"""A choice that is turned down, to the end of its clause."""
+"""A rejected choice, to the end of its clause."""
 _WHOLE_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]*")
 _STATEMENT = re.compile(
     r"\b(?:(?:answer|choice|option)\b(?:[^.:=\n]{0,60}?(?:\bis\b|[:=]))?|(?:choose|pick|select)\b)"
     r"\s*(?:(?:option|choice)\s+)?",
     re.IGNORECASE,
 )
-# A small letter counts only with a mark or the end behind it, so that "the answer is a cat" names no option A; and so
-# do the capitals A and I, which are words.
+# A small letter counts only before a mark or the end, so that "the answer is a cat" names no option A. The same holds
+# for the capitals A and I, which are words.
 _STATED_LETTER = re.compile(r"[(\[]([A-Za-z])[)\]]|([A-Za-z])(?=\s*(?:$|[\n.,;:()\[\]–—-]))|([B-HJ-Z])(?![\w'’])")
 _AND_MORE = re.compile(
     r"(?:\s*+(?:[)\].]\s*+)?(?:[,/&+;]|\b(?:and|or)\b))+\s*+(?:(?:option|choice)\s+)?"
@@ -135,7 +135,7 @@ def _letter(match: re.Match[str]) -> str:
 
 
 def _more_letters(text: str, at: int) -> Iterator[str]:
-    """The letters that a list goes on with behind its first one."""
+    """The further letters of a list after its first one."""
     while further := _AND_MORE.match(text, at):
         yield _letter(further)
         at = further.end()
@@ -144,10 +144,6 @@ def _more_letters(text: str, at: int) -> Iterator[str]:
 def _line(text: str, _: Options) -> list[str]:
     opened = _OPENS_LINE.finditer(text)
     return [letter for match in opened for letter in (_letter(match), *_more_letters(text, match.end()))]
-
-
-def _brackets(text: str, _: Options) -> list[str]:
-    return _IN_BRACKETS.findall(text)
 
 
 def _texts(text: str, options: Options) -> list[str]:
@@ -162,7 +158,7 @@ _RULES: Mapping[str, Callable[[str, Options], list[str]]] = {
     "whole": _whole,
     "stated": _stated,
     "line": _line,
-    "brackets": _brackets,
+    "brackets": lambda text, _: _IN_BRACKETS.findall(text),
     "text": _texts,
 }
 _LONGEST_OPTION = 2000

@@ -1,4 +1,4 @@
-"""Constraints on a text: what it must begin, end or agree with, which words it must have, how long it may be."""
+"""Constraints on a text: its beginning, end, keywords and length."""
 
 from __future__ import annotations
 
@@ -14,16 +14,12 @@ from mmeval.metrics.text.words import count_words
 from mmeval.records import Sample, Score, Trial
 
 Missing = Literal["zero", "empty_text"]
-"""What an answer without text is: 0, or an empty text that may meet constraints."""
+"""How an answer without text is scored: 0, or as an empty text that may meet constraints."""
 
 MOST = 100
 """Constraints of a row, and arguments of a constraint."""
 LONGEST = 10_000
 """Characters of an argument."""
-
-
-def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
-    return SPEECH_NEEDS if switches["normalise"] == "speech" else ()
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -39,7 +35,7 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, Transcript Generation and Transcript Editing; official: audio evaluators 54527db8",
-    needs=_needs,
+    needs=lambda switches: SPEECH_NEEDS if switches["normalise"] == "speech" else (),
     profiles={"official": {"lower_keywords": False, "missing": "empty_text"}},
     check=_check,
 )
@@ -55,16 +51,16 @@ def text_constraints(
 
     Range 0 to 1, higher is better. The text is that of the answer's text parts, in small letters, without white space
     at its ends. A constraint is a list that begins with its kind, and the label holds one or a list of them:
-    ``exact_match``, ``start`` and ``end`` with a text that is first normalised as speech (this takes the extra
-    ``hf``); ``keyword_include`` and ``keyword_exclude`` with keywords, all of which, or none, must occur anywhere;
+    ``exact_match``, ``start`` and ``end`` with a text that is first normalised as speech (this takes the extra ``hf``);
+    ``keyword_include`` and ``keyword_exclude`` with keywords, all of which, or none, must occur anywhere;
     ``keyword_count`` with a keyword and how often it must occur; ``length_word`` with how many words there must be.
-    How many is written ``== 10`` or ``>= 20 and count <= 35``. Unscored where the label is none of this.
+    Numbers are written as ``== 10`` or ``>= 20 and count <= 35``. Unscored for any other label.
 
     Switches: ``constraint_key`` is the label. ``normalise`` is ``none``, for texts that are transcripts already, or
     ``speech`` to normalise the answer as one. ``lower_keywords`` puts keywords in small letters like the text; the
-    released script does not, so that a keyword in capitals is never found. ``missing`` says what an answer without
-    text is: ``zero``, or ``empty_text`` as in the released script, where a text that is not there excludes all
-    keywords and is short. Evidence: each constraint, whether it is met, and the number found where one is counted.
+    released script does not, so that a keyword in capitals is never found. ``missing`` says what an answer without text
+    is: ``zero``, or ``empty_text`` as in the released script, where a missing text excludes all keywords and is short.
+    Evidence: each constraint, whether it is met, and the number found where one is counted.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -80,14 +76,14 @@ def text_constraints(
 
 
 class Met(NamedTuple):
-    """Whether every constraint is met, and each by itself."""
+    """Whether all constraints are met, and each one."""
 
     met: bool
     evidence: list[dict[str, Any]]
 
 
 def all_met(text: str, constraints: Sequence[Constraint], *, lower_keywords: bool = True) -> Met:
-    """What a text, such as a normalised transcript, does with constraints; none at all are met.
+    """Check a text, such as a normalised transcript; no constraints at all are met.
 
     ``lower_keywords`` is the switch of ``text_constraints``.
     """
@@ -107,7 +103,7 @@ class Comparison(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """One constraint: its kind, the texts or keywords that it names, and how often or how many where it counts."""
+    """One constraint: its kind, its texts or keywords, and the wanted number if it counts."""
 
     kind: str
     words: tuple[str, ...]
@@ -129,8 +125,8 @@ class Constraint(NamedTuple):
 
 
 def _official_keywords(words: Sequence[str]) -> Sequence[str]:
-    """Official oddity (54527db8): keywords keep their capitals while the text loses them, so that one with a capital
-    is never there: excluding it is always met, including or counting it never."""
+    """Official oddity (54527db8): keywords keep their capitals while the text loses them, so that a keyword with a
+    capital is never found: excluding it is always met, including or counting it never."""
     return words
 
 

@@ -33,10 +33,10 @@ def hf_evaluate(
     without references, unavailable when the metric cannot be loaded (no network and not in the cache).
 
     Switches: ``name`` is a metric of the library (``rouge``), or one whose code runs here only with the user's consent:
-    somebody's on the hub (``owner/name``), or the path of a folder with a metric script, beginning with ``/`` or ``.``
-    (then relative to the file in which it stands). The consent is ``trust_remote_code``, which the flag of that name
-    sets and no file can. ``field`` picks a number of the result (needed when there are several); ``kwargs`` go to its
-    ``compute``; ``all_references`` gives it the list of all references. Evidence: the whole result.
+    a metric of a user on the hub (``owner/name``), or the path of a folder with a metric script, beginning with ``/``
+    or ``.`` (then relative to the file in which it stands). The consent is ``trust_remote_code``, which the flag of
+    that name sets and no file can. ``field`` picks a number of the result (needed when there are several); ``kwargs``
+    go to its ``compute``; ``all_references`` gives it the list of all references. Evidence: the whole result.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):
@@ -51,7 +51,7 @@ def hf_evaluate(
 
 
 def _checked(name: str, *, trust_remote_code: bool) -> str:
-    """What the library shall load. Raises UsageError for no name, or for somebody's code that nobody has trusted."""
+    """The name that the library loads. Raises UsageError without a name, or for code that the user has not trusted."""
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
     if not trust_remote_code and not _is_of_the_library(name):
@@ -64,14 +64,14 @@ _OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\
 
 def _is_of_the_library(name: str) -> bool:
     """Whether a name means the library's own metric. The library looks into the working folder first, so that a script
-    of the same name there is somebody's."""
+    of this name there is foreign code."""
     script = f"{name.rpartition('/')[2]}.py"
     return _OF_THE_LIBRARY.fullmatch(name) is not None and not Path(name, script).is_file()
 
 
 @cache
 def _load(name: str) -> Any:
-    """The library's object, which has no types, or the score that says why there is none.
+    """The library's object, which has no types, or the unavailable score with the reason.
 
     Loading takes seconds, and failing may take a network timeout: each name is tried once a process.
     """
@@ -101,7 +101,7 @@ def _picked(result: Mapping[str, Any], field: str) -> Score:
 
 
 def _is_number(value: Any) -> bool:
-    # numpy numbers and one-element arrays convert as well; texts would too, but are labels.
+    # numpy numbers and one-element arrays convert, too; texts also would, but they are labels.
     if isinstance(value, (str, bytes, bool)):
         return False
     try:

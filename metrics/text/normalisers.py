@@ -1,4 +1,4 @@
-"""Normalisers: what of a text counts before words are compared."""
+"""Normalisers of texts before words are compared."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from mmeval.errors import MissingExtraError
 from mmeval.system import need
 
 Normaliser = Literal["ocr", "speech", "none"]
-"""``ocr`` for what is read on a picture, ``speech`` for what was heard, ``none``: as it is."""
+"""``ocr`` for text read in a picture, ``speech`` for transcripts, ``none``: unchanged."""
 
 SPEECH_NEEDS = ("transformers:hf",)
-"""What a metric that normalises as ``speech`` imports, for ``@metric(needs=...)``."""
+"""The packages of a metric that normalises as ``speech``, for ``@metric(needs=...)``."""
 
 NO_WORDS = "<none>"
-"""What ``ocr`` leaves of a text without words, so that nothing read where nothing stands is right."""
+"""The result of ``ocr`` for a text without words, so that two empty texts are equal."""
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def ocr(text: str) -> str:
-    """Small letters without accents and ASCII punctuation, as MMMG compares what is read on a picture.
+    """Small letters without accents and ASCII punctuation, as MMMG compares text in pictures.
 
     >>> ocr(" Café, 24 h! ")
     'cafe 24 h'
@@ -64,13 +64,13 @@ NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {"ocr": ocr, "speech": 
 
 
 def lacking(name: Normaliser) -> str:
-    """The package that a normaliser needs and that is not installed, with the command; empty when nothing lacks."""
+    """The missing package of a normaliser, with the command that installs it; empty if none is missing."""
     if name != "speech" or importlib.util.find_spec("transformers") is not None:
         return ""
     return str(MissingExtraError("transformers", "hf"))
 
 
 @functools.cache
-def _whisper() -> Callable[[str], Any]:  # of a library that is absent where types are checked
+def _whisper() -> Callable[[str], Any]:  # of a library that is not installed where types are checked
     made: Callable[[str], Any] = need("transformers.models.whisper.english_normalizer", "hf").EnglishTextNormalizer({})
     return made

@@ -1,4 +1,4 @@
-"""Word accuracy: how much of a wanted text was read, said or written, in words or in characters."""
+"""Word accuracy: how well a text matches a wanted one, in words or in characters."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ from mmeval.system import need
 
 Unit = Literal["word", "character"]
 Blanks = Literal["drop", "drop_wanted", "keep"]
-"""What becomes of blanks where characters are compared: dropped on both sides, in the wanted text alone, or kept."""
+"""How blanks are treated when characters are compared: dropped on both sides, only in the wanted text, or kept."""
 
 NEEDS = ("jiwer:text",)
-"""What a metric that compares words imports, for ``@metric(needs=...)``."""
-
-
-def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
-    return (*NEEDS, *(SPEECH_NEEDS if switches["normalise"] == "speech" else ()))
+"""The packages of a metric that compares words, for ``@metric(needs=...)``."""
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -31,7 +27,7 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, text rendering and speech tasks; official: image evaluators 6c7142e8, audio evaluators 54527db8",
-    needs=_needs,
+    needs=lambda switches: (*NEEDS, *(SPEECH_NEEDS if switches["normalise"] == "speech" else ())),
     profiles={"official": {"blanks": "drop_wanted"}},
     check=_check,
 )
@@ -43,14 +39,14 @@ def word_accuracy(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Score:
-    """1 less the errors (substituted, deleted, inserted) for each word of the wanted text, and not under 0.
+    """1 less the errors (substituted, deleted, inserted) for each word of the wanted text, and not below 0.
 
     Range 0 to 1, higher is better. The answer's text parts are compared, without placeholders, code and reasoning. The
     wanted text is the sample's label under ``target_key``, else the first reference's text. A label may hold several
-    texts, in a list or a mapping: each is compared with the answer's line of the same number (a line that is not
-    there is empty, and all lines that are left belong to the last), and the errors and words of all are summed up.
-    Unscored where no text is wanted, or none is left of it when it is normalised; with ``ocr`` there is always
-    something left, so nothing written where nothing is wanted is right.
+    texts, in a list or a mapping: each is compared with the answer's line of the same number (a missing line is empty,
+    and all remaining lines belong to the last), and the errors and words of all are summed up. Unscored without a
+    wanted text, or where it is empty after normalising; with ``ocr`` it never is, so that an empty answer to an empty
+    wanted text is right.
 
     Switches: ``normalise`` is ``ocr`` (small letters; no accents and no ASCII punctuation), ``speech`` (Whisper's
     normaliser of English; takes the extra ``hf``) or ``none``. ``unit`` is ``word`` or ``character``; ``blanks`` says
@@ -71,7 +67,7 @@ def word_accuracy(
 
 
 class Accuracy(NamedTuple):
-    """What comparing texts has found: ``errors`` among ``length`` wanted words or characters."""
+    """The result of a comparison: ``errors`` among ``length`` wanted words or characters."""
 
     errors: int
     length: int
@@ -102,8 +98,8 @@ def accuracy_of(
 ) -> Accuracy:
     """The accuracy over pairs of a found and a wanted text, their errors and lengths summed up.
 
-    The arguments are the switches of ``word_accuracy``. A wanted text without a word is compared with whatever was
-    found: each word there is an error.
+    The arguments are the switches of ``word_accuracy``. With an empty wanted text, each word of the found text is an
+    error.
     """
     clean = NORMALISERS[normalise]
     compared = [_blanked(clean(found), clean(wanted), unit, blanks) for found, wanted in pairs]
@@ -138,8 +134,8 @@ def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, 
 
 
 def _official_found(found: str) -> str:
-    """Official oddity (54527db8): what was heard keeps the blanks that the normaliser puts for punctuation, while the
-    wanted text loses them, so a transcript with all its commas has an error for each."""
+    """Official oddity (54527db8): the transcript keeps the blanks that the normaliser puts for punctuation, while the
+    wanted text loses them, so that each comma of a transcript is an error."""
     return found.strip()
 
 
@@ -163,7 +159,7 @@ def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
 
 
 def _lines(text: str, count: int) -> list[str]:
-    """A text as so many lines."""
+    """A text as ``count`` lines."""
     if count == 1:
         return [text]
     lines = text.strip().splitlines()

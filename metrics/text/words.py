@@ -17,10 +17,10 @@ _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)
 
 
 def tokens_of(text: str) -> list[str]:
-    """The words and marks of a text, each by itself. Endings are words, too: ``do n't``, ``it 's``, ``can not``.
+    """The words and marks of a text, separated. Endings are words, too: ``do n't``, ``it 's``, ``can not``.
 
-    As ``nltk.word_tokenize``, up to what its data know: there a stop behind an abbreviation (``Dr.``) belongs to it,
-    here only behind a single letter. The time is linear in the length.
+    As ``nltk.word_tokenize``, except for its data: there a full stop after an abbreviation (``Dr.``) belongs to it,
+    here only after a single letter. The time is linear in the length.
 
     >>> tokens_of("We can't wait: it's 3.5 km.")
     ['We', 'ca', "n't", 'wait', ':', 'it', "'s", '3.5', 'km', '.']
@@ -35,7 +35,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """How many words a text has: tokens of letters and digits, or with an apostrophe.
+    """Count the words of a text: tokens of letters and digits, or with an apostrophe.
 
     A closing quotation mark is cut as two apostrophes, so it counts as a word, as it does in MMMG's released scorer.
     Transcripts that are normalised have none.

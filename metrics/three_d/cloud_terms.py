@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 Angles = Literal["signed", "absolute"]
 FOR_TOPOLOGY, FOR_SAMPLING, FOR_GEOMETRY = 8, 16, 32
-"""With fewer points, the term is 0."""
+"""The fewest points of each term; with fewer it is 0."""
 FAR_QUANTILE = 95.0
 FLAT, BENT = 0.02, 0.08
-"""The share of scatter across the plane up to which a place is flat, and from which it is not flat at all."""
+"""The share of scatter across the plane up to which a place is flat, and the share from which its flatness is 0."""
 SHARP = math.radians(30)
 SURFACE = 2.0
 TOPOLOGY, GEOMETRY, SAMPLING = (0.45, 0.35, 0.20), (0.45, 0.35, 0.20), (0.50, 0.25, 0.25)
@@ -47,7 +47,15 @@ def cloud_terms(points: Numbers, *, angles: Angles, padded: bool) -> Terms:
     if count < FOR_TOPOLOGY:
         return Terms(0.0, 0.0, 0.0, {"n_points": count})
     near = neighbourhoods_of(points, padded=padded)
-    measures = _measures(near, angles)
+    measures = _Measures(
+        surface=surface_likeness(near.dimension),
+        connected=1 - lonely_share(near.nearest),
+        agreement=agreement(near),
+        flat=clamp(1 - (float(near.across.mean()) - FLAT) / (BENT - FLAT)),
+        smooth=1 - sharp_share(near.bend, angles),
+        even=1 - variation(near.spacing),
+        inside=1 - far_share(near.spacing),
+    )
     topology = weighted(TOPOLOGY, measures.surface, measures.connected, measures.agreement)
     geometry = weighted(GEOMETRY, measures.flat, measures.smooth, measures.agreement)
     sampling = weighted(SAMPLING, measures.even, measures.inside, measures.surface)
@@ -59,35 +67,23 @@ def cloud_terms(points: Numbers, *, angles: Angles, padded: bool) -> Terms:
     )
 
 
-def _measures(near: Neighbourhoods, angles: Angles) -> _Measures:
-    return _Measures(
-        surface=surface_likeness(near.dimension),
-        connected=1 - lonely_share(near.nearest),
-        agreement=agreement(near),
-        flat=clamp(1 - (float(near.across.mean()) - FLAT) / (BENT - FLAT)),
-        smooth=1 - sharp_share(near.bend, angles),
-        even=1 - variation(near.spacing),
-        inside=1 - far_share(near.spacing),
-    )
-
-
 def surface_likeness(dimension: Numbers) -> float:
-    """1 where half of the places have at most two dimensions, 0 from three. A line has 1, too."""
+    """1 if the median dimension is at most two, 0 from three. A line has 1, too."""
     import numpy as np
 
     return clamp(1 - (float(np.median(dimension)) - SURFACE))
 
 
 def lonely_share(nearest: Numbers) -> float:
-    """The share of points farther from the next one than 95 of 100 are: by construction about .05, and 0 only where
-    many distances are equal. It stands in the definition, so it is kept; it tells clouds hardly apart."""
+    """The share of points whose nearest distance is above the 95th percentile: by construction about .05, and 0 only
+    where many distances are equal. It is part of the definition, although it hardly differs between clouds."""
     import numpy as np
 
     return float((nearest > np.percentile(nearest, FAR_QUANTILE)).mean())
 
 
 def agreement(near: Neighbourhoods) -> float:
-    """The mean size of the cosine between the normal of a point and those of its neighbours."""
+    """The mean absolute cosine between the normal of a point and those of its neighbours."""
     import numpy as np
 
     total = np.zeros(len(near.normal))
@@ -97,7 +93,7 @@ def agreement(near: Neighbourhoods) -> float:
 
 
 def sharp_share(cosines: Numbers, angles: Angles) -> float:
-    """The share of points where normals through few and through many neighbours are more than 30 degrees apart."""
+    """The share of points whose normals by few and by many neighbours are more than 30 degrees apart."""
     import numpy as np
 
     compared = _signed_cosines(cosines) if angles == "signed" else np.abs(cosines)

@@ -1,4 +1,4 @@
-"""Faces of a mesh that cut others: a test of triangles against triangles, on a bounded number of faces."""
+"""Faces of a mesh that cut others: triangles are tested in pairs, for a bounded number of faces."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 MOST_FACES = 1000
-"""Faces that are looked at: all, or so many that are drawn at random."""
+"""The most faces that are tested; of more, this many are drawn at random."""
 MOST_PAIRS = 1_000_000
-"""Pairs of faces that lie near each other. In a mesh with more, fewer faces are looked at."""
+"""The most pairs of near faces. In a mesh with more, fewer faces are tested."""
 CLEAR = 1e-9
 """How far a face has to reach through another, in a mesh whose largest extent is 1."""
 _FIRST_BATCH, _CHUNK = 128, 2**16
@@ -27,14 +27,14 @@ _SIZES, _LEAF = 6, 32
 
 
 class Crossings(NamedTuple):
-    """The share of faces that cut another one, and of how many faces."""
+    """The share of faces that cut another one, and the number of tested faces."""
 
     share: float
     looked_at: int
 
 
 class _Pairs(NamedTuple):
-    """Faces that are looked at, each with one that lies near it."""
+    """Tested faces, each with a near one."""
 
     one: Indices
     other: Indices
@@ -44,8 +44,8 @@ def crossing_share(corners: Numbers, faces: Indices, rng: np.random.Generator) -
     """The share of faces that cut through another one with which they have no vertex in common.
 
     ``corners`` are the places (m x 3 x 3), ``faces`` the vertices (m x 3). Faces that touch, or lie in one plane, do
-    not cut; nor do those whose edges alone meet. Faces that share a vertex touch there, and whether they cut elsewhere,
-    too, is not looked at.
+    not cut; nor do those whose edges alone meet. Faces that share a vertex touch there; whether they also cut elsewhere
+    is not tested.
     """
     import numpy as np
 
@@ -67,7 +67,7 @@ def _in_chunks(pairs: _Pairs) -> Iterator[_Pairs]:
 
 
 class _Boxes:
-    """The boxes around faces along the axes, found by where they lie."""
+    """The axis-aligned boxes around faces, searched by place."""
 
     def __init__(self, corners: Numbers) -> None:
         import numpy as np
@@ -84,7 +84,7 @@ class _Boxes:
             self._trees.append((tree, members, float(self._reach[members].max())))
 
     def _by_size(self) -> Iterator[Indices]:
-        """Faces of like size together: one large face would else be near every small one."""
+        """Faces grouped by size, since one large face would be near every small one."""
         import numpy as np
 
         largest = self._reach.max()
@@ -95,8 +95,8 @@ class _Boxes:
             yield np.flatnonzero(size == each)
 
     def near(self, chosen: Indices, most_pairs: int) -> Iterator[tuple[int, _Pairs]]:
-        """How many of the chosen faces, and each with all those whose boxes may overlap its own; until all are done or
-        so many pairs were found."""
+        """Batches of the chosen faces, each with all faces whose boxes may overlap its own, until all are done or
+        ``most_pairs`` is reached."""
         import numpy as np
 
         done, size, left = 0, _FIRST_BATCH, most_pairs

@@ -1,4 +1,4 @@
-"""Edges of a mesh: which faces share them."""
+"""Edges of a mesh, and the faces that share them."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def edges_of(faces: Indices, vertices: int) -> Edges:
 
 
 def _in_order(keys: Indices) -> tuple[Indices, Indices]:
-    """Keys in rising order, and where each stood. Where both fit into one number, those are sorted: several times as
-    fast."""
+    """Sorted keys and their former places. Where both fit into one number, that is sorted, which is several times
+    faster."""
     import numpy as np
 
     places = len(keys).bit_length()
@@ -61,7 +61,7 @@ def _in_order(keys: Indices) -> tuple[Indices, Indices]:
 
 
 def component_count(faces: int, neighbours: Indices) -> int:
-    """In how many parts so many faces fall, when neighbours hold together; a part need not be closed."""
+    """The number of connected parts of so many faces; a part need not be closed."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -71,7 +71,7 @@ def component_count(faces: int, neighbours: Indices) -> int:
 
 
 def valences(ends: Indices, vertices: int) -> Indices:
-    """To how many others each of so many vertices has an edge; an edge from a vertex to itself counts once."""
+    """The number of edges at each vertex; an edge from a vertex to itself counts once."""
     import numpy as np
 
     loops = ends[:, 0] == ends[:, 1]

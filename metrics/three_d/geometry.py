@@ -1,4 +1,4 @@
-"""What a 3D file shows: a mesh or a point cloud, brought to one size."""
+"""The geometry of a 3D file: a mesh or a point cloud, scaled to one size."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Ply = Literal["cloud", "stored"]
 Dangling = Literal["kept", "dropped"]
 PLY = "model/ply"
 MAX_FACES, MAX_VERTICES, MAX_POINTS, MAX_AT_ONE_PLACE = 1_000_000, 2_000_000, 500_000, 10_000
-"""Of a mesh, and of a cloud. Points at one place, where they are kept, cost the square of their number: no search tells
-them apart."""
+"""The most vertices of a mesh, and points of a cloud. Points at one place, where they are kept, cost the square of
+their number, since no search separates them."""
 LIMITS = replace(DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES)
 
 
@@ -34,7 +34,7 @@ class Geometry(NamedTuple):
 
 
 def geometry_of(media: Media, ply: Ply) -> Geometry:
-    """The points and faces of a file as it holds them, or of a PLY file its points alone (``cloud``).
+    """The points and faces of a file as stored; with ``cloud`` only the points of a PLY file.
 
     Raises CorruptMediaError for a file without vertices, MediaLimitError for one of more than a million faces, two
     million vertices, or, as a cloud, half a million points.
@@ -55,25 +55,25 @@ def of_size_one(geometry: Geometry) -> Geometry:
 
     shown = geometry.points[_named(geometry)] if len(geometry.faces) else geometry.points
     low, high = shown.min(axis=0), shown.max(axis=0)
-    # Halves first: the sum and the difference of the largest numbers have to be numbers.
+    # Halves first, so that the sum and the difference of the largest numbers stay finite.
     extent = float((high / 2 - low / 2).max())
     moved = geometry.points / 2 - (high / 4 + low / 4)
-    with np.errstate(over="ignore"):  # of points that no face names, which may lie anywhere
+    with np.errstate(over="ignore"):  # of unused points, which may lie anywhere
         return Geometry(moved / extent if extent > 0 else moved * 0.0, geometry.faces)
 
 
 def most_at_one_place(points: Numbers) -> int:
-    """How many points lie at the place where most do."""
+    """The largest number of points at one place."""
     import numpy as np
 
     return int(np.bincount(merged(Geometry(points, np.arange(len(points)))).faces).max())
 
 
 def merged(geometry: Geometry) -> Geometry:
-    """With the points that lie at exactly one place made one."""
+    """Merge points at exactly the same place."""
     import numpy as np
 
-    # Plus zero: there are two zeros, and both are one place.
+    # Plus zero makes minus zero the same place.
     rows = np.ascontiguousarray(geometry.points + 0.0)
     order = np.lexsort(rows.T)
     ordered = rows[order]
@@ -84,13 +84,13 @@ def merged(geometry: Geometry) -> Geometry:
 
 
 def without_collapsed(geometry: Geometry) -> Geometry:
-    """Without the faces that have one corner twice: they are lines or points, and no part of a surface."""
+    """Drop faces with a corner twice: they are lines or points, not part of a surface."""
     a, b, c = geometry.faces.T
     return Geometry(geometry.points, geometry.faces[(a != b) & (b != c) & (c != a)])
 
 
 def without_dangling(geometry: Geometry) -> Geometry:
-    """Without the points that no face names; a cloud as it is."""
+    """Drop points that no face uses; a cloud stays as it is."""
     import numpy as np
 
     if not len(geometry.faces):
@@ -102,7 +102,7 @@ def without_dangling(geometry: Geometry) -> Geometry:
 
 
 def _named(geometry: Geometry) -> NDArray[np.bool_]:
-    """Which points a face names."""
+    """Which points a face uses."""
     import numpy as np
 
     named = np.zeros(len(geometry.points), bool)

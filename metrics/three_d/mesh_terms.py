@@ -23,18 +23,18 @@ Triangles = Literal["released", "equilateral"]
 Degenerate = Literal["kept", "dropped"]
 SHARP = math.radians(60)
 MOST_COMPONENTS = 4
-"""From so many on, the term of the parts is 0."""
+"""The number of parts from which their term is 0."""
 SAMPLES, NEIGHBOURS = 5000, 8
-"""Random points on the surface, and how many of the others the distance to is taken."""
+"""The number of random points on the surface, and of neighbours whose distance is measured."""
 TRIANGLES = {"released": 2 * math.sqrt(3), "equilateral": 4 * math.sqrt(3)}
-"""With the first, which the released scorer has, an equilateral triangle gets one half; with the second 1."""
+"""The released scorer's constant gives an equilateral triangle one half, the other one gives 1."""
 TOPOLOGY, GEOMETRY, SAMPLING = (0.35, 0.25, 0.20, 0.20), (0.40, 0.30, 0.30), (0.40, 0.25, 0.20, 0.15)
 """Weights: watertight, edges of more than two faces, faces that cut others, parts; even angles, sharp angles, shape of
 triangles; even areas, even valences, even spacing, points that lie apart."""
 
 
 class MeshRules(NamedTuple):
-    """How a mesh is looked at: see the switches of the same names."""
+    """How a mesh is measured: see the switches of the same names."""
 
     defects: Defects
     triangles: Triangles
@@ -44,7 +44,7 @@ class MeshRules(NamedTuple):
 def mesh_terms(points: Numbers, faces: Indices, rules: MeshRules, rng: np.random.Generator) -> Terms:
     """T, G and S of a mesh (points n x 3, faces m x 3, m at least 1) whose largest extent is 1.
 
-    One of whose faces none has a direction is no surface: with ``degenerate`` faces dropped, no term is above 0.
+    A mesh without any face that has a direction is not a surface: with ``degenerate`` faces dropped, all terms are 0.
     """
     edges, surface = edges_of(faces, len(points)), faces_of(points, faces)
     counted = {"n_vertices": len(points), "n_faces": len(faces)}

@@ -1,7 +1,6 @@
-"""Neighbourhoods of the points of a cloud: what each point's nearest neighbours say about the surface there.
+"""Neighbourhoods of a cloud's points, which describe the surface at each point.
 
-Everything is measured in one walk over the cloud, some thousand points at a time, so that the memory it takes does not
-grow with the number of points.
+Everything is measured in one pass, some thousand points at a time, so that the memory does not grow with the cloud.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 SPACING, DIMENSION, FLATNESS, AGREEMENT = 8, 20, 32, 12
-"""Neighbours for the mean distance, for the intrinsic dimension, for the flatness of the place, and those whose normals
-are compared. The point itself is none of them."""
+"""The number of neighbours for the mean distance, for the intrinsic dimension, for flatness, and for the comparison of
+normals, without the point itself."""
 NORMAL, FINE, COARSE = 24, 16, 64
-"""Points that a normal is laid through, the point itself among them."""
+"""The number of points that define a normal, with the point itself."""
 SMALLEST_DISTANCE = SMALLEST_SCATTER = 1e-12
 DIMENSIONS = (1.0, 5.0)
 _CHUNK = 8192
@@ -42,8 +41,8 @@ class Neighbourhoods(NamedTuple):
 
 
 def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
-    """The neighbourhoods of at least three points. Where there are fewer others than asked for, all of them are taken;
-    or, ``padded``, those that the dimension lacks are infinitely far away, as the released scorer has it."""
+    """The neighbourhoods of at least three points. With too few other points all of them are used; with ``padded``, the
+    missing neighbours of the dimension are infinitely far away, as in the released scorer."""
     import numpy as np
     from scipy.spatial import cKDTree
 
@@ -58,7 +57,7 @@ def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
 
 
 def _measured(points: Numbers, distances: Numbers, indices: Any) -> Neighbourhoods:
-    """Of some points, each with its nearest ones in order (itself first) and how far away they are."""
+    """Measure points by their nearest ones in order (itself first) and the distances."""
     import numpy as np
 
     known = min(len(points), indices.shape[1])
@@ -90,7 +89,7 @@ def scatter(columns: Numbers) -> Numbers:
 
 
 def _share_across(covariances: Numbers) -> Numbers:
-    """The smallest part of the scatter as a share of the whole: 0 in a plane, a third where there is no direction."""
+    """The smallest part of the scatter as a share of the whole: 0 in a plane, a third without any direction."""
     import numpy as np
 
     values = np.maximum(np.linalg.eigvalsh(covariances), 0.0)
@@ -99,9 +98,9 @@ def _share_across(covariances: Numbers) -> Numbers:
 
 
 def intrinsic_dimension(distances: Numbers) -> Numbers:
-    """How many dimensions the points fill near each of n, from the distances to its neighbours in order (n x k).
+    """The local dimension at each of n points, from the sorted distances to its neighbours (n x k).
 
-    One less than k over the sum of the logarithms of how much farther the last is than each before (the estimate of
+    ``k - 1`` over the sum of the logarithms of the ratios between the last distance and each before (the estimate of
     Levina and Bickel), from 1 to 5; 5 where all are equally far, 1 where the last is infinitely far.
     """
     import numpy as np

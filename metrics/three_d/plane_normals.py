@@ -1,9 +1,9 @@
-"""Normals of the planes that lie through neighbourhoods: the direction in which points scatter least.
+"""Normals of planes through neighbourhoods: the direction in which points scatter least.
 
 The eigenvector of a covariance of three by three for its smallest eigenvalue, in closed form (Eberly, "A Robust
-Eigensolver for 3x3 Symmetric Matrices", the version without iterations). Which of its two directions a normal has, and
-which one it is among equals, says nothing about the points; as Open3D takes the same road, it is the one that Open3D
-gives, on which the released scorer's values depend.
+Eigensolver for 3x3 Symmetric Matrices", the version without iterations). The sign of a normal, and the choice among
+equal directions, says nothing about the points; here it is the same as in Open3D, which uses the same algorithm, since
+the released scorer's values depend on it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _off_squares(matrices: Numbers) -> Numbers:
 
 
 def _along_axes(diagonals: Numbers) -> Numbers:
-    """The axis of the smallest scatter where that lies along axes; the third one among equals, and for one place."""
+    """The axis with the smallest scatter; the third axis among equals, and for points at one place."""
     import numpy as np
 
     x, y, z = (diagonals[:, axis, axis] for axis in range(3))
@@ -95,7 +95,7 @@ def _values(matrices: Numbers) -> Values:
 
 
 def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
-    """The vector of a value that stands apart: at right angles to two rows of (matrix - value), the longest found."""
+    """The vector of a value that stands apart: the longest one orthogonal to two rows of (matrix - value)."""
     import numpy as np
 
     rows = matrices - values[:, None, None] * np.eye(3)

@@ -56,7 +56,7 @@ WEIGHTS: Mapping[Combination, tuple[float, float, float]] = {
 
 
 class _Rules(NamedTuple):
-    """The switches of the metric."""
+    """The switches of the metric, by name."""
 
     combination: Combination
     ply: Ply
@@ -109,15 +109,16 @@ def quality_3d(
 ) -> Score:
     """How sound the answer's 3D items are: the mean of topology T, geometry G and sampling S, over its items.
 
-    Range 0 to 1, higher is better. Meshes and point clouds (obj, off, ply, stl, glb; without faces: a cloud), moved
-    and scaled to a box whose largest side is 1. T is that a mesh is closed, in one piece and cuts itself nowhere, G
-    that its angles and triangles are even, S that areas, valences and spacing are; of a cloud, that it lies in a
-    surface, flat and smooth nearby, evenly spaced without outliers. The weights: ``mmeval.metrics.three_d.quality_3d``.
+    Range 0 to 1, higher is better. Meshes and point clouds (obj, off, ply, stl, glb; without faces: a cloud), moved and
+    scaled to a box whose largest side is 1. For a mesh, T measures that it is closed, in one piece and without
+    self-intersections, G that its angles and triangles are even, S that areas, valences and spacing are; for a cloud
+    they measure that it lies in a surface, is locally flat and smooth, and evenly spaced without outliers. The weights:
+    ``mmeval.metrics.three_d.quality_3d``.
 
     Switches: ``combination``: .3, .4, .3 as ``released``, or equal thirds as in the ``paper``. ``ply``: a PLY file is
-    what is ``stored``, or always a ``cloud`` without its faces; another file without faces then has no score.
+    used as ``stored``, or always as a ``cloud`` without its faces; other files without faces then have no score.
     ``merge_vertices``: points at exactly one place are one (seams of textures and STL files repeat them). ``dangling``:
-    vertices that no face names are ``dropped`` or ``kept`` (they lower S). ``degenerate``: faces that have a corner
+    vertices that no face uses are ``dropped`` or ``kept`` (they lower S). ``degenerate``: faces that have a corner
     twice are ``dropped``, and so are angles at faces without a direction, or both ``kept``. ``defects``: edges of more
     than two faces, and faces that cut others with which they share no vertex (of at most 1000, drawn at random), are
     ``counted``, or ``dead`` as in the released scorer, where no mesh has any. ``triangles``: an ``equilateral`` one has
@@ -129,11 +130,11 @@ def quality_3d(
 
     Random numbers are seeded by the file: it always has the same score; S of one shape in two files may differ by .01.
     A file of more than a million faces, two million vertices or half a million points (ten thousand at one place,
-    unless merged) has no quality. Unscored without an answer, inapplicable without a 3D item. Not seen: colours,
-    textures, what the item shows, and its size. A line of points is like a surface; an open sheet is not watertight.
-    Noise costs a mesh little whose angles vary anyway; a few points far out widen what others are measured by.
+    unless merged) has no quality. Unscored without an answer, inapplicable without a 3D item. Ignored: colours,
+    textures, content and size. A line of points counts as a surface; an open sheet is not watertight. Noise hardly
+    lowers the score of a mesh whose angles vary anyway; a few outliers change the scale for all other points.
 
-    Evidence: of each item T, G, S and every measure under its name.
+    Evidence: T, G, S and every measure of each item by name.
     """
     rules = _Rules(
         combination=combination,
@@ -158,11 +159,17 @@ def _item(media: Media, rules: _Rules) -> ItemScore:
     shown = _cleaned(media, of_size_one(stored), rules)
     if len(stored.faces) and not len(shown.faces):
         return ItemScore(0.0, {"type": "mesh", "n_faces": 0}, "none of its faces has three different corners")
-    return _scored(_terms(shown, rules, _rng(media)), bool(len(shown.faces)), rules)
+    terms = _terms(shown, rules, _rng(media))
+    three = (terms.topology, terms.geometry, terms.sampling)
+    quality = sum(weight * term for weight, term in zip(WEIGHTS[rules.combination], three, strict=True))
+    if rules.rounding == "released":
+        quality = in_released_digits(quality)
+    named = {"type": "mesh" if len(shown.faces) else "pcd", **dict(zip("TGS", three, strict=True))}
+    return ItemScore(min(1.0, quality), {**named, **terms.evidence})
 
 
 def _released_fault(media: Media, stored: Geometry, rules: _Rules) -> str:
-    """Why the released scorer has no score for a file; empty where it has one, or where it is not followed."""
+    """Why the released scorer has no score for a file; empty if it has one, or is not followed."""
     if len(stored.faces):
         return ""
     if rules.ply == "cloud" and media.mime != PLY:
@@ -173,8 +180,8 @@ def _released_fault(media: Media, stored: Geometry, rules: _Rules) -> str:
 
 
 def _lacks_a_neighbour(points: int) -> bool:
-    """Released scorer (UniM, 3D quality v3): it asks for 12 and for 32 neighbours of each point without looking whether
-    there are as many, and ends in an error for clouds of 8 to 12 and of 32 points."""
+    """Released scorer (UniM, 3D quality v3): it asks for 12 and for 32 neighbours of each point without checking their
+    number, and fails for clouds of 8 to 12 and of 32 points."""
     return FOR_TOPOLOGY <= points <= AGREEMENT or points == FLATNESS
 
 
@@ -191,7 +198,7 @@ def _cleaned(media: Media, geometry: Geometry, rules: _Rules) -> Geometry:
 
 
 def _rng(media: Media) -> np.random.Generator:
-    """Random numbers of a medium's own: the same file has the same score, whatever was scored before."""
+    """Random numbers seeded by the medium: the same file always has the same score."""
     import numpy as np
 
     return np.random.default_rng(int(media.sha256[:16], 16))
@@ -202,12 +209,3 @@ def _terms(shown: Geometry, rules: _Rules, rng: np.random.Generator) -> Terms:
         return cloud_terms(shown.points, angles=rules.angles, padded=rules.neighbours == "released")
     mesh_rules = MeshRules(rules.defects, rules.triangles, rules.degenerate)
     return mesh_terms(shown.points, shown.faces, mesh_rules, rng)
-
-
-def _scored(terms: Terms, is_mesh: bool, rules: _Rules) -> ItemScore:
-    three = (terms.topology, terms.geometry, terms.sampling)
-    quality = sum(weight * term for weight, term in zip(WEIGHTS[rules.combination], three, strict=True))
-    if rules.rounding == "released":
-        quality = in_released_digits(quality)
-    named = {"type": "mesh" if is_mesh else "pcd", **dict(zip("TGS", three, strict=True))}
-    return ItemScore(min(1.0, quality), {**named, **terms.evidence})

@@ -1,4 +1,4 @@
-"""Numbers between 0 and 1: how much others vary, the share of them that lie far out, and weighted sums of such."""
+"""Measures from 0 to 1: the variation of numbers, the share of outliers, and weighted sums."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 FEWEST = 4
-"""Of fewer numbers nothing is said about their variation."""
+"""The fewest numbers with a variation."""
 QUARTILES = (25, 50, 75)
 SMALLEST_MEDIAN = 1e-12
 FAR = 2.5
-"""Standard deviations from the mean."""
+"""Standard deviations from the mean, from which a number is an outlier."""
 
 
 def variation(numbers: Numbers) -> float:
     """0 (all equal) to 1: one less e to the minus interquartile range over the size of the median.
 
-    Numbers that are not finite are left out; of fewer than four it is 0. Where the median is zero, the mean size of the
-    numbers stands for it.
+    Numbers that are not finite are left out; of fewer than four it is 0. Where the median is zero, the mean absolute
+    value is used.
     """
     import numpy as np
 
@@ -48,10 +48,10 @@ def far_share(numbers: Numbers) -> float:
 
 
 def weighted(weights: Sequence[float], *values: float) -> float:
-    """The sum of values, each times its weight, held to 0 to 1."""
+    """The weighted sum of values, limited to 0 to 1."""
     return clamp(sum(weight * value for weight, value in zip(weights, values, strict=True)))
 
 
 def clamp(value: float) -> float:
-    """The value, or the nearer end of 0 to 1."""
+    """The value limited to 0 to 1."""
     return min(1.0, max(0.0, float(value)))

@@ -26,7 +26,7 @@ DOVER_NAME = "VQAssessment/DOVER"
 
 
 class Branch(NamedTuple):
-    """How much a branch counts, and the mean and spread of its scores over the videos that it was fitted to."""
+    """The weight of a branch, and the mean and spread of its scores over the videos that it was fitted to."""
 
     weight: float
     mean: float
@@ -43,7 +43,7 @@ AESTHETIC = Branch(0.3896, -0.08285, 0.03774)
 def fused(technical: float, aesthetic: float) -> float:
     """The overall quality from 0 to 1 of the scores of both branches."""
     x = TECHNICAL.share(technical) + AESTHETIC.share(aesthetic)
-    return (1 + math.tanh(x / 2)) / 2  # the logistic function of x, which no x is too large for
+    return (1 + math.tanh(x / 2)) / 2  # the logistic function of x, without overflow
 
 
 @metric(
@@ -63,16 +63,15 @@ def video_quality(
     unreadable: Unreadable = "zero",
     seed: int = 0,
 ) -> list[Score]:
-    """How good the answer's videos look, by DOVER: a technical and an aesthetic branch, put together; the mean over the
-    videos.
+    """How good the answer's videos look, by DOVER's technical and aesthetic branches; the mean over the videos.
 
     Range 0 to 1, higher is better. The technical branch sees 7 x 7 fragments of 32 x 32 pixels in three clips of 32
     frames, the aesthetic one 32 whole frames of 224 x 224; which ones follows from the video and ``seed``. A video that
-    is too short for that begins again from its start, and one of less than 224 pixels a side is enlarged. A video that
-    is missing or cannot be decoded is 0, or with ``unreadable: unscored``, as in the release, has no quality; one above
-    the limits of decoding has none. Inapplicable without a video.
+    is too short is repeated from its start, and one of less than 224 pixels a side is enlarged. A video that is missing
+    or cannot be decoded is 0, or with ``unreadable: unscored``, as in the release, has no quality; one above the limits
+    of decoding has none. Inapplicable without a video.
 
-    It does not hear sound, and does not see what the video was asked to show, nor frames between those above.
+    It ignores sound, whether the video shows what was asked for, and all other frames.
 
     ``model`` is a folder with ``dover.pt``, a TorchScript module of two arguments: the technical view (3, 3, 32, 224,
     224) and the aesthetic one (1, 3, 32, 224, 224), both as clips, colours, frames, rows, columns, normalised. It
@@ -115,6 +114,6 @@ def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
 
 def _network(folder: Path, device: str) -> _Network:
     torch = need("torch", "hf")
-    # The format has a successor, which needs the code of a network beside its weights.
+    # The format has a successor, but that needs the network's code besides its weights.
     with opening(folder), warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         return _Network(torch.jit.load(str(folder / NETWORK), map_location=device).eval(), folder, device)

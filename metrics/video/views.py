@@ -23,11 +23,11 @@ SIDE = GRID * FRAGMENT
 CLIP_FRAMES, CLIPS = 32, 3
 """Of the technical view: a clip's fragments lie at the same places in all of its frames."""
 AESTHETIC_FRAMES = 32
-"""One from each of as many equal stretches."""
+"""Frames of the aesthetic view: one from each of as many equal stretches."""
 INTERVAL = 2
-"""Frames from one that is looked at to the next."""
+"""The distance between two used frames."""
 MEAN, STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Of red, green and blue, by which both views are normalised."""
+"""Mean and spread of red, green and blue, by which both views are normalised."""
 
 
 class Views(NamedTuple):
@@ -38,10 +38,10 @@ class Views(NamedTuple):
 
 
 def views_of(media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMITS) -> Views:
-    """Both views of a video. What upstream draws at random follows from the bytes of the video and ``seed``.
+    """Both views of a video. Random choices follow from the bytes of the video and ``seed``.
 
-    The video is decoded twice, as only then its number of frames is known; no more of it is held than is looked at.
-    Raises the errors of ``mmeval.decode``.
+    The video is decoded twice, since its number of frames is only known after the first pass; only used frames are
+    kept. Raises the errors of ``mmeval.decode``.
     """
     import numpy as np
 
@@ -59,7 +59,7 @@ def views_of(media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMI
 
 def frame_numbers(count: int, *, stretches: int, length: int, rng: np.random.Generator) -> Places:
     """Numbers of frames: from each of some equal stretches ``length`` of them, ``INTERVAL`` apart, from a random start
-    where the stretch is longer than that. A video that is too short begins again from its first frame."""
+    where the stretch is longer than that. A video that is too short is repeated from its first frame."""
     import numpy as np
 
     each = count // stretches
@@ -81,7 +81,7 @@ def _looked_at(
     size: tuple[int, int] | None = None
     for frame in frames_at(media, sorted(uses), limits=limits):
         size = size or (frame.rgb.shape[0], frame.rgb.shape[1])
-        pixels = resized(frame.rgb, *size)  # a stream may change its size
+        pixels = resized(frame.rgb, *size)  # the size may change within a stream
         for clip, at in uses[frame.index]:
             if clip is None:
                 wholes[at] = resized(pixels, SIDE, SIDE)
@@ -91,7 +91,7 @@ def _looked_at(
 
 
 def _uses(technical: Sequence[int] | Places, aesthetic: Places) -> Mapping[int, list[tuple[int | None, int]]]:
-    """By number of frame where it goes: the clip (None: the second view), and its place in the view."""
+    """The uses of each frame by its number: the clip (None: the second view), and the place in the view."""
     found: dict[int, list[tuple[int | None, int]]] = {}
     for at, number in enumerate(technical):
         found.setdefault(int(number), []).append((at // CLIP_FRAMES, at))
@@ -104,8 +104,8 @@ def fragments(pixels: Pixels, places: Any) -> Pixels:
     """A square from each cell of a grid over the picture, put together; ``places`` (2, grid, grid) say from 0 to 1
     where in its cell it lies. A picture with a side too short for that is enlarged first.
 
-    Upstream lays its grid by the size before enlarging, so that of a small video it sees a corner alone; here the grid
-    is that of what is cut.
+    Upstream makes its grid by the size before enlarging, so that it sees only a corner of a small video; here the grid
+    fits the enlarged picture.
     """
     import numpy as np
 
@@ -133,8 +133,8 @@ def _start(length: int, number: int, place: float) -> int:
 
 
 def resized(pixels: Pixels, height: int, width: int) -> Pixels:
-    """The picture in another size, bilinear between the nearest pixels alone, as upstream has it: what is made much
-    smaller keeps its noise."""
+    """The picture in another size, bilinear between only the nearest pixels as upstream, so that a much smaller picture
+    keeps its noise."""
     if pixels.shape[:2] == (height, width):
         return pixels
     import numpy as np

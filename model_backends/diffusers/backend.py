@@ -20,7 +20,7 @@ from mmeval.model_backends.hf.settings import accelerated, checked_device, check
 from mmeval.records import Request, Response
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 8, 4
-"""Pictures of a batch where the user names no size. Memory that does not suffice for it halves it."""
+"""Pictures of a batch unless the user sets a size; halved when memory runs out."""
 MOST_PICTURES = 256
 _OF_WORDS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
@@ -34,8 +34,7 @@ class DiffusersBackend:
     (``1024x768``), ``guidance_scale`` and ``negative_prompt`` hold unless a request says otherwise, and are the
     pipeline's own where they are not given.
 
-    Raises MissingDataError for a pipeline that is not there, UsageError for one that does something else and for
-    arguments that mean nothing.
+    Raises MissingDataError for a missing pipeline, UsageError for one of another kind and for invalid arguments.
     """
 
     def __init__(
@@ -103,14 +102,14 @@ class DiffusersBackend:
         return BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
 
     def start(self) -> None:
-        """Fetch what is missing of the pipeline, and load it. Raises MissingError or UsageError with the way out."""
+        """Fetch missing files of the pipeline, and load it. Raises MissingError or UsageError with how to fix it."""
         check_device(self.settings.device)
         self.files.fetch_weights()
         self._pipeline = Pipeline(self.files.folder, self.settings, self._class_name, own_code=self._own_code)
 
     def generate_batch(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         """One picture a request; the requests are equal in ``params``. Memory that runs out is raised as it is."""
-        assert self._pipeline is not None, "the core calls start() first"
+        assert self._pipeline is not None, "the core always calls start() first"
         asked: list[int] = []
         prompts: list[Prompt] = []
         for position, request in enumerate(requests):
@@ -134,7 +133,8 @@ class DiffusersBackend:
         self._pipeline = None
 
     def _drawn(self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]) -> Iterator[Drawn]:
-        """The pictures. Raises RowError where the pipeline refuses a single row; a batch is asked again row by row."""
+        """The pictures. Raises RowError where the pipeline refuses a single row; a refused batch is repeated row by
+        row."""
         assert self._pipeline is not None
         try:
             return self._pipeline.draw(prompts, seeds, how)
@@ -146,7 +146,7 @@ class DiffusersBackend:
             raise
 
     def _prompt(self, request: Request) -> Prompt:
-        """The prompt of a request. Raises RowError for one that the pipeline cannot be asked."""
+        """The prompt of a request. Raises RowError for a request that the pipeline cannot take."""
         assert self._pipeline is not None
         try:
             how = drawing(request.params.options)
@@ -163,20 +163,20 @@ class DiffusersBackend:
 
 
 def prompt_of(request: Request) -> str:
-    """The words of all messages in their order, without what no tokenizer can read (lone surrogates)."""
+    """The words of all messages in order, without lone surrogates, which no tokenizer can read."""
     texts = (message.content.text.strip() for message in request.messages)
     return "\n\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
 
 
 def unused(request: Request) -> list[str]:
-    """What a request asks for and no pipeline has a use for, as warnings."""
+    """Warnings for parts of a request that no pipeline uses."""
     params = request.params
     names = [name for name in _OF_WORDS if getattr(params, name) not in (None, ())]
     return [f"a text-to-image pipeline has no use for {', '.join(names)}"] if names else []
 
 
 def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
-    """That the picture has another size than was asked, as a warning: some pipelines round it without a word."""
+    """A warning if the picture has another size than requested, since some pipelines round it silently."""
     height, width = drawn.pixels.shape[:2]
     asked = (how.get("width", width), how.get("height", height))
     return [f"the pipeline drew {width}x{height} pixels, not {asked[0]}x{asked[1]}"] if asked != (width, height) else []
@@ -196,7 +196,7 @@ def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
 
 
 def _drawing_arguments(**given: int | float | str | None) -> dict[str, Any]:
-    """The arguments that were given (those that are not None), as those of the pipeline's call."""
+    """The given arguments (those that are not None) as arguments of the pipeline's call."""
     try:
         return drawing({f"image.{name}": value for name, value in given.items() if value is not None})
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What a pipeline is for: only those that make a picture of words alone can be asked."""
+"""The kind of a pipeline: only those that make a picture from words alone are accepted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHER_PURPOSE = re.compile(
     "Img2Img|Image2Image|ImageToImage|I2I|ImageToVideo|I2V|T2V|TI2V|Video|Inpaint|Fill|Edit|Upscale|Upsample"
     "|SuperResolution|Refiner|Control|Adapter|Variation|Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
 )
-"""Words in the names of classes that need more than words, or make something else than a picture."""
+"""Parts of class names of pipelines that need more than words, or do not make a picture."""
 
 _SIGN_OF = {
     "num_frames": "videos",
@@ -23,12 +23,12 @@ _SIGN_OF = {
     "audio_end_in_s": "sounds",
     "audio_duration": "sounds",
 }
-"""Parameters of a call that tell what it makes."""
+"""Parameters of a call that show its kind."""
 
 
 def pipeline_class(index: Mapping[str, Any], where: str) -> str:
-    """The class that ``model_index.json`` names. Raises UsageError for one that says by its name that it is no
-    text-to-image pipeline."""
+    """The class in ``model_index.json``. Raises UsageError for one whose name is not that of a text-to-image
+    pipeline."""
     named = index.get("_class_name")
     name = named[-1] if isinstance(named, list) and named else named
     if not name or not isinstance(name, str):
@@ -39,14 +39,14 @@ def pipeline_class(index: Mapping[str, Any], where: str) -> str:
 
 
 def own_code(index: Mapping[str, Any]) -> bool:
-    """Whether the pipeline comes with code of its own, which loading it would run."""
+    """Whether the pipeline comes with its own code, which would run when it is loaded."""
     return isinstance(index.get("_class_name"), list)
 
 
 def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
     """The parameters of a pipeline's call, by name; ``pipeline`` is one, or its class.
 
-    Raises UsageError where they show that it is not asked with words, or makes no picture.
+    Raises UsageError where they show that it does not take words, or makes no picture.
     """
     name = pipeline.__name__ if inspect.isclass(pipeline) else type(pipeline).__name__
     found = dict(inspect.signature(pipeline.__call__).parameters)

@@ -1,4 +1,4 @@
-"""The networks of a pipeline, each loaded by itself: so the library tells which weights its files do not hold."""
+"""Loads each network of a pipeline separately, so that the library reports missing weights."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
     """The networks that a pipeline in a folder names, by the names of its parts, in the dtype (one of torch) given.
 
-    What comes with code of its own is left to the library, and so is what is no network. Raises MissingDataError for
-    weights that are not in the files, or have another shape: the library would fill them with random numbers, and draw
-    noise. ``Any``: each network is a class of its own.
+    Parts with their own code, or that are not networks, are left to the library. Raises MissingDataError for weights
+    that are missing or have another shape: the library would fill them with random numbers, and draw noise. ``Any``:
+    each network is a class of its own.
     """
     return {name: _loaded(kind, folder / name, dtype, where) for name, kind in _classes(folder)}
 
@@ -34,8 +34,7 @@ def _classes(folder: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _class(library: str | None, name: str | None) -> Any:
-    """A class of diffusers, of transformers, or of a pipeline of diffusers (its safety checker); None where it is none
-    of these."""
+    """A class of diffusers, of transformers, or of a pipeline of diffusers (its safety checker); None for any other."""
     import diffusers
 
     if library in ("diffusers", "transformers"):
@@ -44,7 +43,7 @@ def _class(library: str | None, name: str | None) -> Any:
 
 
 def _tells(kind: Any) -> bool:
-    """Whether it is a network that tells what its files lack."""
+    """Whether it is a network that reports missing weights."""
     import diffusers
     import transformers
 

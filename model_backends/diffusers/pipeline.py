@@ -1,4 +1,4 @@
-"""A loaded pipeline: prompts and seeds in, pixels out."""
+"""A loaded pipeline, which makes pixels from prompts and seeds."""
 
 from __future__ import annotations
 
@@ -31,27 +31,29 @@ class Drawn:
     """One picture: an array (height, width, channels) of numbers from 0 to 1. ``blanked`` says that the pipeline's
     safety checker has painted it over."""
 
-    pixels: Any  # a numpy array, which carries no type here
+    pixels: Any  # a numpy array, which has no type here
     blanked: bool = False
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a pipeline is told, and what has to be said of it."""
+    """The words for a pipeline, and warnings about them."""
 
     text: str
     warnings: tuple[str, ...] = ()
 
 
 class Pipeline:
-    """A pipeline on its device."""
+    """A pipeline, loaded on its device."""
 
     def __init__(self, folder: Path, settings: Settings, class_name: str, *, own_code: bool) -> None:
-        """Load it. Raises MissingExtraError without diffusers, UsageError for a pipeline that cannot be asked with
-        words, takes none of an argument that was given, or cannot be put on the device, MissingDataError for files that
-        cannot be loaded."""
+        """Load it. Raises MissingExtraError without diffusers, UsageError for a pipeline that does not take words or a
+        given argument, or cannot be put on the device, MissingDataError for files that cannot be loaded."""
         with _calmly():
-            diffusers = _library()
+            # No advice of the library: warnings about a prompt are in its response.
+            diffusers = need("diffusers", "diffusers")
+            diffusers.utils.logging.set_verbosity_error()
+            diffusers.utils.logging.disable_progress_bar()
             if not own_code:
                 kind = _known_class(diffusers, class_name, settings)
                 self._refuse_unknown(call_parameters(kind, settings.pretrained), settings, class_name)
@@ -75,8 +77,7 @@ class Pipeline:
         return [name for name in how if name not in self._parameters]
 
     def read(self, words: str) -> Prompt:
-        """Words as they are given to the pipeline, and what it will not read of them: the library cuts a prompt that is
-        too long without a word."""
+        """The prompt for some words, with a warning where it is too long, since the library cuts it silently."""
         text, found = self._literals.neutral(words)
         warnings = [f"control tokens in the text were made plain words: {listed(found)}"] if found else []
         bound = getattr(self._parameters.get("max_sequence_length"), "default", None)
@@ -88,15 +89,15 @@ class Pipeline:
         return Prompt(text, tuple(warnings))
 
     def draw(self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]) -> Iterator[Drawn]:
-        """A picture for each prompt, from its own seed alone: the neighbours change nothing but the last digits of the
-        arithmetic. Draws are made on the CPU, so that they are the same on every device."""
+        """Draw a picture for each prompt from its own seed: neighbours only change the last digits of the arithmetic.
+        Random numbers come from the CPU, so that they are the same on every device."""
         torch = need("torch", "diffusers")
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         told = dict(how)
         if "negative_prompt" in told:
             told["negative_prompt"] = [told["negative_prompt"]] * len(prompts)
         scheduler: Any = getattr(self._pipe, "scheduler", None)
-        if hasattr(scheduler, "noise_sampler_seed"):  # it draws by itself and not from the generators
+        if hasattr(scheduler, "noise_sampler_seed"):  # it does not use the generators
             scheduler.noise_sampler_seed = list(seeds)
         with _calmly(), torch.inference_mode():
             made = self._pipe(
@@ -108,7 +109,7 @@ class Pipeline:
         return (Drawn(pixels, bool(blank)) for pixels, blank in zip(made.images, blanked, strict=True))
 
     def _survives(self, text: str, token: str) -> bool:
-        """Whether one of the tokenizers still reads the control token in a text."""
+        """Whether one of the tokenizers still finds the control token in a text."""
         parts = self._tokenizers.values()
         return any(
             part.convert_tokens_to_ids(token) in part(text, add_special_tokens=False).input_ids for part in parts
@@ -123,18 +124,10 @@ class Pipeline:
             )
 
 
-def _library() -> Any:
-    """diffusers, without its advice: what concerns a prompt is said in its response. Untyped, so ``Any``."""
-    diffusers = need("diffusers", "diffusers")
-    diffusers.utils.logging.set_verbosity_error()
-    diffusers.utils.logging.disable_progress_bar()
-    return diffusers
-
-
 @contextlib.contextmanager
 def _calmly() -> Iterator[None]:
-    """Without progress bars, and without the library's advice: on packages that a pipeline does without, and on
-    prompts, whose warnings are in their responses."""
+    """Switch off progress bars and the library's advice about optional packages and prompts, whose warnings are in
+    their responses."""
     need("torch", "diffusers")
     library = need("transformers", "diffusers").utils.logging
     level = library.get_verbosity()

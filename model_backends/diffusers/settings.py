@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_SIDE = 8192
-"""Pixels; a size above it is a slip of the hand, and would take the memory of the machine with it."""
+"""The largest side in pixels; a larger one is a mistake, and would use up the machine's memory."""
 MAX_STEPS = 1000
 
 
@@ -80,4 +80,4 @@ OPTIONS: Mapping[str, Callable[[str, object], dict[str, Any]]] = {
     "image.guidance_scale": _guidance_scale,
     "image.negative_prompt": _negative_prompt,
 }
-"""The options that a request may carry, each with what reads it."""
+"""The options that a request may have, each with its reader."""

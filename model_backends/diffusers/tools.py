@@ -1,4 +1,4 @@
-"""The tool that a pipeline plays."""
+"""The tool ``text_to_image``, provided by a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adapter contract: how one family of models is loaded, asked, and its stream read as parts."""
+"""The adapter contract: loads one family of models, asks it, and reads its output as parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Adapter(ABC):
     """Speaks one model protocol. Registered in ``mmeval.hf_adapters`` under the ``model_type`` of its models.
 
     Made from small files, without torch; ``load`` is called once before the first ``answer``, both in one thread.
-    ``verified`` is False for what was written from the library's source and has never been run.
+    ``verified`` is False for an adapter that has never been run with a real model.
     """
 
     verified: ClassVar[bool] = True
@@ -27,18 +27,18 @@ class Adapter(ABC):
     @property
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """What the model takes and gives, and the modality options that it knows; from its small files alone."""
+        """What the model takes and gives, and its modality options; only from its small files."""
 
     @abstractmethod
     def load(self) -> None:
-        """Load weights and processor. Raises MissingError or UsageError with the way out."""
+        """Load weights and processor. Raises MissingError or UsageError with how to fix it."""
 
     @abstractmethod
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         """Answer rows that are equal in ``wants`` and ``params``: (position, response), each position once.
 
-        A row that cannot be asked is answered with its typed error and harms no other. Whatever is raised concerns the
-        whole batch: the core asks its open rows again, in halves when memory ran out, else one by one.
+        A row that cannot be asked is answered with a typed error and does not affect others. A raised error concerns
+        the whole batch: the core repeats its open rows, in halves when memory ran out, else one by one.
         """
 
     def close(self) -> None:  # noqa: B027  most have nothing to give back

@@ -30,21 +30,21 @@ from mmeval.model_backends.hf.settings import (
 from mmeval.records import DIGEST_CHARS, ErrorKind, Request, Response, digest
 
 GENERIC = "chat"
-"""The adapter of every model type that has none of its own: a chat template in, text out."""
+"""The adapter of model types without their own: takes a chat template, gives text."""
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 64, 8
-"""Rows of a batch where the user names no size. Memory that does not suffice for it halves it (see ``batching``)."""
+"""Rows of a batch unless the user sets a size; halved when memory runs out."""
 MOST_ROWS = 4096
 
 
 class HFBackend:
     """A model of the Hugging Face hub or of a folder, run on this machine.
 
-    ``pretrained`` is a name of the hub, a folder, or ``tiny`` (a model of our own, made on this machine in seconds: it
-    proves the plumbing, its scores mean nothing); ``revision`` a commit, tag or branch of the hub. ``adapter`` names
-    the protocol of the model where its ``model_type`` should not decide. ``dtype`` is that of the weights (``auto``:
-    as they were saved); ``device`` puts the model on one device, else ``device_map`` places it.
-    ``attn_implementation`` is a kernel of the library. ``trust_remote_code`` runs code that comes with the model.
+    ``pretrained`` is a name of the hub, a folder, or ``tiny`` (our own model, made on this machine in seconds to test
+    an installation; its scores mean nothing); ``revision`` a commit, tag or branch of the hub. ``adapter`` names the
+    protocol of the model, instead of its ``model_type``. ``dtype`` is that of the weights (``auto``: as they were
+    saved); ``device`` puts the model on one device, else ``device_map`` places it. ``attn_implementation`` is a kernel
+    of the library. ``trust_remote_code`` runs code that comes with the model.
 
     ``max_length`` bounds prompt and answer together, in tokens. ``inputs`` and ``outputs`` (``text+image``) overrule
     what the model is known to take and give; ``convert`` names what may be given to it in another form
@@ -52,8 +52,7 @@ class HFBackend:
     model's own, ``chat_template_args`` are values for it. ``data_parallel_size`` starts so many copies, each on a
     device of its own. ``deterministic`` asks the library for algorithms that give the same digits every time.
 
-    Raises MissingDataError for a model that is not there, UsageError and UnknownNameError for arguments that mean
-    nothing.
+    Raises MissingDataError for a missing model, UsageError and UnknownNameError for invalid arguments.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class HFBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Who answers: what changes an answer, and nothing of the machine that makes it."""
+        """The model's identity: everything that changes an answer, except the machine."""
         settings = self.settings
         identity: dict[str, Any] = {
             "backend": "hf",
@@ -153,7 +152,7 @@ class HFBackend:
         return BATCH_ON_ACCELERATOR if accelerated(self.settings.device) else BATCH_ON_CPU
 
     def start(self) -> None:
-        """Fetch what is missing of the model, and load it. Raises MissingError or UsageError with the way out."""
+        """Fetch missing files of the model, and load it. Raises MissingError or UsageError with how to fix it."""
         check_device(self.settings.device)
         self.files.fetch_weights()
         try:
@@ -196,7 +195,7 @@ class HFBackend:
 
 
 def adapter_name(files: ModelFiles, given: str) -> str:
-    """The adapter that was asked for, else that of the model's type, else the generic one."""
+    """The requested adapter, else that of the model's type, else the generic one."""
     known = plugins.names("mmeval.hf_adapters")
     if given != "auto":
         if given not in known:
@@ -206,8 +205,8 @@ def adapter_name(files: ModelFiles, given: str) -> str:
 
 
 def _foreign_source(name: str, adapter: Adapter) -> str:
-    """The digest of the file that defines an adapter which is not ours: edited, it may answer otherwise. Empty for one
-    of ours, whose version says as much, and where there is no file."""
+    """The digest of the file that defines a third-party adapter, since an edit may change answers. Empty for one of
+    ours, which has a version, and without a file."""
     if plugins.owner("mmeval.hf_adapters", name) == "mmeval":
         return ""
     file = getattr(sys.modules.get(type(adapter).__module__), "__file__", None)
@@ -217,7 +216,7 @@ def _foreign_source(name: str, adapter: Adapter) -> str:
 
 
 def _template_in(given: str) -> str:
-    """The text of a file, if one is given. Raises MissingDataError, and UsageError for what is no template."""
+    """The text of a template file, if one is given. Raises MissingDataError, and UsageError for other files."""
     if not given:
         return ""
     try:
@@ -226,7 +225,7 @@ def _template_in(given: str) -> str:
         raise MissingDataError(
             f"chat_template={given}: there is no such file; give one with a chat template (Jinja) in it"
         ) from None
-    except (OSError, ValueError, RuntimeError) as error:  # no text, no name that a file can have, no such user
+    except (OSError, ValueError, RuntimeError) as error:  # not a text, not a valid file name, or no such user
         raise UsageError(f"chat_template={given}: it cannot be read as a text ({in_a_line(error)})") from None
     if not text.strip():
         raise UsageError(f"chat_template={given}: the file is empty; give one with a chat template (Jinja) in it")

@@ -1,4 +1,4 @@
-"""What a model takes and gives: read off its small files, overruled by the user."""
+"""What a model takes and gives: from its small files, or as the user overrules."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _IN_CONFIG: Mapping[PartKind, tuple[str, ...]] = {
     "audio": ("audio_config", "audio_token_id", "audio_token_index"),
     "video": ("vision_config", "video_token_id", "video_token_index"),
 }
-"""Keys of ``config.json``, at its top or in the part of an omni model that reads."""
+"""Keys of ``config.json``, at its top or in the reading part of an omni model."""
 _VIDEO_TOKENS = ("video_token_id", "video_token_index")
 _IN_PROCESSOR: Mapping[PartKind, tuple[str, ...]] = {
     "image": ("image_processor", "image_processor_type", "image_mean", "do_rescale"),
     "audio": ("feature_extractor", "feature_extractor_type", "audio_processor"),
     "video": ("video_processor", "video_processor_type"),
 }
-"""Keys of the processor's files; some that are old describe an image processor without naming its type."""
+"""Keys of the processor's files; old ones may describe an image processor without naming its type."""
 _PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json")
 _READING_PARTS = ("", "thinker_config")
 
 
 def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
-    """The kinds of media that a model reads: its configuration and its processor's both know them."""
+    """The kinds of media that a model reads, according to both its configuration and its processor."""
     configs = [files.config.get(name, {}) if name else files.config for name in _READING_PARTS]
     processors = [files.json(name) for name in _PROCESSOR_FILES]
     found = [kind for kind in _MEDIA if _names(configs, _IN_CONFIG[kind]) and _names(processors, _IN_PROCESSOR[kind])]
     parts_named = _names(processors[:1], [name for names in _IN_PROCESSOR.values() for name in names])
     if "image" in found and "video" not in found and not parts_named and _names(configs, _VIDEO_TOKENS):
-        found.append("video")  # older checkpoints have one file for pictures and videos
+        found.append("video")  # older checkpoints have one file for both
     return tuple(found)
 
 
@@ -47,16 +47,16 @@ def _names(found: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> bool:
 
 
 def modalities(declared: object) -> tuple[str, ...]:
-    """What a class of the library declares as ``input_modalities``: a name, several, or nothing."""
+    """The ``input_modalities`` of a class of the library: a name, several, or none."""
     if declared is None:
         return ()
     return (declared,) if isinstance(declared, str) else tuple(map(str, cast("Iterable[object]", declared)))
 
 
 def doubt(kinds: Iterable[str], model: object) -> str:
-    """What the class of a loaded model says of its inputs, where it is not what its files said (``kinds``); else empty.
+    """How the inputs of a loaded model's class differ from those in its files (``kinds``); empty if equal.
 
-    Asked so late because the class cannot be looked at without torch: the files decide, and this is logged.
+    It is checked after loading because the class needs torch: the files decide, and this is logged.
     """
     said = set(modalities(getattr(model, "input_modalities", None))) & {*_MEDIA}
     if not said or said == {*kinds}:
@@ -68,8 +68,8 @@ def doubt(kinds: Iterable[str], model: object) -> str:
 def overruled(own: Capabilities, settings: Settings) -> Capabilities:
     """The capabilities with the user's ``inputs`` and ``outputs`` in the place of the adapter's.
 
-    Inputs may be any kinds. Outputs may be fewer than the adapter's, or kinds that it calls declarable: it can give no
-    others, whatever one says. Raises UnknownNameError and UsageError.
+    Inputs may be any kinds. Outputs may be fewer than the adapter's, or kinds that it calls declarable, since it cannot
+    give others. Raises UnknownNameError and UsageError.
     """
     found = own
     if settings.inputs:

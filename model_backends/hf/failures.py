@@ -1,4 +1,4 @@
-"""Failures of one row: typed, and no business of its neighbours."""
+"""Failures of one row: typed errors that do not affect other rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mmeval.records import ErrorKind, Response
 
 
 class RowError(MmevalError):
-    """Why one row cannot be asked or read. It becomes that row's response; its neighbours go on."""
+    """Why one row cannot be asked or read. It becomes that row's response; other rows go on."""
 
     def __init__(self, kind: ErrorKind, text: str) -> None:
         self.kind, self.text = kind, text
@@ -22,7 +22,7 @@ class RowError(MmevalError):
 
 
 def in_a_line(error: BaseException, most: int = 300) -> str:
-    """What a library says, as one line of a message: its kind and its first words."""
+    """The error of a library as one line: its type and its first words."""
     words = " ".join(str(error).split())
     shown = f"{words[:most]} ..." if len(words) > most else words
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__

@@ -1,4 +1,4 @@
-"""The arguments of the backend, checked when it is made: a mistake costs no loading."""
+"""The arguments of the backend, checked before anything is loaded."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from typing import Any
 from mmeval.errors import UnknownNameError, UsageError
 
 DEFAULT_MODEL = "HuggingFaceTB/SmolVLM-256M-Instruct"
-"""What a bare ``--model hf`` runs: open (Apache 2.0), half a gigabyte, any number of pictures in, text out."""
+"""The model of a bare ``--model hf``: open (Apache 2.0), half a gigabyte, reads any number of pictures and writes
+text."""
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla", "mlu", "musa")
-"""The kinds that torch knows and a model can run on."""
+"""The kinds of devices that a model can run on."""
 _DEVICE = re.compile(r"([a-z]+)(:[0-9]+)?")
 _SHORT = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "float16", "float": "float32"}
 
@@ -47,7 +48,7 @@ class Settings:
 
 
 def checked_dtype(given: str) -> str:
-    """The full name of a dtype. Raises UnknownNameError with near names for what is none."""
+    """The full name of a dtype. Raises UnknownNameError with near names for others."""
     name = _SHORT.get(given, given.removeprefix("torch."))
     if name not in DTYPES:
         raise UnknownNameError("dtype", given, DTYPES, f"Known: {', '.join(DTYPES)}.")
@@ -55,7 +56,7 @@ def checked_dtype(given: str) -> str:
 
 
 def checked_device(given: str) -> str:
-    """A device as torch writes it, or none. Raises UnknownNameError with near names for what is none."""
+    """A device in torch's spelling, or empty. Raises UnknownNameError with near names for others."""
     named = _DEVICE.fullmatch(given)
     if given and (named is None or named[1] not in DEVICES):
         kind = given.partition(":")[0]
@@ -72,7 +73,7 @@ def checked_count(argument: str, value: int, *, least: int) -> int:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The versions of those packages that are installed. Imports none of them."""
+    """The versions of packages, if installed. Imports none of them."""
     found: dict[str, str] = {}
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -81,7 +82,7 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def accelerated(device: str) -> bool:
-    """Whether the model will probably not run on the CPU; asked before torch is there to tell."""
+    """Whether the model will probably not run on the CPU; decided before torch is imported."""
     if device:
         return not device.startswith("cpu")
     drivers = ("/proc/driver/nvidia", "/dev/kfd")

@@ -1,4 +1,4 @@
-"""Tools that models of the library play."""
+"""The tool ``text_to_speech``, provided by models of the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backend itself: which endpoint answers a request, and its answer or its typed error."""
+"""The backend: chooses the endpoint of a request, and returns its answer or a typed error."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from mmeval.model_backends.openai.transport import Outgoing, Received, Transport
 from mmeval.records import Request, Response
 
 OFFLOAD_BYTES = 2**21
-"""Media and replies above this size are encoded and decoded in a thread: a few milliseconds in which others wait."""
+"""Media and replies above this size (a few milliseconds of work) are encoded and decoded in a thread."""
 
 
 class Endpoint(Protocol):
-    """One endpoint of the interface: a request as it is sent, a reply as it is meant. Both raise CallError."""
+    """One endpoint of the interface: encodes a request, decodes a reply. Both raise CallError."""
 
     def encode(self, request: Request) -> Outgoing: ...
     def decode(self, received: Received, request: Request) -> Response: ...
 
 
 class OpenAIBackend:
-    """A model behind a server that speaks the OpenAI interface.
+    """A model behind a server with the OpenAI interface.
 
     :param model: the model's name at the server.
     :param base_url: where the server is, such as ``http://localhost:8000/v1``; else ``OPENAI_BASE_URL``, else the
@@ -117,7 +117,7 @@ class OpenAIBackend:
         return {"host": self._settings.host, "aiohttp": importlib.metadata.version("aiohttp")}
 
     async def generate(self, request: Request) -> Response:
-        """The server's answer. Asked once: whether to ask again is decided by the caller, from the error's kind."""
+        """The server's answer to one call; the caller decides by the error's kind whether to repeat it."""
         latency = 0.0
         try:
             self._check(request)
@@ -133,7 +133,7 @@ class OpenAIBackend:
         except CallError as error:
             text = redacted(error.text, self._settings.api_key)
             return Response.failed(error.kind, text, retry_after=error.retry_after, latency=latency)
-        except MmevalError as error:  # a medium of the request that cannot be read
+        except MmevalError as error:  # a medium of the request cannot be read
             return Response.failed("internal", redacted(str(error), self._settings.api_key), latency=latency)
 
     async def close(self) -> None:

@@ -36,7 +36,7 @@ class ChatEndpoint:
         return Outgoing(PATH, b'%b%b, "messages": %b}' % (self._opened(request), seed, messages))
 
     def _opened(self, request: Request) -> bytes:
-        """The body up to its seed; that of the request before when it asks in the same way, as those of a task do."""
+        """The body up to its seed; reused from the previous request if its parameters are the same, as in a task."""
         last = self._opening
         if last is not None and last[0] is request.params and last[1] == request.wants:
             return last[2]
@@ -49,7 +49,7 @@ class ChatEndpoint:
         media = [kind for kind in dict.fromkeys(request.wants) if kind in ("image", "audio")]
         if not media:
             return {}
-        # Servers that speak and draw want "text" among the modalities; those that only draw have no such output.
+        # Servers that also speak or draw require "text" among the modalities; those that only draw refuse it.
         fields: dict[str, Any] = {
             "modalities": (["text"] if "text" in self._settings.capabilities.outputs else []) + media
         }
@@ -59,9 +59,13 @@ class ChatEndpoint:
         return fields
 
     def decode(self, received: Received, request: Request) -> Response:
-        """The answer in a reply. Raises CallError ``bad_reply`` when there is none."""
+        """The answer in a reply. Raises CallError ``bad_reply`` without one."""
         data = json_object(received.body)
-        choices = _choices(data)
+        choices = data.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            raise bad_reply("the server's answer has no choices")
+        if choices[0].get("error"):
+            raise error_in_body(choices[0]["error"])
         reason = choices[0].get("finish_reason")
         return Response(
             output=answer(_messages(choices)),
@@ -80,15 +84,6 @@ def _warnings(request: Request) -> tuple[str, ...]:
     return parameters.unsent(request.params, PATH, sampled=True, options=_UNSENT_OPTIONS)
 
 
-def _choices(data: dict[str, Any]) -> list[dict[str, Any]]:
-    choices = data.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise bad_reply("the server's answer has no choices")
-    if choices[0].get("error"):
-        raise error_in_body(choices[0]["error"])
-    return choices
-
-
 def _messages(choices: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     messages = [choice.get("message") for choice in choices if isinstance(choice, dict)]
     first = messages[0]
@@ -100,8 +95,8 @@ def _messages(choices: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def answer(messages: Sequence[dict[str, Any]]) -> Interleaved:
     """The parts of an answer, in order, hidden reasoning first.
 
-    One answer is asked for, so further messages add their media to the first: omni servers put the sound of an answer
-    into a choice of its own.
+    One answer is requested, so further messages add their media to the first: omni servers put the sound of an answer
+    into another choice.
     """
     first = messages[0]
     pieces, thoughts = _pieces(first.get("content"))
@@ -115,7 +110,7 @@ def answer(messages: Sequence[dict[str, Any]]) -> Interleaved:
 
 
 def _woven(pieces: Sequence[str | Media]) -> Interleaved:
-    """Text and media as they came; where the text has placeholders, those say where the media belong."""
+    """Text and media in their order; placeholders in the text, if any, place the media."""
     text = "".join([piece for piece in pieces if isinstance(piece, str)])
     media = [piece for piece in pieces if isinstance(piece, Media)]
     if not media and "<" not in text:
@@ -163,7 +158,7 @@ def _thought(item: dict[str, Any]) -> str:
 
 
 def _beside(message: dict[str, Any]) -> list[Media]:
-    """The media that come beside the text, pictures first."""
+    """The media besides the text, pictures first."""
     images, audio = message.get("images") or [], message.get("audio")
     if not images and not audio:
         return []
@@ -173,7 +168,7 @@ def _beside(message: dict[str, Any]) -> list[Media]:
 
 
 def _transcript(messages: Sequence[dict[str, Any]]) -> str:
-    """What is said in the sound: the text of an answer that has no other."""
+    """The transcript of the sound, for an answer without other text."""
     spoken = (message.get("audio") for message in messages)
     return next((_string(audio, "transcript") for audio in spoken if isinstance(audio, dict)), "")
 

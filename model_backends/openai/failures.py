@@ -1,4 +1,4 @@
-"""Failures of a call: from an HTTP status or a broken reply to a typed error, with every key taken out."""
+"""Failures of a call: turns an HTTP status or a broken reply into a typed error, without keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mmeval.records import ErrorKind
 MAX_MESSAGE_CHARS = 500
 MAX_DESCRIBED_BYTES = 65_536
 MAX_RETRY_AFTER = 86_400.0
-"""Seconds; whoever asks for more than a day asks for a day."""
+"""Seconds: a server that asks for more than a day gets a day."""
 
 REDACTED = "[redacted]"
 
@@ -39,7 +39,7 @@ _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
 
 
 class CallError(MmevalError):
-    """Why a call has no answer; the backend turns it into a ``Response`` with this error."""
+    """Why a call has no answer; the backend makes it the error of a ``Response``."""
 
     def __init__(self, kind: ErrorKind, text: str, retry_after: float | None = None) -> None:
         self.kind, self.text, self.retry_after = kind, text, retry_after
@@ -50,27 +50,29 @@ class CallError(MmevalError):
 
 
 def bad_reply(text: str) -> CallError:
-    """A reply that arrived whole and cannot be used."""
+    """The error for a complete reply that cannot be used."""
     return CallError("bad_reply", text)
 
 
 def redacted(text: str, secret: str) -> str:
-    """A message without the key, or anything that looks like one, cut to a length that suits a log line."""
-    if len(secret) >= 4:  # shorter ones ("x") are stand-ins for local servers and would only garble the message
+    """A message without the key or anything like one, cut to the length of a log line."""
+    if (
+        len(secret) >= 4
+    ):  # shorter ones ("x") are dummies for local servers; removing them would only garble the message
         text = text.replace(secret, REDACTED)
     text = _CREDENTIAL.sub(REDACTED, text)
     return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "..."
 
 
 def http_error(status: int, headers: Mapping[str, str], body: bytes, *, keyed: bool = False) -> CallError:
-    """The error that a status outside 200-299 means; ``keyed`` says whether a key was sent."""
+    """The error for a status outside 200-299; ``keyed`` says whether a key was sent."""
     message, codes = _described(body)
     text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
     return CallError(_kind(status, message, codes), text + _hint(status, headers, keyed=keyed), retry_after(headers))
 
 
 def error_in_body(error: object) -> CallError:
-    """The error that some gateways put into a reply with status 200."""
+    """The error in a reply with status 200, as some gateways send it."""
     message, codes = _message_and_codes(error)
     status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 500)
     return CallError(_kind(status, message, codes), f"the server reports an error: {message}")
@@ -78,7 +80,7 @@ def error_in_body(error: object) -> CallError:
 
 def _kind(status: int, message: str, codes: frozenset[str]) -> ErrorKind:
     if status == 429 and codes & _QUOTA_CODES:
-        return "auth"  # waiting does not help: the account has to be topped up
+        return "auth"  # waiting does not help: the account needs credit
     if status in (400, 422) and ("context_length_exceeded" in codes or _TOO_LONG.search(message)):
         return "too_long"
     return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
@@ -97,7 +99,7 @@ def _hint(status: int, headers: Mapping[str, str], *, keyed: bool) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds that the server asks to wait, from ``Retry-After`` as seconds or as a date; None when it says nothing."""
+    """Seconds that the server asks to wait, from ``Retry-After`` as seconds or a date; None without it."""
     text = headers.get("Retry-After", "").strip()
     if not text:
         return None
@@ -119,7 +121,7 @@ def _seconds_until(text: str, now: datetime) -> float:
 
 
 def _described(body: bytes) -> tuple[str, frozenset[str]]:
-    """What an error body says, in any of the shapes that servers use: its message and its codes."""
+    """The message and the codes of an error body, in any of the forms that servers use."""
     text = body[:MAX_DESCRIBED_BYTES].decode("utf-8", "replace").strip()
     try:
         data: Any = json.loads(text)

@@ -40,7 +40,7 @@ class ImagesEndpoint:
         return Outgoing(GENERATIONS, json.dumps(fields | {"n": 1}).encode())
 
     def decode(self, received: Received, request: Request) -> Response:
-        """The pictures of a reply. Raises CallError ``bad_reply`` when there is none."""
+        """The pictures of a reply. Raises CallError ``bad_reply`` without any."""
         data = json_object(received.body)
         items = data.get("data")
         if not isinstance(items, list) or not items:
@@ -56,9 +56,9 @@ class ImagesEndpoint:
 
 
 def prompt_of(request: Request) -> tuple[str, list[Media]]:
-    """The one prompt that the interface takes: all messages in order, and the pictures in them.
+    """The single prompt of a request: all messages in order, and their pictures.
 
-    Several pictures are referred to as ``[image1]``, ``[image2]`` at the place where they stand.
+    Several pictures are named ``[image1]``, ``[image2]`` in their places.
     """
     parts = [part for message in request.messages for part in message.content.parts]
     images = [part.media for part in parts if part.media is not None and part.kind == "image"]
@@ -97,7 +97,7 @@ def _files(images: Sequence[Media]) -> list[FormFile]:
 
 
 def multipart(path: str, fields: dict[str, str], files: Sequence[FormFile]) -> Outgoing:
-    """A form with files, as RFC 7578 has it. Raises CallError for a MIME type that does not fit into a header."""
+    """A form with files (RFC 7578). Raises CallError for a MIME type that is not valid in a header."""
     boundary = secrets.token_hex(16)
     pieces: list[bytes] = []
     for name, value in fields.items():

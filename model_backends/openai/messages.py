@@ -1,7 +1,7 @@
-"""Messages as JSON: text, pictures, sounds, films and files in the fields that the chat interface has for them.
+"""Messages as JSON: text, pictures, sounds, videos and files in the fields of the chat interface.
 
-Media are spliced in as base64 bytes that are encoded once and never pass a JSON encoder. They bear neutral names, for
-a file name such as ``cat_wrong_answer.png`` would tell the model something.
+Media are inserted as base64 bytes that are encoded once and never pass a JSON encoder. They have neutral names, since a
+file name such as ``cat_wrong_answer.png`` would be a hint to the model.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from mmeval.model_backends.openai.failures import CallError
 from mmeval.records import Message
 
 SENDABLE_SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
-"""The sounds that the interface knows how to name."""
+"""The names of sound formats in the interface."""
 _DRAWING = "image/svg+xml"
 _PICTURES = ("image/png", "image/jpeg")
-"""What a document may be besides a document: the picture of its page."""
+"""The kinds of a document: it may be the picture of its page."""
 
 
 def encode_messages(messages: Sequence[Message], inputs: Collection[PartKind]) -> bytes:
@@ -48,12 +48,12 @@ def encode_messages(messages: Sequence[Message], inputs: Collection[PartKind]) -
 
 
 def spoken(content: Interleaved) -> str:
-    """A message's text as it was written: placeholders stay, hidden reasoning does not, code stands in its place."""
+    """A message's text as written, with placeholders and code, without hidden reasoning."""
     return "".join(part.raw if part.media is not None else words(part) for part in content.parts)
 
 
 def words(part: Part) -> str:
-    """What a part says in text: nothing for a medium, the raw placeholder when its medium is missing."""
+    """The text of a part: empty for a medium, the raw placeholder when its medium is missing."""
     if part.kind == "reasoning" or part.media is not None:
         return ""
     return part.raw if part.text is None else part.text
@@ -99,19 +99,16 @@ class _Encoder:
         if part.kind == "audio":
             return _audio_item(part)
         if part.kind == "document":
-            return self._document(part, part.media)
+            # A picture of a page is sent as a picture, a text as text, since many servers take only PDF as a file.
+            assert part.media is not None  # checked by the caller
+            self._documents += 1
+            name = f"document{self._documents}{suffix_for(part.media.mime)}"
+            if part.media.mime in _PICTURES and "image" in self._inputs:
+                return _url_item(replace(part, kind="image"))
+            if part.media.mime.startswith("text/"):
+                return _text_item(f"\n[{name}]\n{_words_of(part.media)}\n[end of {name}]\n")
+            return _file_item(part, name)
         return _url_item(part)
-
-    def _document(self, part: Part, media: Media | None) -> bytes:
-        """A picture of a page goes as a picture, a text as text: many servers take nothing but PDF as a file."""
-        assert media is not None  # the caller has looked
-        self._documents += 1
-        name = f"document{self._documents}{suffix_for(media.mime)}"
-        if media.mime in _PICTURES and "image" in self._inputs:
-            return _url_item(replace(part, kind="image"))
-        if media.mime.startswith("text/"):
-            return _text_item(f"\n[{name}]\n{_words_of(media)}\n[end of {name}]\n")
-        return _file_item(part, name)
 
 
 def _text_row(role: str, text: str) -> bytes:
@@ -128,7 +125,7 @@ def _url_item(part: Part) -> bytes:
 
 
 def _audio_item(part: Part) -> bytes:
-    assert part.media is not None  # the caller has looked
+    assert part.media is not None  # checked by the caller
     form = SENDABLE_SOUNDS.get(part.media.mime)
     if form is None and not part.media.mime.startswith(("audio/", "video/")):
         raise _damaged(part, part.media)
@@ -153,17 +150,17 @@ def _words_of(media: Media) -> str:
 
 
 def _damaged(part: Part, media: Media) -> CallError:
-    """A medium that is not what it is called: the data are at fault, not the model."""
+    """The error for a medium that is not of its kind, a fault of the data, not the model."""
     name = media.name or "a medium"
     return CallError("bad_request", f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore it")
 
 
 def data_uri(part: Part) -> bytes:
-    """A medium's own bytes as a JSON string that holds a data URI; of a drawing, the picture that it shows.
+    """A medium's bytes as a JSON string with a data URI; a vector drawing becomes a picture.
 
     Raises CallError when it is of another kind, or cannot be drawn.
     """
-    assert part.media is not None  # the caller has looked
+    assert part.media is not None  # checked by the caller
     mime = part.media.mime
     if part.kind in ("image", "video") and not mime.startswith(f"{part.kind}/"):
         raise _damaged(part, part.media)
@@ -173,7 +170,7 @@ def data_uri(part: Part) -> bytes:
 
 
 def _drawn(media: Media) -> bytes:
-    """A drawing as PNG: servers take no SVG, and its source would tell a model more than the picture shows."""
+    """A vector drawing as PNG: servers take no SVG, and its source would tell a model more than the picture."""
     from mmeval.decode import image
 
     out = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Generation parameters and options of one modality, as the interface spells them."""
+"""Generation parameters and modality options in the interface's spelling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmeval.model_backends.openai.settings import OPTIONS, Settings
 from mmeval.records import GenerationParams
 
 AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac")
-"""What can be asked for: the formats whose bytes say what they are (raw samples do not)."""
+"""The formats of sound that can be recognised by their bytes (raw samples cannot)."""
 
 DEFAULT_VOICE = "alloy"
 DEFAULT_AUDIO_FORMAT = "wav"
@@ -28,9 +28,9 @@ def check_options(params: GenerationParams) -> None:
 
 
 def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
-    """The fields of a chat request that steer generation; what is None stays with the server's default.
+    """The fields of a chat request for generation; None leaves the server's default.
 
-    The seed is not among them: it differs from request to request.
+    The seed is added separately, since it differs for each request.
     """
     fields: dict[str, Any] = {}
     if params.temperature is not None:
@@ -38,7 +38,7 @@ def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
     if params.top_p is not None:
         fields["top_p"] = params.top_p
     if params.top_k is not None:
-        fields["top_k"] = params.top_k  # known to vLLM and its relatives, refused by others
+        fields["top_k"] = params.top_k  # known to vLLM and similar servers, refused by others
     if params.max_tokens is not None:
         fields[settings.max_tokens_field] = params.max_tokens
     if params.stop:
@@ -51,7 +51,7 @@ def voice(params: GenerationParams) -> str:
 
 
 def audio_format(params: GenerationParams) -> str:
-    """The format to ask for. Raises CallError ``bad_request`` for one that could not be recognised afterwards."""
+    """The requested format. Raises CallError ``bad_request`` for one that cannot be recognised later."""
     form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
     if form not in AUDIO_FORMATS:
         raise CallError("bad_request", f"audio.format={form!r} is none of {', '.join(AUDIO_FORMATS)}")
@@ -59,10 +59,10 @@ def audio_format(params: GenerationParams) -> str:
 
 
 def unsent(params: GenerationParams, endpoint: str, *, sampled: bool, options: Collection[str] = ()) -> tuple[str, ...]:
-    """Warnings for what was asked for and has no field in this endpoint.
+    """Warnings for parameters that have no field in this endpoint.
 
-    ``sampled`` says whether it takes the sampling parameters, ``options`` which modality options are meant for this
-    request and have no field.
+    ``sampled`` says whether it takes the sampling parameters; ``options`` are modality options of this request without
+    a field.
     """
     names = [] if sampled else [name for name in _SAMPLING if getattr(params, name) not in (None, ())]
     names += [name for name in params.options if name in options]

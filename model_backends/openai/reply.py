@@ -1,4 +1,4 @@
-"""Reading a reply: JSON that may hold anything, and media that come inside it as data."""
+"""Reads replies: JSON that may hold anything, and media inside it as data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmeval.system import from_line
 
 _SHOWN_CHARS = 80
 _MAX_DEPTH = 3
-"""Objects around the data of a medium: ``{"image_url": {"url": "data:..."}}`` has two."""
+"""The most objects around the data of a medium: ``{"image_url": {"url": "data:..."}}`` has two."""
 
 _DATA_FIELDS = ("b64_json", "data", "file_data")
 
@@ -22,7 +22,7 @@ _DATA_FIELDS = ("b64_json", "data", "file_data")
 def json_object(body: bytes) -> dict[str, Any]:
     """The JSON object of a reply with a status of success.
 
-    Raises CallError ``bad_reply`` when it is none, or the error that it reports instead of an answer.
+    Raises CallError ``bad_reply`` without one, or the error that it reports instead of an answer.
     """
     try:
         data = from_line(body)
@@ -37,7 +37,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def usage(data: dict[str, Any]) -> Usage:
-    """Tokens as the server counts them, under either of their two spellings; 0 where it says nothing sensible."""
+    """Tokens as counted by the server, under either of their two spellings; 0 without a valid number."""
     counted = data.get("usage")
     if not isinstance(counted, dict):
         return Usage()
@@ -52,19 +52,20 @@ def _count(value: object) -> int:
 
 
 def served(data: dict[str, Any]) -> str:
-    """The model that the server says it used."""
+    """The model that the server reports."""
     model = data.get("model")
     return model if isinstance(model, str) else ""
 
 
 def fingerprint(data: dict[str, Any]) -> str:
-    """What the server calls the configuration that answered; empty when it does not say."""
+    """The server's name of its configuration; empty if not reported."""
     value = data.get("system_fingerprint")
     return value if isinstance(value, str) else ""
 
 
 def medium(item: object) -> Media:
-    """The medium of one item of a reply: ``{"image_url": {"url": "data:..."}}``, ``{"b64_json": "..."}`` and kin.
+    """The medium of one item of a reply: ``{"image_url": {"url": "data:..."}}``, ``{"b64_json": "..."}`` and similar
+    ones.
 
     Raises CallError ``bad_reply`` for a link (nothing is fetched) and for data that do not decode.
     """
@@ -75,19 +76,15 @@ def medium(item: object) -> Media:
             break
         data = next((item[name] for name in _DATA_FIELDS if isinstance(item.get(name), str)), None)
         if data is not None:
-            return _from_data(data)
+            return _from_address(data) if data.startswith("data:") else Media.from_bytes(decoded(data))
         item = _inner(item)
     raise bad_reply(f"a medium in the answer has no data that could be read, but {str(item)[:_SHOWN_CHARS]!r}")
 
 
 def _inner(item: dict[str, Any]) -> object:
-    """What holds the data: the field named by ``type``, or the address in ``url`` or ``..._url``."""
+    """The field with the data: the one named by ``type``, or the address in ``url`` or ``..._url``."""
     named = item.get(str(item.get("type")))
     return named or item.get("url") or next((item[name] for name in item if name.endswith("_url")), None)
-
-
-def _from_data(text: str) -> Media:
-    return _from_address(text) if text.startswith("data:") else Media.from_bytes(decoded(text))
 
 
 def _from_address(address: str) -> Media:

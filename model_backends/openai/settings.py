@@ -1,4 +1,4 @@
-"""The settings of the backend: checked when it is made, so that a mistake costs no request."""
+"""The settings of the backend, checked before any request."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EndpointChoice = Literal["chat", "images", "speech", "auto"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 
 INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
-"""What the interface has a field for; ``video`` is the dialect of vLLM and its relatives."""
+"""The kinds with a field in the interface; ``video`` is the dialect of vLLM and similar servers."""
 
 OPTIONS = ("image.size", "image.quality", "audio.voice", "audio.format")
-"""The parameters of one modality that some endpoint has a field for."""
+"""The modality options that some endpoint has a field for."""
 
 _INPUTS_OF: dict[str, tuple[str, ...]] = {
     "chat": INPUT_KINDS,
@@ -42,7 +42,7 @@ _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """One server and how to speak with it. ``timeout`` is in seconds, for a whole call. The key shows nowhere."""
+    """One server with its options. ``timeout`` is in seconds, for a whole call. The key is never shown."""
 
     model: str
     base_url: str
@@ -68,7 +68,7 @@ class Settings:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     def identity(self) -> dict[str, Any]:
-        """What decides whether an answer may be reused. Whoever pays, and how long we wait, is no part of it."""
+        """The settings that decide whether an answer may be reused; key and timeout do not belong to them."""
         identity: dict[str, Any] = {
             "backend": "openai",
             "model": self.model,
@@ -85,8 +85,8 @@ class Settings:
 def checked_base_url(given: str) -> str:
     """The address of the server without a trailing slash: the argument, else OPENAI_BASE_URL, else the official one.
 
-    Raises UsageError for anything that is no plain http or https address. Credentials and queries are refused, because
-    the address is written into results.
+    Raises UsageError for anything but a plain http or https address. Credentials and queries are refused, because the
+    address is written into results.
     """
     url = (given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL).strip()
     if "@" in url or "?" in url or "#" in url:
@@ -109,7 +109,7 @@ def checked_base_url(given: str) -> str:
 def read_api_key(api_key_file: str, base_url: str) -> str:
     """The key from the file if one is given, else from OPENAI_API_KEY; empty for a local server without one.
 
-    Raises MissingDataError when there is none and the server is not local, UsageError for what cannot be a key.
+    Raises MissingDataError without a key for a server that is not local, UsageError for an invalid key.
     """
     key = (
         _key_in_file(Path(api_key_file).expanduser()) if api_key_file else os.environ.get("OPENAI_API_KEY", "").strip()
@@ -138,7 +138,7 @@ def _key_in_file(path: Path) -> str:
 
 
 def is_local(host: str) -> bool:
-    """True for this machine and its own network, where servers mostly ask for no key."""
+    """Whether it is this machine or its own network, where servers mostly need no key."""
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
@@ -148,9 +148,9 @@ def is_local(host: str) -> bool:
 def capabilities_of(
     endpoint: EndpointChoice, inputs: str | Sequence[str], outputs: str | Sequence[str]
 ) -> Capabilities:
-    """What an endpoint can take and give. Raises UnknownNameError for a kind that it has no field for.
+    """What an endpoint can take and give. Raises UnknownNameError for a kind without a field.
 
-    Inputs are narrowed to those of the endpoint; outputs that are not named follow from it.
+    Inputs are limited to those of the endpoint; it also decides the default outputs.
     """
     taken = [kind for kind in kinds_in("inputs", inputs, INPUT_KINDS) if kind in _INPUTS_OF[endpoint]]
     default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
@@ -181,7 +181,7 @@ def checked_choice(argument: str, value: object, choices: object) -> Any:
 def checked_positive(argument: str, value: object) -> float:
     """A number above 0. Raises UsageError for anything else."""
     try:
-        number = float(value)  # type: ignore[arg-type]  # whatever the user wrote
+        number = float(value)  # type: ignore[arg-type]  # the user may write anything
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:

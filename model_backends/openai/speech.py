@@ -23,7 +23,7 @@ class SpeechEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> Outgoing:
-        """The request as it is sent: all text is read aloud, but for system messages, which say how.
+        """The encoded request: all text is read aloud, except system messages, which say how.
 
         Raises CallError for any input but text.
         """
@@ -39,9 +39,9 @@ class SpeechEndpoint:
         return Outgoing(PATH, json.dumps(fields).encode())
 
     def decode(self, received: Received, request: Request) -> Response:
-        """The sound of a reply. Raises CallError ``bad_reply`` when it is none."""
+        """The sound of a reply. Raises CallError ``bad_reply`` without one."""
         if received.body.startswith(b"{"):
-            json_object(received.body)  # raises the error that it reports
+            json_object(received.body)  # raises the reported error
         sound = Media.from_bytes(received.body)
         if sound.kind != "audio":
             raise bad_reply(f"the server's answer is no sound but {len(received.body)} bytes of {sound.mime}")

@@ -1,4 +1,4 @@
-"""The transport: one pooled HTTP session, one POST at a time, replies of bounded size. It retries nothing."""
+"""The transport: a pooled HTTP session for POST requests with replies of bounded size, without retries."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from yarl import URL
 
 CONNECT_TIMEOUT = 30.0
-"""Seconds to open a connection: a machine that is not there is found long before a slow answer is given up."""
+"""Seconds to open a connection, so that a missing machine is found long before a slow answer times out."""
 
 DNS_SECONDS = 300
 LARGE_BODY = 2**20
-"""Bytes above which a body is handed over in pieces, so that other calls go on in between."""
+"""Bytes above which a body is sent in pieces, so that other calls go on in between."""
 
 MIN_SECRET_CHARS = 16
-"""Shorter keys are stand-ins such as ``EMPTY``, which may well be words of an answer."""
+"""Shorter keys are dummies such as ``EMPTY``, which may be words of an answer."""
 
 
 class Outgoing(NamedTuple):
-    """A request as it is sent: the path below ``base_url`` and the encoded body."""
+    """An encoded request: the path below ``base_url`` and the body."""
 
     path: str
     body: bytes
@@ -40,7 +40,7 @@ class Outgoing(NamedTuple):
 
 
 class Received(NamedTuple):
-    """A reply as it came. ``latency`` is in seconds, from sending to the last byte."""
+    """A received reply. ``latency`` is in seconds, from sending to the last byte."""
 
     status: int
     headers: Mapping[str, str]
@@ -59,7 +59,7 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, outgoing: Outgoing) -> Received:
-        """The reply, whatever its status. Raises CallError when none arrived whole."""
+        """The reply with any status. Raises CallError without a complete reply."""
         session = self._session or self._open()
         url = self._urls.get(outgoing.path) or self._url(outgoing.path)
         body: Any = outgoing.body if len(outgoing.body) < LARGE_BODY else io.BytesIO(outgoing.body)
@@ -75,11 +75,11 @@ class Transport:
         except (self._aiohttp.ClientError, OSError) as error:
             raise self._lost(error) from error
         if self._secret and self._secret in received:
-            received = received.replace(self._secret, REDACTED.encode())  # a server that echoes its request
+            received = received.replace(self._secret, REDACTED.encode())  # the server may echo its request
         return Received(response.status, response.headers, received, time.perf_counter() - started)
 
     async def close(self) -> None:
-        """Close every connection. The transport may be used again; it then opens new ones."""
+        """Close every connection. A later call opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -109,7 +109,7 @@ class Transport:
             async with response:
                 return await self._read_pieces(response)
         if length <= self._settings.max_reply_bytes:
-            return await response.read()  # closes by itself when it fails; a context costs 4 % of a small call
+            return await response.read()  # it closes itself on failure; a context manager costs 4 % of a small call
         response.close()
         raise self._too_large()
 
@@ -134,12 +134,12 @@ class Transport:
         return CallError("connection", f"the connection to {self._settings.address} was lost ({said})")
 
     def _unreached(self, error: Exception) -> CallError:
-        """Nothing was sent: there is no such host, nobody listens there, or who does is not trusted."""
-        said = str(error).replace(" ssl:default", "")  # aiohttp's word for its own default
+        """The error when nothing was sent: unknown host, no server there, or an untrusted certificate."""
+        said = str(error).replace(" ssl:default", "")  # aiohttp's name for its default
         where = self._settings.address
         if isinstance(error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError):
             return CallError("bad_request", f"the server's certificate is not trusted ({said})")
-        if isinstance(error, self._aiohttp.ClientConnectorError):  # its own words repeat the address
+        if isinstance(error, self._aiohttp.ClientConnectorError):  # its message repeats the address
             where, cause = f"{error.host}:{error.port}", error.os_error
             said = os.strerror(cause.errno) if (cause.errno or 0) > 0 else cause.strerror or str(cause)
         elif isinstance(error, self._aiohttp.ConnectionTimeoutError):
@@ -148,7 +148,7 @@ class Transport:
 
 
 def _headers(settings: Settings) -> dict[str, str]:
-    """Sent with each request. ``identity`` keeps a small reply from unpacking into a huge one."""
+    """The headers of each request. ``identity`` prevents a small reply from unpacking into a huge one."""
     headers = {
         "User-Agent": f"mmeval/{__version__}",
         "Content-Type": "application/json",
@@ -161,9 +161,9 @@ def _headers(settings: Settings) -> dict[str, str]:
 
 
 def environment_proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for this server; local servers are spoken to directly.
+    """The proxy in the environment for this server; local servers need none.
 
-    Found once, because asking the environment for each request costs more than the request.
+    It is found once, because the lookup takes longer than a request.
     """
     parsed = urlsplit(base_url)
     host = parsed.hostname or ""

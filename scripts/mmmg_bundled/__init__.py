@@ -48,7 +48,7 @@ class _Book:
         self.rows.append(written)
 
     def _numbered(self, added: Sequence[bytes]) -> dict[str, list[int]]:
-        """The numbers that media get in the names of their files, by list."""
+        """The numbers of media in the names of their files, by list."""
         found: dict[str, list[int]] = {}
         for data in added:
             own = self.media[_kind(data)]

@@ -60,7 +60,7 @@ def words(left: int, top: int, *texts: str, size: int = 1, colour: int = BLACK) 
 
 
 def moved(paint: Painter, right: int, down: int = 0) -> Painter:
-    """The same in another place; what comes in from outside is white."""
+    """The same painter moved; the new area is white."""
     return lambda x, y: paint(x - right, y - down) if 0 <= x - right < SIDE and 0 <= y - down < SIDE else WHITE
 
 

@@ -16,12 +16,12 @@ HOUSE = over(square(20, 30, 26, RED), box(28, 44, 36, 56, BLACK), box(20, 22, 46
 
 
 def _seen(*shifts: int) -> list[bytes]:
-    """The house as it is seen when one goes sideways."""
+    """The house seen from places further to the side."""
     return [png(moved(HOUSE, shift)) for shift in shifts]
 
 
 def _turned(*widths: int) -> list[bytes]:
-    """A board with two colours that turns: it becomes narrower."""
+    """A turning board with two colours, which becomes narrower."""
     return [png(over(box(32 - width, 12, 32, 52, RED), box(32, 12, 32 + width // 2, 52, BLUE))) for width in widths]
 
 

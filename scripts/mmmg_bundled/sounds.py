@@ -1,4 +1,4 @@
-"""Samples whose answer is heard: noises, music, speech, and speech beside words."""
+"""Samples whose answer is a sound: noises, music, speech, and speech beside words."""
 
 from __future__ import annotations
 

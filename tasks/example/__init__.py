@@ -1,1 +1,1 @@
-"""Examples of task files whose numbers mean nothing: they show the plumbing."""
+"""Examples of task files; their numbers mean nothing."""

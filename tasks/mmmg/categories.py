@@ -1,6 +1,6 @@
 """The categories of MMMG: which tasks count towards which averages, in the order of the paper.
 
-The authors average within a category and never across: a model that gives no sound is no worse at pictures.
+The authors average only within a category, since a model without sound is not worse at pictures.
 """
 
 from __future__ import annotations

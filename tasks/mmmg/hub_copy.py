@@ -1,12 +1,12 @@
-"""The copy of MMMG on the hub: parquet files that hold the instructions with their media, and no scoring field.
+"""The copy of MMMG on the hub: parquet files with the instructions and media, without scoring fields.
 
     category       the name of the instruction file
     instruction    the prompt (what the instruction files call ``instruction_para``)
     image_0, image_1, ref_image_0 .. ref_image_3, audio_0    the media of a row; null where there is none
 
-Only media are taken from it, for rows whose own files are not there. A row is found by its category and its prompt.
-Rows that share both (five groups do, twelve rows in all) are taken in the order of the copy, as it was made from the
-instruction files one after the other.
+Only media are taken from it, for rows whose own files are missing. A row is found by its category and its prompt. Rows
+that share both (five groups, twelve rows in all) are taken in the order of the copy, which is that of the instruction
+files.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class HubCopy:
 
     @cached_property
     def _prompts(self) -> Counter[tuple[str, str]]:
-        """How often each prompt of each category stands there."""
+        """The number of rows with each prompt of each category."""
         return Counter((row["category"], row["instruction"]) for row in self._rows(_KEYS))
 
     def media(self, category: str) -> CategoryMedia:
@@ -84,7 +84,7 @@ class HubCopy:
                     f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again"
                 ) from None
 
-    def _schema(self, file: Path) -> Any:  # pyarrow is absent where types are checked
+    def _schema(self, file: Path) -> Any:  # pyarrow is not installed where types are checked
         with need("pyarrow.parquet", "hub").ParquetFile(file) as table:
             return table.schema_arrow
 
@@ -96,19 +96,19 @@ class HubCopy:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose media are bytes, also where the column is a struct of bytes and path."""
+    """A row with media as bytes, even if the column is a struct of bytes and path."""
     return {name: value.get("bytes") if isinstance(value, dict) else value for name, value in row.items()}
 
 
 @dataclass(frozen=True)
 class CategoryMedia:
-    """The media of one category, held in memory as long as its rows are read."""
+    """The media of one category, kept in memory while its rows are read."""
 
     held: Mapping[PromptPlace, Mapping[str, bytes]]
 
     def medium(self, place: PromptPlace, field: str, position: int, name: str) -> Media:
-        """The medium at a position of a row's list ``field``, which stands for the file ``name``. Raises
-        MissingDataError where the copy has none."""
+        """The medium at a position of a row's list ``field``, in place of the file ``name``. Raises MissingDataError
+        where the copy has none."""
         column = f"{_COLUMN[field]}_{position}"
         data = self.held.get(place, {}).get(column)
         if data is None:
@@ -117,8 +117,8 @@ class CategoryMedia:
 
 
 def find_copy(folder: Path) -> HubCopy | None:
-    """The copy in a folder of the user's (``FOLDER/UW-FMRL2/MMMG``, as a download of the hub's tool is laid out, or in
-    the folder itself), else in the cache of the hub; None where it is in neither."""
+    """The copy in the user's folder (``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder itself),
+    else in the cache of the hub; None where it is in neither."""
     places = [folder / REPOSITORY, folder, _cached()]
     for place in places:
         files = tuple(sorted({*place.glob("*.parquet"), *place.glob("data/*.parquet")})) if place is not None else ()
@@ -133,5 +133,5 @@ def _cached() -> Path | None:
 
     try:
         return cached_snapshot(REPOSITORY, "main", "dataset")
-    except MissingExtraError:  # nobody without the hub's library has anything in its cache
+    except MissingExtraError:  # without the hub's library its cache is empty
         return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NUMBER = "overall"
 """The score of a trial, which every task of MMMG has."""
 FILE = "file"
-"""The label of the instruction file, on scores of a task that is made of several."""
+"""The label of the instruction file, for tasks with several files."""
 INTERVAL = "±: half of the authors' 95 % interval, 1.96 standard errors over the times that all of it was answered."
 PAPER = "Paper: the mean of the tasks that the model can do. Leaderboard: what it cannot do counts 0."
 UNKNOWN = (
@@ -29,16 +29,16 @@ UNKNOWN = (
     "would be that of other tasks."
 )
 NAMED: Mapping[str, str] = {"lost": "Lost", "unavailable": "Unavailable, nothing here can score them"}
-"""What is said of the tasks of an average that are named below its table, by state."""
+"""How the state of a task is described below the table of averages."""
 
 State = Literal["known", "lost", "absent", "unavailable", "not asked"]
-"""Of a task: it has a value; all that was asked was lost; the model cannot do it; nothing here can score it; it was not
+"""States of a task: it has a value; all answers were lost; the model cannot do it; it cannot be scored here; it was not
 asked."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What is known of one task: its value, that of each pass, how many trials stand behind it, and what they lack."""
+    """The results of one task: its value, that of each pass, the number of scored trials, and the unscored ones."""
 
     alias: str
     state: State
@@ -53,7 +53,7 @@ class Line:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """A table for each category of which the run has a task, and one with the averages."""
+    """Make a table for each category with a task in the run, and one with the averages."""
     asked = {task.name: _line(run, task) for task in run.tasks}
     left_out = {str(name): Line(str(name), "not asked", lacks="left out") for name in run.ours.get("left_out", {})}
     shown = [category for category in CATEGORIES if not asked.keys().isdisjoint(category.tasks)]
@@ -76,8 +76,8 @@ def _line(run: StoredRun, task: StoredTask) -> Line:
 
 
 def _passes(scores: Scores) -> Passes:
-    """The mean of each pass, in which the instruction files of a task count the same, as in its value; none where a
-    pass has nothing of one of them."""
+    """The mean of each pass, where the instruction files of a task have equal weight as in its value; empty where a
+    pass has no score of one of them."""
     files = [repeat_means(part) for part in scores.by_level(FILE).values() if part.values] or [repeat_means(scores)]
     if len({len(means) for means in files}) > 1:
         return ()
@@ -85,7 +85,7 @@ def _passes(scores: Scores) -> Passes:
 
 
 def _state(scores: Scores) -> State:
-    """Of a task without a value."""
+    """The state of a task without a value."""
     if scores.count("failed") or scores.count("unscored"):
         return "lost"
     if scores.count("unavailable"):
@@ -94,7 +94,7 @@ def _state(scores: Scores) -> State:
 
 
 def _lacks(scores: Scores) -> str:
-    """How many trials have no value, by why; that nothing was scored, where it was not."""
+    """The numbers of trials without a value by reason, or that nothing was scored."""
     if not len(scores):
         return "not scored"
     statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
@@ -115,13 +115,9 @@ def _tasks_table(category: Category, lines: Mapping[str, Line], run: StoredRun) 
     return Table(
         f"MMMG, {category.title}: tasks",
         ("Task", "Value", "±", "Scored", "Lacks"),
-        tuple(_task_row(lines[task]) for task in known),
+        tuple((one.alias, one.value, one.half_width, one.trials, one.lacks) for one in (lines[task] for task in known)),
         tuple(notes),
     )
-
-
-def _task_row(line: Line) -> tuple[Cell, ...]:
-    return (line.alias, line.value, line.half_width, line.trials, line.lacks)
 
 
 def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Table:
@@ -140,7 +136,7 @@ def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Tab
 
 
 def _average_row(title: str, tasks: Sequence[str], lines: Mapping[str, Line]) -> tuple[Cell, ...]:
-    """One average. It stands where each of its tasks has a value or is one that the model cannot do."""
+    """One average. It is shown where each of its tasks has a value, or cannot be done by the model."""
     states = Counter(_state_of(task, lines) for task in tasks)
     values = {task: line.value for task in tasks if (line := lines.get(task)) and line.value is not None}
     counted, lacks = f"{len(values)}/{len(tasks)}", _lacking_tasks(states)
@@ -156,14 +152,14 @@ def _state_of(task: str, lines: Mapping[str, Line]) -> State:
 
 
 def _lacking_tasks(states: Mapping[State, int]) -> str:
-    """How many tasks of an average have no value, by why."""
+    """The numbers of tasks of an average without a value, by reason."""
     words: Mapping[State, str] = {"absent": "unsupported"}
     order: Sequence[State] = ("lost", "unavailable", "not asked", "absent")
     return ", ".join(f"{states[state]} {words.get(state, state)}" for state in order if states.get(state))
 
 
 def _named(tasks: Sequence[str], lines: Mapping[str, Line]) -> Iterator[str]:
-    """The tasks that keep an average from standing though they were asked, by why."""
+    """The asked tasks without a value that make an average unavailable, by reason."""
     for state, said in NAMED.items():
         if names := [lines[task].alias for task in tasks if _state_of(task, lines) == state]:
             yield f"{said}: {', '.join(names)}."

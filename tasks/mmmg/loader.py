@@ -1,4 +1,4 @@
-"""The reader of MMMG's instruction files, joined with their media.
+"""Reads MMMG's instruction files with their media.
 
     seed_instruction/<file>.jsonl                one instruction a line
     seed_instruction/image/<file>_<k>.png        what the number k in ``image_list`` and ``ref_image_list`` means
@@ -11,7 +11,7 @@ the copy on the hub (:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have a f
 
     "reference": {"response": "<audio_start><audio_0><audio_end> words", "image_list": [], "audio_list": [3]}
 
-a right answer in the shape of a model's: the n-th number of a list is the file of the n-th placeholder, counted from
+a right answer in the form of a model's: the n-th number of a list is the file of the n-th placeholder, counted from
 0. Published rows have none; their reference, if any, are the pictures that the answer is compared with.
 """
 
@@ -55,8 +55,8 @@ _OPTIONS = ("file", "having")
 
 @dataclass(frozen=True)
 class MmmgDataset:
-    """The rows of instruction files, in their order. ``media`` is the folder that holds ``image/`` and ``audio/``,
-    ``copy`` what has the media that this folder lacks."""
+    """The rows of instruction files, in their order. ``media`` is the folder with ``image/`` and ``audio/``; ``copy``
+    has the media that are missing there."""
 
     files: tuple[Path, ...]
     media: Path
@@ -65,7 +65,7 @@ class MmmgDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Covers the bytes of the instruction files, and which of their rows are taken."""
+        """The digest of the instruction files' bytes, and of the selection of rows."""
         sha256 = hashlib.sha256()
         for file in self.files:
             sha256.update(file.read_bytes())
@@ -94,9 +94,9 @@ class MmmgDataset:
         return (line for line in lines(file) if not self.having or self.having in line.row)
 
     def check_media(self) -> None:
-        """Raises MissingDataError where media are neither in the folder nor in the copy, before anything is asked.
+        """Raise MissingDataError where media are neither in the folder nor in the copy, before the run.
 
-        Rows that cannot be read are left for who reads them."""
+        Rows that cannot be read are skipped; they are reported when they are read."""
         missing = [name for file in self.files for name in self._missing(file)]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
@@ -116,17 +116,17 @@ def _place(line: Line) -> PromptPlace:
 
 
 def _lacking(file: Path, folder: Path, row: Mapping[str, Any]) -> Iterator[str]:
-    """The media files of a row that are not there, as paths below the folder."""
+    """The missing media files of a row, as paths below the folder."""
     for key, kind in NUMBERED.items():
         try:
             names = [medium_file(kind, file.stem, number) for number in numbers(row, key)]
             yield from (name for name in names if not path_inside(folder, name).is_file())
-        except MmevalError:  # told with its line when the row is read
+        except MmevalError:  # reported with its line when the row is read
             continue
 
 
 class _Reader:
-    """Makes samples of the rows of one file. What comes from the copy is read once, when the first row needs it."""
+    """Makes samples of the rows of one file. The copy is read once, when the first row needs it."""
 
     def __init__(self, file: Path, folder: Path, copy: HubCopy | None) -> None:
         self._file, self._folder, self._copy = file, folder, copy
@@ -190,7 +190,7 @@ def load(source: DataSource) -> MmmgDataset:
 
 
 def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
-    """The instruction files, and the field that rows must have ("" for any)."""
+    """The instruction files, and the field that rows must have ("" for none)."""
     for option in options:
         if option not in _OPTIONS:
             raise UnknownNameError("option of the loader 'mmmg'", option, _OPTIONS, "It takes: file, having.")
@@ -206,7 +206,7 @@ def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
 
 
 def _beside(media: Mapping[str, Media]) -> tuple[Part, ...]:
-    """Media as parts that no placeholder in the text announces; the list that names a medium decides its kind."""
+    """Media as parts without placeholders in the text; the list that names a medium decides its kind."""
     return tuple(
         Part("image" if label.startswith("image") else "audio", media=item, label=label)
         for label, item in media.items()

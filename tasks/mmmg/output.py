@@ -1,4 +1,4 @@
-"""The format ``mmmg``: answers as MMMG's own scripts keep them."""
+"""The format ``mmmg``: answers in the layout of MMMG's own scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout in which MMMG's own scripts keep answers: the folder ``output/<model>/``.
+"""The layout of answers in MMMG's own scripts: the folder ``output/<model>/``.
 
     <file>.jsonl            an answer a line; <file> is the instruction file
     image/<file>_<k>.png    what the number k in ``image_list`` means; k counts through all answers of the file
@@ -8,10 +8,10 @@ The answers to the first instruction come first, then those to the second, as ma
 text whose placeholder i (``<image_start><image_i><image_end>``, from 0) stands for the i-th number of the line's own
 list, ``image_list`` and ``audio_list``; ``query`` may repeat the instruction.
 
-What the layout has no place for is kept where those scripts do not look, under names of our own:
+Everything without a place in the layout is kept where those scripts do not look, under our own names:
 
     the key ``mmeval`` of a line    {"parts": [...], "of": "..."}: the parts of an answer that its line does not say by
-                                    itself; {"error": {...}}: the model failed; {"absent": true}: nobody asked
+                                    itself; {"error": {...}}: the model failed; {"absent": true}: not asked
     other/<file>_<k>.<suffix>       media of other kinds
     mmeval.json                     whose answers they are, and how many to each instruction of a file (``generations``)
 """
@@ -28,7 +28,7 @@ from mmeval.records import Sample, digest
 from mmeval.tasks.mmmg.rows import SUFFIXES
 
 GENERATIONS = 4
-"""Answers to each instruction, where nothing else is said."""
+"""Answers to each instruction by default."""
 OTHER: Literal["other"] = "other"
 
 _SPELLINGS = ("span",)
@@ -45,14 +45,14 @@ class RowPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Flat:
-    """An answer as a line says it: the response, and the media of each list."""
+    """An answer as written in a line: the response, and the media of each list."""
 
     response: str
     media: Mapping[TagKind, Sequence[Media]] = field(default_factory=dict)
 
 
 def place_of(sample: Sample) -> RowPlace | None:
-    """None for a sample that is none of MMMG's."""
+    """The place of a sample; None for other benchmarks."""
     match = _ID.fullmatch(sample.id)
     if match is None or sample.metadata.get("file") != match["file"]:
         return None
@@ -60,24 +60,24 @@ def place_of(sample: Sample) -> RowPlace | None:
 
 
 def instruction_of(sample: Sample) -> str:
-    """The words that are asked."""
+    """The words of the prompt."""
     return "\n".join(message.content.raw for message in sample.input if message.role == "user")
 
 
 def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
-    """Names what a line says, so that parts which belonged to another answer are not taken for this one's."""
+    """A digest of a line, so that parts of another answer are not used for this one."""
     return digest([response, *(list(numbers.get(kind, ())) for kind in SUFFIXES)])
 
 
 def read_flat(flat: Flat) -> Interleaved:
-    """The answer that a line says by itself."""
+    """The answer in a line alone."""
     labelled = {f"{kind}{number}": item for kind, items in flat.media.items() for number, item in enumerate(items)}
     return Interleaved.from_text(flat.response, labelled, spellings=_SPELLINGS)
 
 
 def flattened(output: Interleaved) -> Flat:
-    """An answer as a line can say it: with its own words where their placeholders are numbered as the layout counts,
-    else with placeholders numbered anew. Hidden reasoning and media of other kinds are left out."""
+    """An answer in the form of a line: with its own words if their placeholders are numbered as in the layout, else
+    with renumbered placeholders. Hidden reasoning and media of other kinds are left out."""
     as_written = _as_numbered(output)
     if as_written is not None and read_flat(as_written) == output:
         return as_written
@@ -85,7 +85,7 @@ def flattened(output: Interleaved) -> Flat:
 
 
 def _as_numbered(output: Interleaved) -> Flat | None:
-    """The lists by the numbers of the labels; None where these are not 0, 1, 2, ..."""
+    """The lists by the numbers of the labels; None if these are not 0, 1, 2, ..."""
     found: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
     for part in output.parts:
         if part.media is None:
@@ -119,8 +119,8 @@ def _numbered_anew(output: Interleaved) -> Flat:
 
 
 def _words(parts: Sequence[tuple[Part, int | None]], lengths: dict[TagKind, int]) -> Iterator[str]:
-    """The response, part by part. A placeholder without a medium must not get another one's: it is counted behind
-    them."""
+    """The response, part by part. Placeholders without a medium are numbered after all others, so that they do not get
+    a medium."""
     for part, number in parts:
         if part.kind == "reasoning":
             continue

@@ -39,11 +39,11 @@ from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file, numbers
 
 
 def read_output(path: Path, generations: int | None = None, any_instruction: bool = False) -> OutputAnswers:
-    """The answers in ``output/<model>``. ``generations`` says how many there are to each instruction; without it our
-    own note in the folder, else 4. With ``any_instruction`` an answer is taken although its line repeats another
+    """The answers in ``output/<model>``. ``generations`` is the number of answers to each instruction; the default is
+    in our note in the folder, else 4. With ``any_instruction`` an answer is accepted even if its line repeats another
     instruction.
 
-    Raises MissingDataError where there are none, UsageError for what is damaged.
+    Raises MissingDataError without answers, UsageError for damaged ones.
     """
     if generations is not None and generations < 1:
         raise UsageError(f"generations={generations}: must be at least 1")
@@ -64,7 +64,7 @@ def _model_folder(path: Path) -> Path:
 
 
 class OutputAnswers:
-    """The answers of one model. Lines are checked when it is opened and read again when they are asked for."""
+    """The answers of one model. Lines are checked on opening, and read again on demand."""
 
     def __init__(self, folder: Path, generations: int | None, *, any_instruction: bool) -> None:
         self._folder, self._generations, self._any_instruction = folder, generations, any_instruction
@@ -80,7 +80,7 @@ class OutputAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """Over the lines, and over all media."""
+        """The digest of the lines and all media."""
         return files_digest(self._folder, self._names())
 
     @property
@@ -111,7 +111,9 @@ class OutputAnswers:
         row = line_at(self._folder / name, offsets[number])
         answers = False
         try:
-            self._check(row, sample)
+            if own_of(row).get("absent"):
+                raise MissingDataError("the run that was exported had none")
+            self._check_instruction(row, sample)
             answers = True
             response = self._response(place.file, row)
         except MissingDataError as error:
@@ -123,14 +125,8 @@ class OutputAnswers:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _check(self, row: Mapping[str, Any], sample: Sample) -> None:
-        """Raises MissingDataError where the line holds no answer to the sample."""
-        if own_of(row).get("absent"):
-            raise MissingDataError("the run that was exported had none")
-        self._check_instruction(row, sample)
-
     def _response(self, file: str, row: Mapping[str, Any]) -> Response:
-        """Raises MissingDataError for an answer whose media are not there, UsageError for one not to be taken."""
+        """The response in a row. Raises MissingDataError for missing media, UsageError for an invalid answer."""
         own = own_of(row)
         if "error" in own:
             return error_of(own["error"])

@@ -14,7 +14,6 @@ from mmeval.records import Trial
 from mmeval.system import to_line
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
-    Flat,
     flattened,
     instruction_of,
     place_of,
@@ -25,7 +24,7 @@ from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
 from mmeval.wording import counted
 
 SAMPLE_RATE = 22050
-"""Hertz, of one channel: what those scripts take every sound for."""
+"""Hertz: those scripts treat every sound as having this rate and one channel."""
 
 _RIFF_HEAD = 12
 _MAX_CHUNKS = 100
@@ -46,7 +45,7 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
 
     Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or where
     two tasks have different answers in the same place; MissingDataError and CorruptMediaError for a medium of the run
-    that has gone or changed.
+    that is missing or changed.
     """
     files: dict[str, dict[_Slot, _Answered]] = {}
     foreign = [task.name for task in run.tasks if not _collect(task, files)]
@@ -63,7 +62,7 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
 
 
 def _collect(task: AnsweredTask, files: dict[str, dict[_Slot, _Answered]]) -> bool:
-    """Whether the trials of a task have places; they are put there."""
+    """Put the trials of a task in their places; false if they have none."""
     for trial in task.trials():
         place = place_of(trial.sample)
         if place is None:
@@ -75,7 +74,7 @@ def _collect(task: AnsweredTask, files: dict[str, dict[_Slot, _Answered]]) -> bo
 
 
 def _one_of(before: _Answered | None, now: _Answered, what: str) -> _Answered:
-    """Tasks that ask the same share an answer; one of them may have failed to get it."""
+    """The answer of two tasks with the same request; one of them may have failed."""
     if before is None or before.trial.output is None:
         return now
     if now.trial.output is None or now.trial.output == before.trial.output:
@@ -87,7 +86,7 @@ def _one_of(before: _Answered | None, now: _Answered, what: str) -> _Answered:
 
 
 class _Told:
-    """What there is to tell of an export, counted."""
+    """Counts the remarks on an export."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -125,7 +124,7 @@ def _several(count: int, what: str) -> str:
 
 
 class _FileWriter:
-    """Writes one instruction file's answers, one at a time, each medium as soon as its answer."""
+    """Writes the answers of one instruction file one by one, each with its media."""
 
     def __init__(self, folder: Path, file: str, told: _Told) -> None:
         self._folder, self._file, self._told = folder, file, told
@@ -162,13 +161,10 @@ class _FileWriter:
         for medium in output.media():
             if medium.sha256 not in files:
                 self._put(medium, OTHER, files)
-        self._count_inexact(output, flat)
-        return {**line, OWN: {"of": seal(flat.response, numbers), "parts": exact_parts(output, files)}}
-
-    def _count_inexact(self, output: Interleaved, flat: Flat) -> None:
         counts = self._told.counts
         counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
         counts["exact"] += flat.response != output.text
+        return {**line, OWN: {"of": seal(flat.response, numbers), "parts": exact_parts(output, files)}}
 
     def _put(self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]) -> int:
         """The number of a medium's file."""

@@ -1,4 +1,4 @@
-"""The rows of MMMG's instruction files, as they are written, and what their fields may hold."""
+"""The rows of MMMG's instruction files, and their fields."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from mmeval.dataset import read_jsonl
 from mmeval.errors import UsageError
 
 PROMPT, SEED = "instruction_para", "instruction"
-"""What is asked, and the sentence that it was made from, which no model is shown."""
+"""The fields of the prompt, and of the sentence that it was made from, which no model is shown."""
 
 NUMBERED: Mapping[str, TagKind] = {"image_list": "image", "audio_list": "audio", "ref_image_list": "image"}
-"""The fields that hold numbers of media files, each with the kind of these files."""
+"""The fields with numbers of media files, each with their kind."""
 
 GIVEN = ("image_list", "audio_list")
-"""The media that belong to the prompt."""
+"""The media of the prompt."""
 SHOULD_BE = "ref_image_list"
-"""The pictures that the answer is compared with. No model is shown them."""
+"""The pictures that the answer is compared with; no model is shown them."""
 
 SUFFIXES: Mapping[TagKind, str] = {"image": ".png", "audio": ".wav"}
 """The kinds of numbered media files, each with the end of their names."""
 _MAX_NUMBER = 10**9
 
 REFERENCE = "reference"
-"""A right answer, in rows of ours alone."""
+"""A right answer, only in our own rows."""
 
 _NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
 
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 
 def lines(file: Path) -> Iterator[Line]:
-    """The rows of a file in their order; blank lines are none. Raises UsageError for a line that is no JSON object."""
+    """The rows of a file in order, without blank lines. Raises UsageError for a line that is not a JSON object."""
     prompts: Counter[str] = Counter()
     for position, row in enumerate(read_jsonl(file)):
         if not isinstance(row.values, dict):
@@ -54,12 +54,12 @@ def lines(file: Path) -> Iterator[Line]:
 
 
 def labels(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the metrics of a task read: every field that is neither asked nor a list of media."""
+    """The labels for metrics: every field that is neither a prompt nor a list of media."""
     return {name: value for name, value in row.items() if name not in _NOT_LABELS}
 
 
 def text(row: Mapping[str, Any], key: str) -> str:
-    """Raises UsageError where the field holds no words."""
+    """The text in a field. Raises UsageError for anything else."""
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{key!r} must be a text")
@@ -67,7 +67,7 @@ def text(row: Mapping[str, Any], key: str) -> str:
 
 
 def numbers(row: Mapping[str, Any], key: str) -> list[int]:
-    """The numbers of media files in a field; none where the field is absent. Raises UsageError for anything else."""
+    """The numbers of media files in a field; empty without the field. Raises UsageError for anything else."""
     found = row.get(key) or []
     if not isinstance(found, list) or not all(type(n) is int and 0 <= n < _MAX_NUMBER for n in found):
         raise UsageError(f"{key!r} must be a list of file numbers, counted from 0")
@@ -75,7 +75,7 @@ def numbers(row: Mapping[str, Any], key: str) -> list[int]:
 
 
 def medium_file(kind: TagKind, file: str, number: int) -> str:
-    """What a number of an instruction file means, and of the file of its answers: a path below the folder of each.
+    """The path of a numbered medium, below the folder of the instructions or of the answers.
 
     >>> medium_file("image", "i_edit_text", 3)
     'image/i_edit_text_3.png'

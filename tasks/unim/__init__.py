@@ -1,1 +1,1 @@
-"""UniM: questions and answers that interleave any of seven modalities, over thirty domains in three fields."""
+"""UniM: questions and answers that interleave seven modalities, over thirty domains in three fields."""

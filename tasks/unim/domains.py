@@ -1,7 +1,7 @@
 """The domains of UniM: their numbers and names in the paper, their fields, and how many instances each level has.
 
-The data write a domain as a word of their own, of which few are known. Each domain therefore lists the likely
-spellings; a word that is none of them stays what it is, and counts as a domain of its own.
+The data have their own words for domains, of which few are known. Each domain therefore lists the likely spellings; any
+other word is kept and counts as another domain.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Domain:
 
 
 def domain_of(word: str) -> Domain | None:
-    """The domain that a word of the data means; None for one that is not known."""
+    """The domain of a word of the data; None for an unknown one."""
     return _by_word().get(word)
 
 

@@ -1,4 +1,4 @@
-"""The labels of a UniM record: field, domain, difficulty, capabilities. What cannot be read is left out and named."""
+"""The labels of a UniM record: field, domain, difficulty, capabilities. Unreadable ones are reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmeval.tasks.unim.domains import FIELDS
 
 DIFFICULTIES = {"1": "easy", "2": "medium", "3": "hard"}
 CAPABILITY_KEYS = ("capabilities", "capability", "capability_labels")
-"""No public record shows the key of the capabilities, so that the likely ones are read."""
+"""The key of the capabilities is not published, so the likely ones are read."""
 CAPABILITIES: Mapping[str, str] = {
     "C1": "perceptual understanding",
     "C2": "spatial understanding",
@@ -31,13 +31,13 @@ _DOMAIN = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _CAPABILITY = re.compile(r"c?0*+([1-9][0-9]?)")
 _CAPABILITY_IDS = {name.replace(" ", "_"): number for number, name in CAPABILITIES.items()}
 _HEAVIEST = 1e9
-"""A greater weight is none: whole numbers in JSON may be too large for any sum."""
+"""The largest valid weight: numbers in JSON may be too large for any sum."""
 _SHOWN = 80
-"""Characters of a bad value that a message shows."""
+"""Characters of an invalid value that a message shows."""
 
 
 class Names(NamedTuple):
-    """What the paper calls field and domain; the data call them ``domain`` and ``subdomain``. Empty where unknown."""
+    """Field and domain in the paper's terms; the data call them ``domain`` and ``subdomain``. Empty if unknown."""
 
     field: str = ""
     domain: str = ""
@@ -57,19 +57,19 @@ def _word(name: str) -> str:
 
 
 def field_of(name: object) -> str:
-    """The field that a word of the data or of a folder means; empty where it means none."""
+    """The field of a word of the data or of a folder; empty for other words."""
     field = word(name)
     field = _FIELD_ALIASES.get(field, field)
     return field if field in FIELDS else ""
 
 
 def field_words(field: str) -> tuple[str, ...]:
-    """The ways in which data and folders write a field."""
+    """The spellings of a field in data and folders."""
     return (field, *(alias for alias, meant in _FIELD_ALIASES.items() if meant == field))
 
 
 def names_of(row: Mapping[str, Any], folders: Sequence[str], faults: list[str]) -> Names:
-    """Field and domain of a record, from itself first and from its folders second."""
+    """Field and domain of a record, from the record or else from its folders."""
     said = row.get("domain") or (folders[0] if folders else "")
     field = field_of(said)
     if not field:
@@ -83,7 +83,7 @@ def names_of(row: Mapping[str, Any], folders: Sequence[str], faults: list[str]) 
 
 
 def number_of(row: Mapping[str, Any], faults: list[str]) -> str:
-    """The id of a record, empty where it has none."""
+    """The id of a record, empty without one."""
     number = row.get("id")
     if isinstance(number, bool) or not isinstance(number, str | int) or not str(number).strip():
         faults.append("'id' must be a word or a number")
@@ -104,12 +104,12 @@ def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
 def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The labels ``capabilities``, a list that may be empty, and ``capability_weights`` where the record has weights.
 
-    Known ids and names become the ids of the paper; others stay as they are. A capability of weight 0 is none.
+    Known ids and names become the ids of the paper; others stay as they are. A capability of weight 0 is left out.
     """
     found: object = next((row[key] for key in CAPABILITY_KEYS if row.get(key)), [])
     if isinstance(found, dict):
         weights = {_capability(name): weight for name, weight in found.items()}
-        if all(_is_weight(weight) for weight in weights.values()):
+        if all(isinstance(weight, int | float) and 0 <= weight <= _HEAVIEST for weight in weights.values()):
             chosen = [name for name, weight in weights.items() if weight]
             return {"capabilities": chosen, "capability_weights": {name: float(weights[name]) for name in chosen}}
         found = list(found)
@@ -123,10 +123,6 @@ def _capability(item: object) -> str:
     number = _CAPABILITY.fullmatch(lowered)
     known = f"C{number[1]}" if number else _CAPABILITY_IDS.get(lowered, "")
     return known if known in CAPABILITIES else name
-
-
-def _is_weight(weight: object) -> bool:
-    return isinstance(weight, int | float) and 0 <= weight <= _HEAVIEST
 
 
 def _shown(value: object) -> str:

@@ -1,10 +1,10 @@
-"""The reader of UniM's published layout.
+"""Reads UniM's published layout.
 
     qapairs_placeholder/<field>/<k_domain>/...   records: JSON objects one after the other (*.jsonl, *.json)
     qapairs_caption/<field>/<k_domain>/...       the same records with captions in place of the media
     data/<field>/<domain>/...                    media
 
-A folder that holds the records directly is read as well.
+A folder with the records directly inside is read, too.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ VARIANTS = ("placeholder", "caption")
 
 @dataclass(frozen=True)
 class UnimDataset:
-    """Samples in the order of the files' paths, then of the records; those of ``wanted``, and those that do not tell
-    whether they are.
+    """The samples of ``wanted``, and those with an unknown domain, in the order of the files' paths, then of the
+    records.
 
     ``files`` lie under ``records``, which is ``root`` or a folder in it; ``captions`` are the files of the caption
     variant, under a folder of the same layout. With ``as_captions`` the questions are those of the caption variant.
@@ -57,7 +57,8 @@ class UnimDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Covers the files of both variants: their bytes, and their paths, which may name field and domain."""
+        """The digest of the files of both variants: of their bytes, and of their paths, which may name field and
+        domain."""
         files = [(file.relative_to(self.records), file) for file in self.files]
         files += [(file.relative_to(self.root), file) for file in self.captions]
         return digest([[path.as_posix(), sha256_of(file)] for path, file in files])
@@ -71,8 +72,8 @@ class UnimDataset:
         return sum(count for counts in held for names, count in counts if belongs(names, self.wanted))
 
     def __iter__(self) -> Iterator[Sample]:
-        """A later record with an id that was seen before gets ``#2``, ``#3`` and so on behind it: ids are known to be
-        unique within a domain's file, not across the files of a domain."""
+        """A later record with a repeated id gets ``#2``, ``#3`` and so on after it: ids are known to be unique within a
+        domain's file, not across the files of a domain."""
         seen = Counter[str]()
         captions = Captions(self.root, self.root / CAPTION_FOLDER, self.captions)
         for file in self.files:
@@ -93,8 +94,8 @@ class UnimDataset:
     def _caption(
         self, captions: Captions, record: Record, place: Place, identity: Identity, here: Counter[str]
     ) -> Caption | None:
-        """The caption variant of a record; the record itself where the data have no other variant. ``here`` counts the
-        records of each identity in the file."""
+        """The caption variant of a record, or the record itself where the data have no other variant. ``here`` counts
+        the records of each identity in the file."""
         if self.records.name == CAPTION_FOLDER:
             return caption_of(record)
         if not identity.known:
@@ -104,8 +105,7 @@ class UnimDataset:
 
 
 def _own_id(name: str, seen: Counter[str]) -> str:
-    """The name, or with the next number behind it that makes one nobody has; ``seen`` counts those that were asked
-    for."""
+    """The name, or the name with the next number that makes it unique; ``seen`` counts earlier names."""
     own = name
     while seen[own]:
         seen[name] += 1
@@ -118,7 +118,7 @@ def load(source: DataSource) -> UnimDataset:
     """The records of UniM's published layout, of the field or domain that ``dataset_name`` names, or all.
 
     The option ``variant`` is ``placeholder`` or ``caption``: then questions are asked with captions in place of their
-    media. Raises MissingDataError when there are no records, UnknownNameError for an option or a name.
+    media. Raises MissingDataError without records, UnknownNameError for an unknown option or name.
     """
     as_captions = _variant(source.options) == "caption"
     names = (RECORD_FOLDER, CAPTION_FOLDER) if as_captions else (RECORD_FOLDER,)
@@ -134,7 +134,8 @@ def load(source: DataSource) -> UnimDataset:
     if not opened and (wanted.field or domain_of(wanted.domain)):
         raise MissingDataError(f"{records}: no records of {source.name} are among the data")
     if not opened:
-        raise UnknownNameError("field or domain (dataset_name)", source.name, _known_names())
+        known = [*FIELDS, *(domain.name for domain in DOMAINS)]
+        raise UnknownNameError("field or domain (dataset_name)", source.name, known)
     captions = source.folder / CAPTION_FOLDER
     captioned = record_files(captions) if captions.is_dir() and captions != records else []
     near = tuple(file for file in captioned if may_hold(file.relative_to(captions), wanted))
@@ -151,7 +152,3 @@ def _variant(options: Mapping[str, Any]) -> str:
     if variant not in VARIANTS:
         raise UnknownNameError("variant of UniM", str(variant), VARIANTS, f"There are {' and '.join(VARIANTS)}.")
     return str(variant)
-
-
-def _known_names() -> list[str]:
-    return [*FIELDS, *(domain.name for domain in DOMAINS)]

@@ -1,4 +1,4 @@
-"""Gold answers that are damaged on purpose: what the structure scores must notice, and what they must not.
+"""Damages gold answers on purpose, to check the structure scores.
 
 The paper's check of its structure scores (appendix F.3.1) takes right answers and removes or adds whole modalities
 (``RT``), or single items of the modalities that are there (``RN``), ``k`` of them.
@@ -21,12 +21,12 @@ from mmeval.records import Sample, Score, Trial
 
 _T = TypeVar("_T")
 Damage = Literal["RT", "RN"]
-"""``RT`` removes or adds modalities, ``RN`` items within modalities."""
+"""``RT`` removes or adds modalities, ``RN`` items of modalities that are there."""
 STEPS = (-2, -1, 0, 1, 2)
-"""The paper's ``k``: below 0 so many are removed, above 0 added."""
+"""The paper's ``k``: so many are removed below 0, and added above 0."""
 MODALITIES: tuple[PartKind, ...] = ("image", "audio", "video", "document", "code", "3d")
 FEWEST_MODALITIES, FEWEST_ITEMS = 2, 3
-"""An answer is looked at which has so many modalities, and of one of them so many items: two can go, and it stays."""
+"""The fewest modalities of an answer, and the fewest items of one of them, so that two can be removed."""
 
 
 class Point(NamedTuple):
@@ -38,27 +38,27 @@ class Point(NamedTuple):
 
 
 def is_eligible(content: Interleaved) -> bool:
-    """Whether an answer has enough to lose: two modalities besides text, and three tags of one of them."""
+    """Whether an answer has enough items: two modalities besides text, and three tags of one of them."""
     counts = items_of(content)
     return len(counts) >= FEWEST_MODALITIES and max(counts.values()) >= FEWEST_ITEMS
 
 
 def items_of(content: Interleaved) -> Counter[PartKind]:
-    """How many tags of each modality stand in an answer's text."""
+    """Count the tags of each modality in an answer's text."""
     return Counter(content.parts[at].kind for at in _tagged(content.parts))
 
 
 def perturb(content: Interleaved, damage: Damage, k: int, *, seed: int) -> Interleaved:
-    """An answer with ``k`` modalities or items more, or ``-k`` less; the seed decides which, and where they come.
+    """An answer with ``k`` more modalities or items, or ``-k`` fewer; the seed decides which, and their places.
 
-    An added modality has one item. Items are removed so that none of the modalities is lost. What is added is a tag
-    without a medium, with a number that its modality does not have yet. With one seed a larger ``k`` takes or adds what
-    a smaller one does, and more. Raises ValueError where the answer has too little for it, or no modality is left to
-    add.
+    An added modality has one item. Items are removed so that no modality is lost. An added item is a tag without a
+    medium, with a free number. With the same seed a larger ``k`` removes or adds the same and more. Raises ValueError
+    where the answer has too few items, or no modality is left to add.
     """
     chance = random.Random(f"{damage} {seed}")
     if k < 0:
-        return _without(content, set(_chosen_items(content, damage, -k, chance)))
+        gone = set(_chosen_items(content, damage, -k, chance))
+        return Interleaved(tuple(part for at, part in enumerate(content.parts) if at not in gone))
     for kind in _chosen_kinds(content, damage, k, chance):
         content = _with_one_more(content, kind, chance)
     return content
@@ -71,7 +71,7 @@ def curve(answers: Sequence[Interleaved], damage: Damage, *, draws: int = 1) -> 
 
 
 def _tagged(parts: Sequence[Part]) -> list[int]:
-    """Where the items are that a tag names."""
+    """The places of items with a tag."""
     return [at for at, part in enumerate(parts) if part.raw and label_kind(part.label) in MODALITIES]
 
 
@@ -86,7 +86,7 @@ def _chosen_items(content: Interleaved, damage: Damage, wanted: int, chance: ran
 
 
 def _chosen_kinds(content: Interleaved, damage: Damage, wanted: int, chance: random.Random) -> list[PartKind]:
-    """Of which modality an item comes, for each that does."""
+    """The modalities of the added items."""
     there = sorted(items_of(content))
     if damage == "RT":
         return _sampled([kind for kind in MODALITIES if kind not in there], wanted, chance)
@@ -96,15 +96,11 @@ def _chosen_kinds(content: Interleaved, damage: Damage, wanted: int, chance: ran
 def _sampled(those: Sequence[_T], wanted: int, chance: random.Random) -> list[_T]:
     if len(those) < wanted:
         raise ValueError(f"{wanted} are wanted, and the answer has {len(those)} that could be taken")
-    return chance.sample(those, len(those))[:wanted]  # of two lists of one seed, the shorter begins the longer
-
-
-def _without(content: Interleaved, gone: set[int]) -> Interleaved:
-    return Interleaved(tuple(part for at, part in enumerate(content.parts) if at not in gone))
+    return chance.sample(those, len(those))[:wanted]  # with one seed, a shorter list is the beginning of a longer one
 
 
 def _with_one_more(content: Interleaved, kind: PartKind, chance: random.Random) -> Interleaved:
-    """A tag that stands behind one of the parts."""
+    """Add a tag after one of the parts."""
     taken = {part.label for part in content.parts}
     number = next(number for number in count(1) if f"{kind}{number}" not in taken)
     tag = render(kind, number)  # type: ignore[arg-type]  # MODALITIES are kinds of tags

@@ -64,7 +64,7 @@ def test_whole_weights_under_the_names_of_older_files_are_used(name: str, tmp_pa
         weights = {key.replace(new, old): tensor for key, tensor in weights.items()}
     unused = [key for key in weights if key.endswith(("masked_spec_embed", "num_batches_tracked"))]
     kept = {key: tensor for key, tensor in weights.items() if key not in unused}
-    save_file({**kept, "nobodys": kept[min(kept)].clone()}, folder / "model.safetensors", {"format": "pt"})
+    save_file({**kept, "unknown": kept[min(kept)].clone()}, folder / "model.safetensors", {"format": "pt"})
 
     assert not network_of(KINDS[name], folder, "cpu").training
 

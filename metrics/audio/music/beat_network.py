@@ -1,9 +1,9 @@
-"""The network of Beat This: from a sound's spectrogram to how likely a beat is, fifty times a second.
+"""The network of Beat This: it gives the likelihood of a beat for each fiftieth of a second of a sound.
 
 Foscarin, Schlüter and Widmer, "Beat This! Accurate beat tracking without DBN postprocessing", ISMIR 2024. The released
-package needs torchaudio, which does not work beside a current torch and then breaks transformers; so the network is
-computed here from the released weights, by the names that they have. There are no classes: weights go in, logits come
-out. Tensors are ``Any``, since torch is absent where types are checked.
+package needs torchaudio, which does not work beside a current torch and then breaks transformers, so the network is
+computed here from the released weights, by their names. There are no classes: functions take weights and return logits.
+Tensors are ``Any``, since torch is absent where types are checked.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Weights = Mapping[str, Any]
 """Tensors by the names that the released checkpoint has, without the leading ``model.``."""
 
 CHECKPOINTS = ("final0.ckpt", "beat_this-final0.ckpt")
-"""What the released checkpoint is called: where it lies, and where its own package keeps it."""
+"""Names of the released checkpoint: as it is published, and as its own package keeps it."""
 RATE = 22050
 FRAMES_A_SECOND = 50
 _WINDOW = 1024
 _HOP = RATE // FRAMES_A_SECOND
 _LOUDNESS = 1000.0
 CHUNK = 1500
-"""Frames that the network looks at together: half a minute, what it was trained on."""
+"""Frames of a chunk: half a minute, as in training."""
 BORDER = 6
 """Frames at both ends of a chunk whose predictions are not used."""
 _FRONT_BLOCKS = 3
@@ -45,12 +45,12 @@ class BeatNetwork(NamedTuple):
 
 
 def loaded_network(folder: Path, device: str) -> BeatNetwork:
-    """The network of the checkpoint in a folder. Raises WeightsError for a file that is none of this network, or not
-    all of it."""
+    """The network of the checkpoint in a folder. Raises WeightsError for a file that is not a complete checkpoint of
+    it."""
     torch = need("torch", "hf")
     path = next((folder / name for name in CHECKPOINTS if (folder / name).is_file()), folder / CHECKPOINTS[0])
     with opening(folder, f"{path.name} is no checkpoint of Beat This", OSError, way_out=_WAY_OUT):
-        # weights_only: a checkpoint is a pickle, and may be anybody's.
+        # weights_only: a checkpoint is a pickle, which could run code.
         kept = torch.load(path, map_location="cpu", weights_only=True)
         weights = {name.removeprefix("model.").replace("_orig_mod.", ""): w for name, w in kept["state_dict"].items()}
         given = kept.get("hyper_parameters", {})
@@ -65,7 +65,7 @@ _WAY_OUT = "put the released checkpoint final0.ckpt there again, or name another
 
 
 def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:
-    """Which weights lack of what the checkpoint says it is; raises KeyError for one that nothing is heard without."""
+    """What weights the checkpoint lacks; raises KeyError for a missing weight outside of the blocks."""
     layers = {name.split(".")[2] for name in network.weights if name.startswith("transformer_blocks.layers.")}
     wanted = given.get("n_layers", len(layers))
     if not layers or len(layers) != wanted:
@@ -84,7 +84,7 @@ def beat_logits(network: BeatNetwork, samples: Any) -> Any:
     """The logit of a beat for each fiftieth of a second of a mono sound at ``RATE``; a sound of at least a window."""
     torch = need("torch", "hf")
     with torch.inference_mode():
-        # A copy: torch refuses arrays that are read-only, as clips are.
+        # A copy: clips are read-only, which torch refuses.
         spectrum = log_mel(torch.from_numpy(samples.copy()).to(network.device))
         whole = torch.full((len(spectrum),), _NEVER)
         # Where chunks overlap, the earlier one counts: it is written last.
@@ -95,7 +95,7 @@ def beat_logits(network: BeatNetwork, samples: Any) -> Any:
 
 
 def chunk_starts(frames: int) -> list[int]:
-    """Where chunks begin, so that each frame is inside one; the last is moved back to end with the sound.
+    """The starts of chunks that cover all frames; the last one ends with the sound.
 
     >>> chunk_starts(500), chunk_starts(3000)
     ([-6], [-6, 1482, 1506])
@@ -106,7 +106,7 @@ def chunk_starts(frames: int) -> list[int]:
 
 
 def _cut(spectrum: Any, start: int) -> Any:
-    """A chunk of the spectrum; what is missing of its borders is silence."""
+    """A chunk of the spectrum, padded with silence at its borders."""
     padded = need("torch", "hf").nn.functional.pad
     part = spectrum[max(start, 0) : start + CHUNK]
     return padded(part, (0, 0, max(0, -start), max(0, min(BORDER, start + CHUNK - len(spectrum)))))

@@ -1,4 +1,4 @@
-"""The beats of music, by Beat This: their times, without a model of tempo behind it."""
+"""The times of beats in music, by Beat This, without a tempo model behind it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ BEAT_THIS = HubModel(
     "switch, or put it below MMEVAL_WEIGHTS_DIR",
 )
 BEAT_THIS_NAME = "CPJKU/beat_this"
-"""Where its authors release it; no model of the hub bears this name."""
+"""As its authors name it; it is not a model of the hub."""
 
 SHORTEST = 1024
-"""Samples; a shorter sound has no beat: not one window of it fits."""
+"""Samples; a shorter sound has no beat, since no window fits into it."""
 NEAR = 3
-"""Frames to either side that a beat must not be exceeded in: 60 milliseconds."""
+"""Frames on both sides in which no frame may exceed a beat: 60 milliseconds."""
 
 
 def beats(clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any], *, rate: int = RATE) -> list[float]:
-    """The times of beats, in seconds, rising; none where nothing sounds like one.
+    """The times of beats, in seconds, rising.
 
     ``clip`` is mono at ``rate``. ``model`` is the value of a switch with the mark ``BEAT_THIS``. A beat is a frame
     that is more likely one than not (a logit above 0) and that no frame near it exceeds; of neighbours that are equal
@@ -51,7 +51,7 @@ def _peaks(logits: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
 
 
 def _middles(frames: list[int]) -> list[float]:
-    """Each run of adjacent frames as its middle: the mean so far, as long as the next frame is not further than one.
+    """The middle of each run of adjacent frames: a running mean while the next frame is at most one away.
 
     >>> _middles([3, 10, 11, 40])
     [3.0, 10.5, 40.0]

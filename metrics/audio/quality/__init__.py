@@ -1,1 +1,1 @@
-"""What the quality of a sound is made of: one module for each thing that is heard in it, and one that combines them."""
+"""The terms of the quality of a sound: one module measures each, and one combines them."""

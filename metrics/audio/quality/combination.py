@@ -1,4 +1,4 @@
-"""One number from all that is heard in a recording: scores of each, their mean, and the factors of what is wrong."""
+"""Combines the measured terms of a recording: scores, their mean, and factors for faults."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ WEIGHTS: Mapping[str, float] = {
     "contrast": 2.4,
     "chroma": 1.2,
 }
-"""Of the scores in the released mean; in the paper's all weigh the same."""
+"""The weights of the scores in the released mean; in the paper all weigh the same."""
 LEAST_SCORE = 1e-9
-"""What a score counts at least, so that none alone takes everything,"""
+"""The least that a score counts, so that a single one cannot make the mean 0,"""
 LEAST_FEATURE = 0.01
-"""and what those of bandwidth, contrast and chroma count at least."""
+"""and the least for bandwidth, contrast and chroma."""
 NARROW, WIDE = 0.8, 0.2
-"""A recording without any band counts as the first, a full one as the sum."""
+"""A recording without any band has the first number, a full one the sum of both."""
 CONTRAST_FROM, CONTRAST_SPAN = 15.0, 25.0
-"""Decibels that are worth nothing, and how many more are worth everything."""
+"""Decibels with the score 0, and how many more give the score 1."""
 CHROMA_FROM, CHROMA_SPAN = 0.005, 0.045
 PERIODIC_FROM, PERIODIC_SPAN = 0.25, 0.55
 MUSIC_CONTRAST, MUSIC_CHROMA = 0.22, 0.6
-"""Scores from either of which on a recording is music."""
+"""A recording with one of these scores, or a higher one, is music."""
 RANGE_MIDDLE, RANGE_SOFTNESS = 8.0, 2.0
-"""Decibels of dynamic range that are worth a half, and how softly it falls."""
+"""Decibels of dynamic range with the score 0.5, and how softly it falls."""
 LOUDNESS = (-22.0, -14.0, 2.0)
-"""LUFS between which loudness is worth everything, and how softly it falls beyond."""
+"""LUFS between which loudness has the score 1, and how softly it falls outside."""
 CREST = (10.0, 18.0, 1.0)
 """The same of the crest, in decibels."""
 CLIP_COST, NOISE_COST = 400.0, 10.0
 HISS_FROM, HISS_COST, HISS_SPAN, HISS_LEAST = -0.5, 6.0, 0.65, 0.25
-"""The slope of the spectrum above which it hisses, what that costs, and what is left at least."""
+"""The slope of the spectrum above which it hisses, the penalty, and the lowest factor."""
 HIGH_UNSTRUCTURED, HIGH_FROM, HIGH_COST = 0.4, 0.22, 8.0
-"""Below this structure, a share of high frequencies above the second costs."""
+"""Below this structure, a share of high frequencies above the second number lowers the quality."""
 CONTRAST_BELOW_DB, CONTRAST_LOW, CONTRAST_COST = 18.0, 0.12, 3.2
-"""With less signal to noise, a contrast below the second costs."""
+"""With less signal to noise, a contrast below the second number lowers the quality."""
 STRUCTURE_BELOW_DB, BONUS_CONTRAST, BONUS_CHROMA = 18.0, 0.12, 0.08
-"""With less signal to noise, the structure of music is worth so much more."""
+"""With less signal to noise, the structure of music raises the quality by this much."""
 PERIODIC_STRUCTURE, PERIODIC_DB, BONUS_PERIODIC = 0.5, 15.0, 0.15
-"""With such structure and signal to noise, periodicity is worth so much more."""
+"""With this structure and signal to noise, periodicity raises the quality by this much."""
 FINAL_POWER: Mapping[Combination, float] = {"released": 0.7, "paper": 1.0}
 
 
 class Heard(NamedTuple):
-    """What is heard in a recording; the units are those of the modules that measure it. ``separated_db`` is None of
-    what is no music, ``by_flatness_db`` where flatness does not tell."""
+    """The measured terms of a recording, in the units of the modules that measure them. ``separated_db`` is None
+    without music, ``by_flatness_db`` where flatness gives no estimate."""
 
     flatness: float
     bandwidth: float
@@ -114,7 +114,7 @@ def crest_score(decibels: float) -> float:
 
 
 def base_of(scores: Mapping[str, float], combination: Combination) -> float:
-    """The geometric mean of the scores, weighted as released or, as the paper has it, not."""
+    """The geometric mean of the scores, weighted as released or not at all as in the paper."""
     weights = {name: WEIGHTS[name] if combination == "released" else 1.0 for name in WEIGHTS}
     total = sum(weight * math.log(clipped(scores[name], LEAST_SCORE)) for name, weight in weights.items())
     return math.exp(total / sum(weights.values()))
@@ -136,17 +136,17 @@ def hiss_factor(slope: float) -> float:
 
 
 def high_factor(share: float, structure: float) -> float:
-    """High frequencies only cost where there is little structure."""
+    """High frequencies lower the quality only where there is little structure."""
     return 1 / (1 + HIGH_COST * max(0.0, share - HIGH_FROM)) if structure < HIGH_UNSTRUCTURED else 1.0
 
 
 def contrast_factor(contrast: float, snr: float) -> float:
-    """Low contrast only costs where there is much noise."""
+    """Low contrast lowers the quality only where there is much noise."""
     return 1 / (1 + CONTRAST_COST * max(0.0, CONTRAST_LOW - contrast)) if snr < CONTRAST_BELOW_DB else 1.0
 
 
 def music_bonus(contrast: float, chroma: float, snr: float, *, music: bool) -> float:
-    """Structure that is heard through noise. Never given with an ``hpss_margin`` of 1, at which music has no noise."""
+    """For structure in spite of noise. Never given with an ``hpss_margin`` of 1, where music has no noise."""
     return 1 + BONUS_CONTRAST * contrast + BONUS_CHROMA * chroma if music and snr < STRUCTURE_BELOW_DB else 1.0
 
 
@@ -155,7 +155,7 @@ def periodic_bonus(periodic: float, structure: float, snr: float) -> float:
 
 
 def scores_of(heard: Heard) -> dict[str, Any]:
-    """What is heard as scores of 0 to 1, and whether it is music, under the names of the released report."""
+    """The terms as scores of 0 to 1, and whether it is music, by the released report's names."""
     contrast, chroma = contrast_score(heard.contrast_db), chroma_score(heard.chroma)
     music = is_music(contrast, chroma)
     return {
@@ -174,7 +174,7 @@ def scores_of(heard: Heard) -> dict[str, Any]:
 
 
 def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
-    """What is wrong as factors below 1, what is good besides as factors above."""
+    """The penalties as factors below 1, the bonuses as factors above 1."""
     structure, contrast, snr = scores["structure(1-SF)"], scores["contrast_score"], heard.effective_db
     return {
         "penalty_clip": clip_factor(heard.clipped),

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 TINY = 1e-12
-"""Added where a level may be zero and is divided by or taken the logarithm of."""
+"""Added to a level that may be zero before a division or a logarithm."""
 SHORT, SHORT_HOP = 0.02, 0.01
 """Seconds of a frame, and between the starts of two, for noise, silence and gaps."""
 
 
 def framed(samples: Samples, seconds: float = SHORT, hop: float = SHORT_HOP) -> Samples:
-    """Views of the frames, of shape (n, length). The last one that would fit is left out, as by the released code,
-    which stops a frame before the end; none where there is only one."""
+    """Views of the frames, of shape (n, length). The last one that fits is left out, as in the released code, which
+    stops a frame before the end."""
     import numpy
 
     length, step = round(seconds * RATE), round(hop * RATE)
@@ -32,7 +32,7 @@ def framed(samples: Samples, seconds: float = SHORT, hop: float = SHORT_HOP) -> 
 
 
 def rms(frames: Samples) -> Samples:
-    """The root mean square of each frame, a trifle above zero."""
+    """The root mean square of each frame, slightly above zero."""
     import numpy
 
     powers: Samples = numpy.einsum("ij,ij->i", frames, frames) / numpy.float32(frames.shape[1])
@@ -47,10 +47,10 @@ def decibels(levels: Samples) -> Samples:
 
 
 def clipped(value: float, low: float = 0.0, high: float = 1.0) -> float:
-    """A number held between two others."""
+    """A number limited to a range."""
     return min(max(float(value), low), high)
 
 
 def band(value: float, low: float, high: float, softness: float) -> float:
-    """1 inside a range, and falling exponentially outside of it, the slower the softer."""
+    """1 inside a range, falling exponentially outside: the softer, the slower."""
     return math.exp(-max(low - value, value - high, 0.0) / softness)

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.quality.frames import Flags
 
 LOUDEST = 0.3
-"""The share of frames, the loudest, whose median is what others are held against."""
+"""The share of loudest frames, with whose median the others are compared."""
 BELOW_DB = 20.0
-"""A frame so far below is silent,"""
+"""A frame this far below is silent,"""
 LOWEST_DB, HIGHEST_DB = -55.0, -30.0
-"""and one below the first of these always, one above the second never."""
+"""but one below the first of these is always silent, and one above the second never."""
 SILENT_SHARE = 0.97
-"""Of the samples of a frame: one of which more is silent is silent."""
+"""A frame with a larger share of silent samples is silent."""
 SHORT_GAP = 0.1
-"""Seconds of silence that cost nothing."""
+"""Seconds of silence without a penalty."""
 GAP_SPAN, MOST_COST = 0.8, 0.98
-"""The share of the middle that, silent, costs everything; and what it costs at most."""
+"""The silent share of the middle with the full penalty, and that penalty."""
 ENOUGH_ACTIVE, COST_OF_ABSENCE, LEAST = 0.85, 2.0, 0.1
-"""The share of active frames that costs nothing, what each less costs, and what is left at least."""
+"""The share of active frames without a penalty, the penalty below it, and the lowest factor."""
 MUCH_SILENCE, STEEPNESS = 0.35, 4.0
 """The share of silent frames above which the penalty grows, and how fast."""
 _AT_ONCE = 1024
@@ -32,7 +32,7 @@ _AT_ONCE = 1024
 
 
 class Gaps(NamedTuple):
-    """Seconds of the longest silence, the share of silent frames, and the factor that they cost, 1 for none."""
+    """Seconds of the longest silence, the share of silent frames, and the factor of both (1: no penalty)."""
 
     longest: float
     silent: float
@@ -40,7 +40,7 @@ class Gaps(NamedTuple):
 
 
 def gaps_of(samples: Samples) -> Gaps:
-    """What is silent between the ends of a recording. One without a middle has no gaps."""
+    """The silence between the ends of a recording. One without a middle has no gaps."""
     import numpy
 
     around = int(KEPT * RATE)
@@ -56,7 +56,7 @@ def gaps_of(samples: Samples) -> Gaps:
 
 
 def silent_frames(frames: Samples) -> Flags:
-    """Which frames are silent, by the standard of the loudest ones."""
+    """Which frames are silent, compared with the loudest ones."""
     import numpy
 
     levels = decibels(rms(frames))
@@ -68,7 +68,7 @@ def silent_frames(frames: Samples) -> Flags:
 
 def _inaudible_shares(frames: Samples) -> Samples:
     """The share of each frame's samples that are inaudible. Overlapping frames take several times the memory of their
-    recording, so they are looked at in turns."""
+    recording, so they are processed in parts."""
     import numpy
 
     parts = (frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE))
@@ -76,7 +76,7 @@ def _inaudible_shares(frames: Samples) -> Samples:
 
 
 def gap_factor(longest: float, silent: float, *, seconds: float) -> float:
-    """What is left, 0 to 1, of a quality for the longest silence and the silent share of so many seconds."""
+    """The factor, 0 to 1, for the longest silence and the silent share of so many seconds."""
     gap = 1.0 if longest <= SHORT_GAP else 1 - min(MOST_COST, (longest - SHORT_GAP) / (GAP_SPAN * seconds))
     active = 1 - silent
     cover = 1.0 if active >= ENOUGH_ACTIVE else max(LEAST, 1 - COST_OF_ABSENCE * (ENOUGH_ACTIVE - active))

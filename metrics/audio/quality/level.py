@@ -1,4 +1,4 @@
-"""The level of a recording: how loud its parts are, what is cut off at full scale, what is silent, how it moves."""
+"""The level of a recording: dynamic range, clipping, silence, transients and crest."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ LOUD_PERCENTILE, QUIET_PERCENTILE = 95, 5
 FULL_SCALE = 0.995
 """A sample that is higher may be clipped."""
 RUN = 4
-"""Samples at full scale on end that make one that is clipped."""
+"""Consecutive samples at full scale that count as clipped."""
 SILENT_DB = -60.0
 """A frame that is quieter is silent."""
 MOST_CLIPPED, MOST_OFFSET, MOST_SILENT = 0.02, 1e-3, 0.4
-"""At which the level is worth nothing."""
+"""The values at which the score of the level is 0."""
 ENVELOPE = RATE // 100
 """Samples over which the envelope is averaged."""
 JUMP_PERCENTILE = 95
-"""Of the steps of the envelope: what is higher is a jump."""
+"""The percentile of the envelope's steps above which a step is a jump."""
 MOST_JUMPS = 0.2
-"""The share of jumps at which transients are worth nothing."""
+"""The share of jumps at which the score of transients is 0."""
 _AT_ONCE = 2**16
 """Samples."""
 
@@ -51,14 +51,14 @@ def dynamic_range(samples: Samples) -> float:
 
 
 def level_terms(samples: Samples) -> LevelTerms:
-    """What is wrong with the level of a recording."""
+    """The faults in the level of a recording."""
     levels = decibels(rms(framed(samples)))
     silent = float((levels < SILENT_DB).mean()) if len(levels) else 0.0
     return LevelTerms(clip_share(samples), abs(float(samples.mean())), silent)
 
 
 def clip_share(samples: Samples) -> float:
-    """How often four samples on end are at full scale, as a share of all groups of four. Eight on end count twice."""
+    """The share of groups of four consecutive samples that are at full scale. Eight samples count twice."""
     import numpy
 
     full = (samples >= FULL_SCALE) | (samples <= -FULL_SCALE)
@@ -69,25 +69,25 @@ def clip_share(samples: Samples) -> float:
 
 
 def level_score(terms: LevelTerms) -> float:
-    """1 where nothing is wrong, a third less for each that is wholly so."""
+    """1 without faults, a third less for each fault in full."""
     limits = (MOST_CLIPPED, MOST_OFFSET, MOST_SILENT)
     return sum(clipped(1 - found / most) for found, most in zip(terms, limits, strict=True)) / len(limits)
 
 
 def transient_score(samples: Samples) -> float:
-    """How few jumps the envelope has. By its definition a twentieth of its steps are jumps in every recording, so that
-    it is about 0.75, and 1 where all steps are equal: it tells nothing, and is kept as released."""
+    """How few jumps the envelope has. By definition a twentieth of its steps are jumps in every recording, so that it
+    is about 0.75, and 1 where all steps are equal: it says nothing, and is kept as released."""
     import numpy
 
     steps = envelope_steps(samples)
-    jump = numpy.percentile(steps, JUMP_PERCENTILE, overwrite_input=True)  # which only orders them
+    jump = numpy.percentile(steps, JUMP_PERCENTILE, overwrite_input=True)  # overwriting only reorders them
     return clipped(1 - float((steps > jump).mean()) / MOST_JUMPS)
 
 
 def envelope_steps(samples: Samples) -> Samples:
-    """How far the envelope moves from each sample to the next: n - 1 steps. The envelope is the running mean of the
-    size of samples; beyond their ends they are zero. Worked out in double precision, and kept in single: an envelope
-    that only moves by rounding may have a few jumps more in ten thousand than as released."""
+    """How far the envelope moves from each sample to the next: n - 1 steps. The envelope is the running mean of
+    absolute samples, with zeros beyond both ends. Computed in double precision and kept in single: an envelope that
+    changes only by rounding may have a few jumps in ten thousand more than as released."""
     import numpy
 
     before = ENVELOPE // 2
@@ -105,13 +105,9 @@ def envelope_steps(samples: Samples) -> Samples:
 
 def crest(samples: Samples) -> float:
     """Decibels of the highest sample over the root mean square."""
-    peak = max(float(samples.max()), -float(samples.min()))
-    power = math.sqrt(_mean_square(samples))
-    return 20 * math.log10((peak + TINY) / (power + TINY))
-
-
-def _mean_square(samples: Samples) -> float:
     import numpy
 
+    peak = max(float(samples.max()), -float(samples.min()))
     parts = (samples[at : at + _AT_ONCE] for at in range(0, len(samples), _AT_ONCE))
-    return sum(float(numpy.vdot(part, part)) for part in parts) / len(samples)
+    power = math.sqrt(sum(float(numpy.vdot(part, part)) for part in parts) / len(samples))
+    return 20 * math.log10((peak + TINY) / (power + TINY))

@@ -1,4 +1,4 @@
-"""Everything that is heard in a recording, each thing once."""
+"""Measures all terms of a recording, each once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def heard_in(samples: Samples, margin: float | None) -> Heard:
-    """What is heard in a recording of 0.4 seconds or more. ``margin`` is that of the separation of music, None to do
-    without."""
+    """The terms of a recording of 0.4 seconds or more. ``margin`` is that of the separation of music (None: left
+    out)."""
     import numpy
 
     spectrum = spectrum_of(samples)

@@ -1,7 +1,7 @@
 """Loudness of a whole recording, in LUFS (ITU-R BS.1770-4, one channel).
 
-As pyloudnorm's meter gives it, whose filters are the published ones but for the fifth digit. The few lines stand here
-so that no further package is needed.
+The same numbers as pyloudnorm's meter, whose filters differ from the published ones in the fifth digit. It is computed
+here so that no further package is needed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 BLOCK, STEP = 0.4, 0.1
 """Seconds of a block, and between the starts of two."""
 ABSOLUTE_GATE, RELATIVE_GATE = -70.0, -10.0
-"""LUFS under which a block does not count, and how far below the mean of the others it may be."""
+"""LUFS below which a block does not count, and how far below the mean of the others it may be."""
 OFFSET = -0.691
-"""Decibels that make a sine of 997 Hz as loud as its level."""
+"""Decibels by which the loudness of a sine of 997 Hz equals its level."""
 SHORTEST = BLOCK
-"""Seconds: the loudness of less is not defined."""
+"""Seconds: the loudness of a shorter sound is not defined."""
 _AT_ONCE = 100
 """Steps that are filtered at a time."""
 
 
 class Stage(NamedTuple):
-    """A stage of the weighting that ears are given: its gain in decibels, quality and frequency in Hz."""
+    """A stage of the frequency weighting: its gain in decibels, quality and frequency in Hz."""
 
     gain: float
     quality: float
@@ -40,9 +40,9 @@ class Stage(NamedTuple):
 
 
 SHELF = Stage(4.0, 1 / math.sqrt(2), 1500.0)
-"""The head: what is above is louder."""
+"""The effect of the head: frequencies above are louder."""
 HIGH_PASS = Stage(0.0, 0.5, 38.0)
-"""What is below is not heard."""
+"""Frequencies below are not audible."""
 
 
 def loudness(samples: Samples) -> float:

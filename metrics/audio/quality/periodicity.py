@@ -1,4 +1,4 @@
-"""Periodicity: how much each moment of a recording resembles the one a period later."""
+"""Periodicity: how much a recording resembles itself one period later."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _AT_ONCE = 256
 
 
 def periodicity(samples: Samples) -> float:
-    """The median over frames of the highest autocorrelation, about 0 for noise. The longer the period, the lower it is:
-    less of the frame is left to overlap."""
+    """The median over frames of the highest autocorrelation, about 0 for noise. The longer the period, the lower it is,
+    since less of the frame overlaps."""
     import numpy
 
     frames = framed(samples, LONG, LONG_HOP)

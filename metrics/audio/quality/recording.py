@@ -1,4 +1,4 @@
-"""The recording that is judged: one channel at 48 kHz, without its mean, and without the silence around it."""
+"""The recording that is scored: one channel at 48 kHz, without its mean and the silence around it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 RATE = 48_000
 """Hz."""
 LONGEST = 900.0
-"""Seconds of sound that are listened to at most."""
+"""The longest sound that is scored, in seconds."""
 AUDIBLE = 1e-4
-"""A sample of which no more is left is silent."""
+"""A sample that is not above this is silent."""
 KEPT = 0.2
-"""Seconds before the first and behind the last audible sample that stay."""
+"""Seconds that are kept before the first and after the last audible sample."""
 LIMITS = replace(DEFAULT_LIMITS, max_audio_seconds=LONGEST)
 
 
@@ -32,7 +32,8 @@ def recording(media: Media) -> Samples:
 
 
 def audible(samples: Samples) -> Samples:
-    """Samples without the silence at both ends, of which a fifth of a second stays. All of what is never audible."""
+    """Samples without the silence at both ends, of which a fifth of a second stays. Silence throughout is returned
+    whole."""
     import numpy
 
     heard = (samples > AUDIBLE) | (samples < -AUDIBLE)
@@ -44,20 +45,16 @@ def audible(samples: Samples) -> Samples:
 
 
 def length_at_rate(count: int, rate: int) -> int:
-    """How many samples librosa makes of ``count`` at ``rate``: rounded up, after a quotient of floats that is often a
-    little too large, so that one sample of silence is added where the lengths would fit."""
+    """How many samples librosa makes of ``count`` at ``rate``: rounded up from a quotient of floats that is often a
+    little too large, so that one sample of silence is added although the lengths would fit."""
     return math.ceil(count * (RATE / rate))
 
 
 def _at_rate(media: Media) -> Samples:
     import numpy
 
-    mono, rate = _one_channel(media)
+    sound = audio(media, limits=LIMITS)
+    mono, rate = sound.samples[:, 0] if sound.samples.shape[1] == 1 else sound.samples.mean(axis=1), sound.rate
     samples = resampled(mono, rate, RATE)
     lacking = length_at_rate(len(mono), rate) - len(samples)
     return numpy.pad(samples, (0, lacking)) if lacking > 0 else samples
-
-
-def _one_channel(media: Media) -> tuple[Samples, int]:
-    sound = audio(media, limits=LIMITS)
-    return sound.samples[:, 0] if sound.samples.shape[1] == 1 else sound.samples.mean(axis=1), sound.rate

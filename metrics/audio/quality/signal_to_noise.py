@@ -11,31 +11,31 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 LOWEST_DB, HIGHEST_DB = -10.0, 50.0
-"""Between which the ratio is held."""
+"""The limits of the ratio."""
 NOISE_BELOW_DB, NOISE_FLATNESS = -45.0, 0.6
-"""A frame that is quieter, and flatter, is noise."""
+"""A frame that is quieter than the first and flatter than the second is noise."""
 ENOUGH_NOISE = 10
-"""Frames. Where fewer are noise, the quietest of all stand for them."""
+"""Frames. With fewer frames of noise, the quietest of all frames are used."""
 NOISE_PERCENTILE, ANY_PERCENTILE = 20, 10
-"""Of the levels of noise, and of all levels: the level of the noise."""
+"""The level of the noise as a percentile of noise frames, and as one of all frames."""
 VALID_DB = -50.0
-"""A frame that is louder counts where flatness tells noise from signal."""
+"""A frame that is louder counts when flatness separates noise from signal."""
 ENOUGH_VALID = 20
 """Frames."""
 NOISY_FLATNESS = 0.55
 """A frame that is flatter is noisy."""
 SIGNAL_BELOW, NOISE_ABOVE = 0.45, 0.65
-"""Flatness of frames that are signal, and of such that are noise."""
+"""Frames with less flatness are signal, those with more are noise."""
 FEWEST, FEWEST_SHARE = 10, 0.05
-"""Frames of signal, and of noise: at least so many, and this share of the valid ones."""
+"""The fewest frames of signal and of noise, and the smallest share of the valid ones."""
 STEEPNESS = 0.33
 """For each decibel."""
 MIDDLE_DB, MIDDLE_MUSIC_DB = 28.0, 22.0
-"""The ratio that is worth a half, and that of music."""
+"""The ratio with the score 0.5, and that for music."""
 
 
 class NoiseTerms(NamedTuple):
-    """Decibels by level, decibels by flatness (None where it cannot tell), and the share of noisy frames."""
+    """Decibels by level, decibels by flatness (None: no estimate), and the share of noisy frames."""
 
     by_level: float
     by_flatness: float | None
@@ -43,8 +43,8 @@ class NoiseTerms(NamedTuple):
 
 
 def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
-    """Both estimates. Frames of level and of flatness are put side by side by number, though their hops differ (480
-    and 512 samples), as the released code does: at the end of a minute they are four seconds apart."""
+    """Both estimates. Frames of level and of flatness are paired by number as in the released code, although their hops
+    differ (480 and 512 samples): after a minute they are four seconds apart."""
     levels = rms(framed(samples))
     count = min(len(levels), len(flatness))
     levels, flatness = levels[:count], flatness[:count]
@@ -52,7 +52,7 @@ def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
 
 
 def effective(*ratios: float | None) -> float:
-    """The highest of the estimates that there are, within limits."""
+    """The highest estimate, within limits."""
     return clipped(max(ratio for ratio in ratios if ratio is not None), LOWEST_DB, HIGHEST_DB)
 
 

@@ -1,1 +1,1 @@
-"""Speech in the sounds of an answer: its words, its voice, how high and how fast it speaks."""
+"""Speech in the sounds of an answer: its words, its voice, its pitch and its speed."""

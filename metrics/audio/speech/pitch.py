@@ -1,7 +1,7 @@
-"""Pitch: how high a voice speaks, by Praat's analysis.
+"""The pitch of a voice, by Praat's analysis.
 
 The definition is MMMG's (task Voice Attribution): the voiced moments of a clip are sorted into narrow bands of pitch,
-the band that holds most of the loudness is taken, and the mean pitch in it, weighted by loudness, is the voice's.
+and the pitch of the voice is the mean, weighted by loudness, in the band that holds most of the loudness.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STEP = 256
 FLOOR, CEILING = 80.0, 600.0
 """Hertz."""
 EDGES = 100
-"""Of bands: there is one band fewer."""
+"""Edges of bands: there is one band fewer."""
 _BEYOND = 0.1
 """Mel by which the bands reach beyond the lowest and the highest pitch."""
 
@@ -47,7 +47,7 @@ def pitch_of(
     edges: int = EDGES,
     rate: int = RATE,
 ) -> float | None:
-    """The pitch of a clip in mel; None where no moment of it is voiced, or where it is too short to tell.
+    """The pitch of a clip in mel; None where no moment is voiced or the clip is too short.
 
     Raises UsageError for a floor that is not below the ceiling.
     """
@@ -65,14 +65,14 @@ def _voiced(samples: Samples, *, floor: float, ceiling: float, intensity_floor: 
         sound = parselmouth.Sound(samples.astype(numpy.float64), rate)
         pitch = sound.to_pitch(time_step=step / rate, pitch_floor=floor, pitch_ceiling=ceiling)
         intensity = sound.to_intensity(minimum_pitch=intensity_floor, time_step=step / rate)
-    except parselmouth.PraatError:  # its windows are longer than the clip
+    except parselmouth.PraatError:  # Praat's windows are longer than the clip
         return Voiced(numpy.zeros(0), numpy.zeros(0))
     hertz, decibels = pitch.selected_array["frequency"], intensity.values[0]
     if len(hertz) != len(decibels):
         decibels = numpy.interp(pitch.xs(), intensity.xs(), decibels)
     voiced = hertz > 0
     mel = 2595.0 * numpy.log10(1.0 + hertz[voiced] / 700.0)
-    # Softer than the threshold of hearing would weigh less than nothing.
+    # A level below the threshold of hearing would have a negative weight.
     return Voiced(mel, numpy.maximum(decibels[voiced], 0.0))
 
 

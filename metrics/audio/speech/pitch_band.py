@@ -1,4 +1,4 @@
-"""Pitch band: does the answer's voice speak as high or as low as it should, for a man or for a woman?"""
+"""Pitch band: is the answer's voice as high or as low as it should be, for a man or a woman?"""
 
 from __future__ import annotations
 
@@ -19,15 +19,7 @@ from mmeval.system import Checked
 GENDER_MODEL = HubModel(VOICE.files, unless="gender")
 
 
-def _edges_fault(value: int) -> str:
-    return "" if value >= 2 else "2 or more"
-
-
-Edges = Annotated[int, Checked(_edges_fault)]
-
-
-def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
-    return (*(NEEDS if switches["gender"] else MODEL_NEEDS), "parselmouth:pitch")
+Edges = Annotated[int, Checked(lambda value: "" if value >= 2 else "2 or more")]
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -38,7 +30,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     range=(0, 1),
     version="1",
     source="MMMG, tasks Voice Attribution and Multi-Lingual Speech; official: audio evaluators 54527db8",
-    needs=_needs,
+    needs=lambda switches: (*(NEEDS if switches["gender"] else MODEL_NEEDS), "parselmouth:pitch"),
     check=_sample_fault,
     batch=8,
 )
@@ -60,21 +52,21 @@ def pitch_band(
     step: Count = STEP,
     edges: Edges = EDGES,
 ) -> list[Score]:
-    """How high, or how low, the voice of the answer's sound speaks, within the band of pitch that men or women have.
+    """How high, or how low, the voice of the answer's sound is, within the pitch band of men or women.
 
     Range 0 to 1, higher is better. The label under ``pitch_key`` is ``high`` or ``low``; a row without it asks for no
     pitch, and any sound is 1. Asked for a high voice, the value is 0 at the lower end of the band and below it, 1 at
-    the upper end and above, and grows evenly between; asked for a low one, it is the other way round. The pitch is
+    the upper end and above, and grows linearly between; for a low voice it is the other way round. The pitch is
     Praat's: the voiced moments of the whole sound are sorted into narrow bands, and in the one that holds most loudness
-    the mean is taken, weighted by loudness. A sound without a voiced moment is 0, also one that is too short to tell
+    the mean is taken, weighted by loudness. A sound without a voiced moment is 0, also one that is too short to measure
     (below 0.08 seconds). An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason
     as evidence. Unscored without an answer, and with another label.
 
-    Switches: ``gender`` says whose band it is; empty, a ``model`` tells it by the first ``seconds`` of the sound, where
-    ``male_class`` stands for a man. ``male_low`` to ``female_high`` are the ends of the bands in mel. ``floor`` and
-    ``ceiling`` of the pitch and ``intensity_floor``, the lowest pitch whose periods the loudness shall not show, are in
-    hertz, ``step`` in samples at 22050 Hz; there is one band fewer than ``edges``. Evidence: the pitch in mel, and the
-    gender.
+    Switches: ``gender`` chooses the band; where it is empty a ``model`` finds the gender from the first ``seconds`` of
+    the sound, where ``male_class`` stands for a man. ``male_low`` to ``female_high`` are the ends of the bands in mel.
+    ``floor`` and ``ceiling`` of the pitch and ``intensity_floor``, the lowest pitch whose periods the loudness shall
+    not show, are in hertz, ``step`` in samples at 22050 Hz; there is one band fewer than ``edges``. Evidence: the pitch
+    in mel, and the gender.
     """
     praat = {"floor": floor, "ceiling": ceiling, "intensity_floor": intensity_floor, "step": step, "edges": edges}
     bands: Mapping[Gender, tuple[float, float]] = {
@@ -93,7 +85,7 @@ def pitch_band(
 
 
 class _Spoken(NamedTuple):
-    """A voice whose pitch, in mel, is asked for."""
+    """A voice with its pitch in mel, and the wanted pitch."""
 
     sound: Media
     wanted: Wanted

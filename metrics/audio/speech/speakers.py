@@ -53,13 +53,13 @@ def speaker_gender(
     male_class: int = MALE_CLASS,
     gender_key: str = "gender",
 ) -> list[Score]:
-    """1 when the voice of the answer's sound is that of a man, or of a woman, as the sample's label says; else 0.
+    """1 when the voice of the answer's sound has the gender in the sample's label, else 0.
 
     Range 0 to 1, higher is better. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with
     the reason as evidence. Unscored without an answer, and without a label that is ``male`` or ``female``.
 
-    Switches: ``model`` is a classifier of speech; ``male_class`` is its class for men; it hears the first ``seconds``
-    of the sound, and silence behind a shorter one. Evidence: the gender that was heard, and how sure the model is.
+    Switches: ``model`` is a classifier of speech; ``male_class`` is its class for men; it is given the first
+    ``seconds`` of the sound, and silence after a shorter one. Evidence: the gender found, and how sure the model is.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
     only = [sound for sound in sounds if isinstance(sound, Media)]
@@ -104,7 +104,7 @@ def speaker_similarity(
     seconds: float = LONGEST_SECONDS,
     order_key: str = "order",
 ) -> list[Score]:
-    """1 when voices that should be one person's are alike, else 0: each such pair's cosine lies above a threshold.
+    """1 when voices that should be of one person are alike, else 0: the cosine of each such pair is above a threshold.
 
     Range 0 to 1, higher is better. ``against`` says what is compared:
 
@@ -117,8 +117,8 @@ def speaker_similarity(
     An answer without the wanted sounds, or with one that cannot be decoded, is 0, with the reason as evidence. Unscored
     without an answer, without the label, and where the sound of the data is missing or cannot be decoded.
 
-    Switches: ``model`` is an x-vector model. ``threshold`` is .93 in every released scorer; the paper says .86. Of each
-    sound the first ``seconds`` are heard; the released scorer hears all of it, however much memory that takes.
+    Switches: ``model`` is an x-vector model. ``threshold`` is .93 in every released scorer; the paper says .86. The
+    first ``seconds`` of each sound are used; the released scorer uses all of it, however much memory that takes.
     Evidence: the cosine of each pair.
     """
     switches = {"against": against, "order_key": order_key}
@@ -130,7 +130,7 @@ def speaker_similarity(
 
 
 def _pairs(trial: Trial, switches: Mapping[str, Any]) -> dict[str, tuple[Media, Media]] | Score:
-    """The pairs of sounds that should have the same voice, by what they are called in the evidence."""
+    """The pairs of sounds that should have the same voice, by their names in the evidence."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if fault := _voice_fault(trial.sample, switches):
@@ -155,7 +155,7 @@ def _pairs_of_turns(sounds: Sequence[Media], order: Sequence[Any]) -> dict[str, 
 
 
 def _given(sample: Sample, against: str) -> Media | Score:
-    """The voice of the data, a sound that can be decoded, or the unscored score of a sample without it."""
+    """The sound of the data with the wanted voice, or the unscored score of a sample without it."""
     contents = [m.content for m in sample.input] if against == "input" else list(sample.references[:1])
     sounds = [sound for content in contents for sound in content.media("audio")]
     if not sounds:

@@ -1,4 +1,4 @@
-"""Speech rate: does the answer's voice speak as fast or as slowly as it should?"""
+"""Speech rate: is the speech of the answer as fast or as slow as it should be?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = "source=text"
 HEARING = HubModel(WHISPER.files, unless=TEXT)
 SPELLING = HubModel(PROCESSOR.files, unless=TEXT)
 COUNTED_BY_CHARACTER = ("chinese",)
-"""Languages that do not part words by blanks."""
+"""Languages without blanks between words."""
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -48,15 +48,15 @@ def speech_rate(
     characters_high: float = 272.0,
     top_db: Positive = TRIM_DB,
 ) -> list[Score]:
-    """How fast, or how slowly, the voice of the answer's sound speaks: words a minute, within a band.
+    """How fast, or how slow, the speech in the answer's sound is: words a minute, within a band.
 
     Range 0 to 1, higher is better. The label under ``speed_key`` is ``high`` or ``low``; a row without it asks for no
     rate, and any sound is 1. Asked for fast speech, the value is 0 at the lower end of the band and below it, 1 at the
-    upper end and above, and grows evenly between; asked for slow speech, it is the other way round. The words are those
-    of what Whisper writes down, normalised as it normalises English and parted at single blanks, so that no words count
-    as one; of Chinese the characters are counted, blanks included. The minutes are those of the sound without the
-    silence at both ends. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with the reason
-    as evidence. Unscored without an answer, and with another label.
+    upper end and above, and grows linearly between; for slow speech it is the other way round. The words are those of
+    Whisper's transcript, normalised as it normalises English and split at single blanks, so that an empty transcript
+    counts as one word; of Chinese the characters are counted, blanks included. The minutes are those of the sound
+    without the silence at both ends. An answer that has not exactly one sound, or one that cannot be decoded, is 0,
+    with the reason as evidence. Unscored without an answer, and with another label.
 
     Switches: with ``source`` as ``text``, the words are those of the answer's text and no model is asked; ``model``,
     ``processor`` and ``language`` are those of the metric ``transcript``; the four next ones are the ends of the bands;
@@ -66,7 +66,7 @@ def speech_rate(
     sounds = [_sound(trial, speed_key) for trial in trials]
     kept = [(trial, sound) for trial, sound in zip(trials, sounds, strict=True) if isinstance(sound, Media)]
     texts = (
-        [speech(_words(trial)) for trial, _ in kept]
+        [speech("" if trial.output is None else trial.output.words) for trial, _ in kept]
         if source == "text"
         else transcripts_of([sound for _, sound in kept], bound(model), bound(processor), language)
     )
@@ -76,7 +76,7 @@ def speech_rate(
     return [
         sound
         if isinstance(sound, Score)
-        else _score(trial.sample, speed_key, next(counts), _seconds(sound, top_db), band)
+        else _score(trial.sample, speed_key, next(counts), len(trimmed(clip(sound), top_db)) / RATE, band)
         for trial, sound in zip(trials, sounds, strict=True)
     ]
 
@@ -85,14 +85,6 @@ def _sound(trial: Trial, key: str) -> Media | Score:
     sound = the_only_decodable(trial)
     fault = wanting_fault(trial.sample, key)
     return Score.unscored(fault) if fault and not isinstance(sound, Score) else sound
-
-
-def _words(trial: Trial) -> str:
-    return trial.output.words if trial.output is not None else ""
-
-
-def _seconds(sound: Media, top_db: float) -> float:
-    return len(trimmed(clip(sound), top_db)) / RATE
 
 
 def _score(sample: Sample, key: str, count: int, seconds: float, band: tuple[float, float]) -> Score:

@@ -1,4 +1,4 @@
-"""Transcript constraints: does what the answer's sounds say keep to what the row asks of the words?"""
+"""Transcript constraints: do the words spoken in the answer meet the row's constraints?"""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from mmeval.metrics.text.constraints import Constraint, Missing, all_met, constr
 from mmeval.records import Sample, Score, Trial
 
 ONLY = ""
-"""What the turn of an answer with one sound is called."""
+"""The name of the turn of an answer with one sound."""
 
 
 class _Asked(NamedTuple):
-    """What is asked of the words: constraints by turn, and how many turns there are."""
+    """The constraints on the words by turn, and how many turns there are."""
 
     turns: int
     constraints: Mapping[str, Sequence[Constraint]]
 
 
 def _asked(sample: Sample, constraint_key: str, order_key: str) -> _Asked:
-    """Raises UsageError for labels that say nothing that could be kept to."""
+    """The constraints of a row. Raises UsageError for labels that hold none."""
     label = sample.metadata.get(constraint_key)
     if not isinstance(label, Mapping):
         return _Asked(1, {ONLY: constraints_of(label)})
@@ -72,7 +72,7 @@ def transcript_constraints(
     lower_keywords: bool = True,
     missing: Missing = "zero",
 ) -> list[Score]:
-    """The share of the row's constraints that the words of the answer's sounds meet, as Whisper writes them down.
+    """The share of the row's constraints that the words of the answer's sounds meet, as Whisper transcribes them.
 
     Range 0 to 1, higher is better. The label under ``constraint_key`` is a constraint or a list of them (see
     ``text_constraints``), which are met together: then the answer must have exactly one sound, and is 0 or 1. Or it
@@ -83,8 +83,8 @@ def transcript_constraints(
 
     Switches: ``model``, ``processor`` and ``language`` are those of ``transcript``, ``lower_keywords`` that of
     ``text_constraints``. ``missing`` says what an answer without any sound is where one is wanted: ``zero``, or
-    ``empty_text`` as in the released scorer, where words that are not said exclude all keywords and are few. Evidence:
-    by turn, what was heard, and each constraint.
+    ``empty_text`` as in the released scorer, where a missing sound is an empty text, which excludes all keywords and is
+    short. Evidence: by turn, the transcript and each constraint.
     """
     rule = _Rule(constraint_key, order_key, lower_keywords, missing)
     found = [rule.sounds(trial) for trial in trials]
@@ -103,7 +103,7 @@ def transcript_constraints(
 
 
 class _Rule(NamedTuple):
-    """The switches that say what counts."""
+    """The switches that say how constraints are read."""
 
     constraint_key: str
     order_key: str
@@ -111,7 +111,7 @@ class _Rule(NamedTuple):
     missing: Missing
 
     def sounds(self, trial: Trial) -> dict[str, Media] | Score:
-        """The sounds of which something is asked, by turn, or the score of a trial that has not what it takes."""
+        """The sounds with constraints, by turn, or the score of a trial without them."""
         if trial.output is None:
             return Score.unscored("there is no answer to score")
         try:
@@ -129,7 +129,8 @@ class _Rule(NamedTuple):
         return _decodable({turn: sounds[int(turn)] for turn in asked.constraints})
 
     def _official_empty_text(self, trial: Trial) -> Score:
-        """Official oddity (54527db8): no sound is heard as no words, which are few and exclude every keyword."""
+        """Official oddity (54527db8): an answer without sound has an empty transcript, which is short and excludes
+        every keyword."""
         return self.score(trial, {ONLY: ""})
 
     def score(self, trial: Trial, heard: Mapping[str, str]) -> Score:

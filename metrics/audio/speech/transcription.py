@@ -1,4 +1,4 @@
-"""Transcription: what is said in a sound, by Whisper, and how much of a wanted text that is."""
+"""Transcription: the words of a sound by Whisper, and how well they match a wanted text."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PROCESSOR = HubModel(
         "normalizer.json|",
     )
 )
-"""How a model hears and spells. Models that were made from one share it, as BELLE's for Chinese has Whisper's."""
+"""The processor of a model. Fine-tuned models share it, as BELLE's for Chinese uses Whisper's."""
 
 WHISPER_NAME = "openai/whisper-large-v3"
 HEARD_RATE = 16000
 AT_ONCE = 30
-"""Seconds that the model hears together; a longer sound is transcribed piece by piece."""
+"""Seconds of one window of the model; a longer sound is transcribed piece by piece."""
 _BATCH = 8
 
 
@@ -57,8 +57,8 @@ def transcripts(
     *,
     rate: int = RATE,
 ) -> list[str]:
-    """What is said in each clip, normalised as Whisper normalises English, whatever the language: small letters, no
-    punctuation, nothing in brackets. Empty where nothing is understood, and for a clip without samples.
+    """The words of each clip, normalised as Whisper normalises English, in every language: small letters, no
+    punctuation, nothing in brackets. Empty where no words are found, and for a clip without samples.
 
     Clips are mono at ``rate``. The most likely word is taken each time, so the same clip has the same transcript.
     """
@@ -77,7 +77,7 @@ def transcripts(
 def transcripts_of(
     sounds: Sequence[Media], model: Mapping[str, Any], processor: Mapping[str, Any], language: str = "english"
 ) -> list[str]:
-    """As ``transcripts`` for sounds that can be decoded, each transcribed once however many metrics ask for it."""
+    """``transcripts`` of sounds that can be decoded, each made once for all metrics."""
     key = ("transcript", model["fingerprint"], processor["fingerprint"], language)
     return remembered_all(
         sounds, key, lambda some: transcripts([clip(sound) for sound in some], model, processor, language)
@@ -108,17 +108,17 @@ def transcript(
     blanks: Blanks = "drop",
     text_key: str = "text",
 ) -> list[Score]:
-    """How much of the wanted text the answer's sound says: 1 less the errors (substituted, deleted, inserted) for each
-    word, and not under 0, of what Whisper writes down.
+    """How much of the wanted text is spoken in the answer's sound: 1 less the errors (substituted, deleted, inserted)
+    for each word of Whisper's transcript, and not below 0.
 
     Range 0 to 1, higher is better. The wanted text is the sample's label under ``text_key``, else the first reference's
     text. Both texts are normalised as Whisper normalises English. An answer that has not exactly one sound, or one that
     cannot be decoded, is 0, with the reason as evidence. Unscored without an answer, and where no text is wanted.
 
-    Switches: ``model`` is a Whisper model, ``processor`` the one whose spelling and hearing it has; ``language`` is
-    what is spoken, as Whisper names it (``english``, ``chinese``). ``unit`` is ``word`` or ``character``; ``blanks`` is
-    that of ``word_accuracy``, for characters alone. Evidence: the errors, the length of the wanted text, and both sides
-    as they were compared.
+    Switches: ``model`` is a Whisper model, ``processor`` the model with its tokenizer and feature extractor;
+    ``language`` is the spoken language, as Whisper names it (``english``, ``chinese``). ``unit`` is ``word`` or
+    ``character``; ``blanks`` is that of ``word_accuracy``, for characters alone. Evidence: the errors, the length of
+    the wanted text, and both sides as they were compared.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
     heard = iter(transcripts_of([s for s in sounds if isinstance(s, Media)], bound(model), bound(processor), language))
@@ -142,7 +142,7 @@ def _accuracy(sample: Sample, text: str, text_key: str, unit: Unit, blanks: Blan
 def _written(
     clips: Sequence[Samples], model: Mapping[str, Any], processor: Mapping[str, Any], language: str
 ) -> list[str]:
-    """What the model writes of clips that it hears at once, or of one longer clip."""
+    """The transcripts of clips that fit one window, or of one longer clip."""
     torch = need("torch", "hf")
     network, ears = loaded(model, _network), loaded(processor, _ears)
     longer = len(clips[0]) > AT_ONCE * HEARD_RATE
@@ -150,7 +150,7 @@ def _written(
     inputs = ears.processor.feature_extractor(
         list(clips), sampling_rate=HEARD_RATE, return_tensors="pt", return_attention_mask=True, **long_form
     ).to(network.device)
-    # A model that was made from another one may have lost what its languages are called; the other one knows.
+    # A fine-tuned model may lack the names of its languages; its processor has them.
     network.generation_config = ears.generation
     with torch.inference_mode(), quietly():
         tokens = network.generate(

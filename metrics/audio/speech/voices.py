@@ -1,4 +1,4 @@
-"""Voices: what models of speech say of who speaks, a man or a woman, and the same person or another."""
+"""Voices: the gender of a speaker, and whether two speakers are the same, by models of speech."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ GENDER_NAME = "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech"
 SPEAKER_NAME = "microsoft/wavlm-base-sv"
 HEARD_RATE = 16000
 SECONDS = 5.0
-"""Of a clip that are heard for a gender."""
+"""Seconds of a clip that are used for a gender."""
 LONGEST_SECONDS = 60.0
-"""Of a clip that are heard for a voice: what the speaker model holds in memory grows with the square of them."""
+"""Seconds of a clip that are used for a voice: the speaker model's memory grows with their square."""
 MALE_CLASS = 1
 SHORTEST = HEARD_RATE // 2
-"""Samples; a shorter clip is followed by silence, since the speaker model needs some frames to tell their spread."""
+"""Samples; a shorter clip is padded with silence, since the speaker model needs the spread of some frames."""
 _BATCH = 8
 
 Gender = Literal["male", "female"]
@@ -57,9 +57,9 @@ def genders(
     male_class: int = MALE_CLASS,
     rate: int = RATE,
 ) -> list[Heard]:
-    """Who speaks in each clip, a man or a woman, judged by its first ``seconds``; silence follows a shorter clip.
+    """The gender of the speaker of each clip, from its first ``seconds``; a shorter clip is padded with silence.
 
-    Clips are mono at ``rate``. ``male_class`` is the class of the model that stands for a man.
+    Clips are mono at ``rate``. ``male_class`` is the model's class for men.
     """
     if not clips:
         return []
@@ -81,7 +81,7 @@ def genders_of(
     seconds: float = SECONDS,
     male_class: int = MALE_CLASS,
 ) -> list[Heard]:
-    """As ``genders`` for sounds that can be decoded, each heard once however many metrics ask."""
+    """``genders`` of sounds that can be decoded, each computed once for all metrics."""
     return remembered_all(
         sounds,
         ("gender", model["fingerprint"], seconds, male_class),
@@ -92,11 +92,11 @@ def genders_of(
 def voice_vectors(
     clips: Sequence[Samples], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS, rate: int = RATE
 ) -> Vectors:
-    """The voice of each clip, judged by its first ``seconds``, as a vector of length 1, float32 of shape (clips,
-    width); their cosines say how alike.
+    """The voice of each clip as a vector of length 1, from its first ``seconds``: float32 of shape (clips, width). The
+    cosine of two says how alike they are.
 
-    Each clip goes through the model alone: the released scorer pads eight together without a mask, so that a clip's
-    voice depends there on its neighbours.
+    Each clip goes through the model alone: the released scorer pads eight together without a mask, so that there a
+    clip's voice depends on its neighbours.
     """
     import numpy as np
 
@@ -116,7 +116,7 @@ def voice_vectors(
 
 
 def voices_of(sounds: Sequence[Media], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS) -> list[Vectors]:
-    """The voice of each sound that can be decoded, worked out once."""
+    """The voice of each sound that can be decoded, each computed once."""
     return remembered_all(
         sounds,
         ("voice", model["fingerprint"], seconds),
@@ -134,7 +134,7 @@ def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
 
 
 def _exactly(samples: Samples, length: int) -> Samples:
-    """As many samples: the rest is cut off, what lacks is silence."""
+    """The samples cut or padded with silence to a length."""
     import numpy as np
 
     return np.pad(samples[:length], (0, max(0, length - len(samples))))

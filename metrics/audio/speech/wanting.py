@@ -1,4 +1,4 @@
-"""What a row wants of a voice, high or low, and how far a number within a band fulfils it."""
+"""The wanted pitch or speed of a row, high or low, and how well a number in a band matches it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Wanted: TypeAlias = Literal["high", "low"]
 
 
 def wanted(sample: Sample, key: str) -> Wanted | None:
-    """What the label of a row says; None where it has none, or says something else."""
+    """The label of a row; None where it is missing or says something else."""
     label = sample.metadata.get(key)
     if label == "high":
         return "high"
@@ -26,13 +26,13 @@ def wanting_fault(sample: Sample, key: str) -> str:
 
 
 def band_fault(switches: Mapping[str, Any], *names: str) -> str:
-    """What is wrong with bands, each of which has the ends ``NAME_low`` and ``NAME_high``; empty when nothing is."""
+    """What is wrong with bands, each with the ends ``NAME_low`` and ``NAME_high``; empty if valid."""
     wrong = [name for name in names if switches[f"{name}_low"] >= switches[f"{name}_high"]]
     return f"the switch {wrong[0]}_low must be below {wrong[0]}_high" if wrong else ""
 
 
 def share_of(value: float, asked: Wanted, low: float, high: float) -> float:
-    """How far along the band from ``low`` to ``high`` a value lies, 0 to 1, in the direction that is asked for.
+    """The position of a value in the band from ``low`` to ``high``, 0 to 1, in the wanted direction.
 
     Raises UsageError for a band without width.
 

@@ -1,1 +1,1 @@
-"""What the quality of a picture is made of: the statistics of natural scenes, and UniM's released stand-ins."""
+"""The terms of the quality of a picture: statistics of natural scenes, and UniM's released stand-ins."""

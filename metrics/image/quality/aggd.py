@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FIRST, LAST, STEP = 0.2, 10.0, 0.001
 """The shapes that are tried."""
 ONE_SIDED = 1e-6
-"""Of the sum of squares: the share of one side below which it is summed by itself."""
+"""A side whose share of the sum of squares is smaller is summed separately."""
 
 
 class Fit(NamedTuple):
@@ -28,7 +28,7 @@ class Fit(NamedTuple):
 
     @property
     def mean(self) -> Numbers:
-        """Of the fitted distribution: it is not that of the numbers."""
+        """The mean of the fitted distribution, which differs from that of the numbers."""
         import numpy
         from scipy.special import gamma
 
@@ -81,15 +81,15 @@ class Moments(NamedTuple):
 
 
 def moments_of(sums: Sums, numbers: Callable[..., Numbers]) -> Moments:
-    """The moments that follow from sums. ``numbers`` gives those of the set at an index, where the sums do not tell
-    its sides apart."""
+    """The moments that follow from sums. ``numbers`` gives the set at an index, where the sums are too close to
+    separate its sides."""
     import numpy
 
     squares_below = numpy.where(sums.below > 0, (sums.squares - sums.signed) / 2, 0)
     squares_above = numpy.where(sums.above > 0, (sums.squares + sums.signed) / 2, 0)
     lopsided = numpy.minimum(squares_below, squares_above) < ONE_SIDED * sums.squares
     for at in numpy.argwhere(lopsided & (sums.below > 0) & (sums.above > 0)).tolist():
-        # The difference of two sums that are nearly equal is no number to trust.
+        # The difference of two nearly equal sums is not accurate.
         values = numbers(*at)
         squares_below[*at] = numpy.square(numpy.minimum(values, 0)).sum()
         squares_above[*at] = numpy.square(numpy.maximum(values, 0)).sum()
@@ -97,7 +97,7 @@ def moments_of(sums: Sums, numbers: Callable[..., Numbers]) -> Moments:
 
 
 def joined(parts: Sequence[Moments]) -> Moments:
-    """The moments of all sets, one after the other along the last axis. They are equally long."""
+    """Concatenate the moments of equally many sets along the last axis."""
     import numpy
 
     below, above, size, *sums = zip(*parts, strict=True)
@@ -124,8 +124,8 @@ def fitted(found: Moments) -> Fit:
 
 
 def nearest_ratios(ratios: Numbers) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Where in the table the ratio is next to each of these, the lower of two that are equally near: what a search
-    through the whole table for the smallest squared difference finds, too."""
+    """The index in the table of the ratio nearest to each, the lower of two equally near: the same as a search through
+    the whole table for the smallest squared difference."""
     import numpy
 
     ratio = shapes().ratio

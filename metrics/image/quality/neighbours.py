@@ -1,4 +1,4 @@
-"""Moments of patches, and of the products of their neighbours without making these.
+"""Moments of patches, and of the products of neighbouring pixels without computing these.
 
 The size of a product is the product of the sizes, and its square and its sign likewise. So each sum over the products
 is a dot product of a patch with itself shifted: of its sizes, of its squares, of its squares with their signs.
@@ -20,7 +20,7 @@ Shift: TypeAlias = tuple[int, int]
 
 def neighbour_moments(patches: Numbers, shifts: Sequence[Shift]) -> Moments:
     """The moments of each patch, (patches, side, side); then, a row for each shift, those of its products with itself
-    shifted. A patch goes on beyond its borders with what is at the opposite ones."""
+    shifted. A patch continues beyond its borders with its opposite side."""
     import numpy
 
     def numbers(row: int, patch: int) -> Numbers:
@@ -44,7 +44,7 @@ def _products(patch: Numbers, shift: Shift) -> Numbers:
 
 
 def _wrapped(patches: Numbers) -> Numbers:
-    """Patches with the row above and the columns to both sides that they go on with."""
+    """Patches with the opposite row above and the opposite columns on both sides."""
     import numpy
 
     count, side, _ = patches.shape
@@ -70,7 +70,7 @@ def _sums(wrapped: Reals, shifts: Sequence[Shift]) -> Numbers:
     count, _, width = wrapped.shape
     alone = wrapped.copy()
     alone[:, 0] = alone[:, :, 0] = alone[:, :, -1] = 0
-    # As a row of numbers, so that a shift is an offset; what it brings in from beyond the row meets a zero.
+    # As one row of numbers, so that a shift is an offset; numbers from beyond a row meet a zero.
     one, other = alone.reshape(count, -1), wrapped.reshape(count, -1)
     offsets = [down * width + right for down, right in shifts]
     products = [(one[:, None, at:] @ other[:, :-at, None])[:, 0, 0] for at in offsets]

@@ -1,10 +1,9 @@
-"""NIQE: how far a picture is from undamaged photographs, without a reference."""
+"""NIQE: the distance of a picture from undamaged photographs, without a reference."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.content import Interleaved
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import NEEDS, stored_rgb
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
 FEWEST_PATCHES = 2
-"""Finite ones, of which a covariance can be taken."""
+"""The fewest finite patches for a covariance."""
 NIQE_SOURCE = (
     'A. Mittal, R. Soundararajan, A. C. Bovik: Making a "Completely Blind" Image Quality Analyzer, 2013; its original '
     "pristine model, from mmagic 1.2.0"
@@ -39,7 +38,7 @@ class Distance(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Why there is no distance."""
+        """Why there is no distance; empty when there is one."""
         if self.of < FEWEST_PATCHES:
             return f"patches of 96 x 96 pixels in it: {self.of}; NIQE takes {FEWEST_PATCHES} or more"
         return (
@@ -61,26 +60,22 @@ def niqe(trial: Trial) -> Score:
     """The mean NIQE of an answer's pictures: their distance from undamaged photographs.
 
     Range 0 upwards without a bound, lower is better: about 3 to 6 for photographs, 10 where they are blurred, above 20
-    where they are blocky. A picture of any size and mode is looked at as it is stored: transparency dropped, grey taken
-    for all three channels, a note that it be turned (EXIF) not followed. Its brightness is cut into patches of 96 x 96
-    pixels, a remainder at the right and the bottom left out. In the full and in half size, each patch gives 18 numbers:
-    how its brightness, set off against its surroundings, and the products of neighbours are distributed. The value is
-    the distance between their normal distribution over the patches and that over undamaged photographs.
+    where they are blocky. A picture of any size and mode is used as it is stored: transparency is dropped, grey used
+    for all three channels, and the orientation (EXIF) ignored. Its brightness is cut into patches of 96 x 96 pixels,
+    without a remainder at the right and the bottom. In full and in half size, each patch gives 18 numbers that describe
+    how its normalised brightness and the products of neighbours are distributed. The value is the distance between
+    their normal distribution over the patches and that over undamaged photographs.
 
-    It does not see whether the colours are natural, nor what is shown; drawings, text and plain diagrams are far from
-    photographs however clean they are. Unscored where a picture has fewer than two patches that are finite (it is
-    small, or even in most places), is missing, cannot be decoded or is above the limits of decoding; inapplicable
-    where the answer has no picture. In wide flat areas the sign of what rounding leaves decides a little.
+    It ignores colours and content; clean drawings, text and plain diagrams are far from photographs, too. Unscored
+    where a picture has fewer than two finite patches (it is small, or uniform in most places), is missing, cannot be
+    decoded or is above the limits of decoding; inapplicable where the answer has no picture. In wide flat areas the
+    sign of rounding errors has a small effect.
 
     Evidence: ``items``, of each picture its ``label``, ``niqe``, how many ``patches`` are finite ``of`` how many.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    return _mean(trial.output)
-
-
-def _mean(answer: Interleaved) -> Score:
-    items = items_of(answer, "image")
+    items = items_of(trial.output, "image")
     if not items:
         return nothing_of("image")
     found = [_looked_at(item) for item in items]
@@ -93,7 +88,7 @@ def _mean(answer: Interleaved) -> Score:
 
 
 def _looked_at(item: Item) -> dict[str, Any]:
-    """A picture for the evidence."""
+    """A picture as an entry of the evidence."""
     if item.media is None:
         return {LABEL: item.label, "niqe": None, REASON: UNSEEN}
     try:
@@ -101,7 +96,7 @@ def _looked_at(item: Item) -> dict[str, Any]:
     except MediaLimitError as error:
         return {LABEL: item.label, "niqe": None, REASON: str(error)}
     except CorruptMediaError as error:
-        item.media.read()  # raises, where it is another file than the one that was produced
+        item.media.read()  # raises where the file is not the one that was produced
         return {LABEL: item.label, "niqe": None, REASON: str(error)}
     reason = {} if distance.niqe is not None else {REASON: distance.fault}
     return {LABEL: item.label, **distance.to_json(), **reason}
@@ -120,8 +115,8 @@ def niqe_of(pixels: Pixels) -> Distance:
 def distance_of(found: Numbers) -> float:
     """Between the features of two patches or more, of shape (patches, 36), and the pristine ones.
 
-    The covariance of the pristine ones is positive definite, and so is its mean with any other: what is published as a
-    pseudo-inverse is always the inverse."""
+    The covariance of the pristine ones is positive definite, and so is its mean with any other: the published
+    pseudo-inverse is therefore always the inverse."""
     import numpy
 
     model = pristine()

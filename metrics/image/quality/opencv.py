@@ -1,7 +1,7 @@
 """Grey, blur and half size as OpenCV computes them, without OpenCV, to the last bit.
 
-In areas that are even or rise evenly, what the released scorer of pictures measures is what rounding leaves of a blur.
-Its numbers can only be had by the same roundings: those of OpenCV 4.12 on a processor with fused multiplication.
+In areas that are uniform or rise evenly, the released scorer of pictures measures only the rounding errors of a blur.
+Its numbers need the same rounding: that of OpenCV 4.12 on a processor with fused multiplication.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Whole: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
 
 RED, GREEN, BLUE, GREY_BITS = 9798, 19235, 3735, 15
-"""What a channel adds to the brightness, as fractions of 2 to the power of ``GREY_BITS``."""
+"""The weights of the channels in the brightness, as fractions of 2 to the power of ``GREY_BITS``."""
 SHARE_BITS = 11
 """Shares of a pixel are fractions of 2 to this power."""
 REACH = 3
@@ -29,14 +29,14 @@ WINDOWS: Mapping[float, tuple[str, str, str, str]] = {
     1.5: ("0x1.2c18a51a3e5e7p-5", "0x1.c7ce552574441p-4", "0x1.bbe4f897eb627p-3", "0x1.152db38ecae3ep-2"),
 }
 """Half of the Gaussian window of 7 pixels by its deviation, from the outermost to the middle: the normalised Gaussian
-up to a last bit, which OpenCV's own exponential function decides."""
+except for the last bit, which depends on OpenCV's own exponential function."""
 STRIP = 2**16
-"""Pixels that are worked on at a time, so that what is in work stays small."""
+"""Pixels that are processed in one step, to bound the memory."""
 _SPLITTER = 2.0**27 + 1
 
 
 def grey(pixels: Pixels) -> Pixels:
-    """The brightness of bytes, (height, width, 3), as bytes, (height, width): in fixed point, rounded."""
+    """The brightness of (height, width, 3) bytes as (height, width) bytes, in fixed point and rounded."""
     import numpy
 
     found = numpy.empty(pixels.shape[:2], numpy.uint8)
@@ -49,8 +49,8 @@ def grey(pixels: Pixels) -> Pixels:
 
 
 def halved(pixels: Pixels) -> Pixels:
-    """A picture of two pixels a side or more, (height, width, 3), in half its size: the mean of two by two, or, with
-    an odd side, straight lines between the centres of pixels in fixed point."""
+    """A picture (height, width, 3) of at least two pixels a side in half its size: the mean of two by two, or with an
+    odd side linear interpolation in fixed point."""
     import numpy
 
     height, width = pixels.shape[:2]
@@ -68,7 +68,7 @@ def halved(pixels: Pixels) -> Pixels:
 
 
 class _Lines(NamedTuple):
-    """For each place, the two that it lies between, the share of the first and that of the second."""
+    """For each place, its two neighbours and the share of each."""
 
     first: Indices
     second: Indices
@@ -89,17 +89,17 @@ def _lines(side: int) -> _Lines:
 
 
 def mirrored(picture: Pixels, top: int, last: int) -> Numbers:
-    """Some rows of a grey picture with ``REACH`` more to each side, and as many columns: those beyond its borders are
-    seen in a mirror on the outermost, which come once."""
+    """Some rows of a grey picture with ``REACH`` more rows and columns on each side, mirrored at the borders without
+    repeating the outermost."""
     height, width = picture.shape
     rows, columns = _mirrored(top - REACH, last + REACH, height), _mirrored(-REACH, width + REACH, width)
     return picture[rows][:, columns].astype(float)
 
 
 def blurred(band: Numbers, deviation: float) -> Numbers:
-    """By a Gaussian window of 7 x 7 pixels, one of ``WINDOWS``, without the ``REACH`` outer rows and columns.
+    """Blur by a Gaussian window of 7 x 7 pixels, one of ``WINDOWS``; drops the ``REACH`` outer rows and columns.
 
-    Across from the left to the right, then down from the middle to both ends: that is the order of the roundings.
+    Rows from left to right, then columns from the middle to both ends: this order decides the rounding.
     """
     kernel = window(deviation)
     height, width = (side - 2 * REACH for side in band.shape)
@@ -120,7 +120,8 @@ def window(deviation: float) -> tuple[float, ...]:
 
 
 def fused(factor: float, numbers: Numbers, added: Numbers) -> Numbers:
-    """``factor * numbers + added``, rounded once, by Dekker's product and Knuth's sum, which tell what they round."""
+    """``factor * numbers + added``, rounded once, by Dekker's product and Knuth's sum, which give their rounding
+    errors."""
     product = factor * numbers
     (high, low), (upper, lower) = _split(factor), _split(numbers)
     lost = ((high * upper - product) + high * lower + low * upper) + low * lower
@@ -132,15 +133,14 @@ def fused(factor: float, numbers: Numbers, added: Numbers) -> Numbers:
 
 
 def _split(number: Any) -> tuple[Any, Any]:
-    """A number or many in two halves of its digits; Any: either."""
+    """Numbers split into two halves of their digits; ``Any``: one number or an array."""
     wide = _SPLITTER * number
     high = wide - (wide - number)
     return high, number - high
 
 
 def _mirrored(first: int, last: int, size: int) -> Indices:
-    """The places from one before the last, those beyond the borders seen in a mirror on the outermost, as often as it
-    takes."""
+    """The places from ``first`` to before ``last``, mirrored at the borders as often as needed."""
     import numpy
 
     if size == 1:

@@ -1,4 +1,4 @@
-"""The pristine model of NIQE: what patches of undamaged photographs look like."""
+"""The pristine model of NIQE: the statistics of patches of undamaged photographs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pristine(NamedTuple):
 
 @functools.cache
 def pristine() -> Pristine:
-    """The model of the original release. Raises MissingDataError where its file has gone or is another one."""
+    """The model of the original release. Raises MissingDataError where its file is missing or another one."""
     import numpy
 
     try:

@@ -1,7 +1,7 @@
 """The stand-ins for BRISQUE and NIQE of UniM's released scorer of pictures.
 
-Neither is what its name says: no model is trained or fitted, and all pictures come out between 86 and 94 of 100, noise
-and blank ones, too. They are here so that the released numbers can be reproduced (profile ``official``).
+Neither is what its name says: no model is trained or fitted, and all pictures get between 86 and 94 of 100, even noise
+and blank ones. They serve to reproduce the released numbers (profile ``official``).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
 SIGMA = 1.16
-"""Of the window of the stand-in for BRISQUE."""
+"""The deviation of the window of the stand-in for BRISQUE."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (-1, 1))
-"""From a pixel to its neighbour: rows down, columns to the right. Around the whole picture."""
+"""From a pixel to its neighbour: rows down, columns to the right; the picture wraps around."""
 NOTHING = (1.0, 0.1)
 """Shape and spread of no values, and of values that are all zero."""
 WORST_BRISQUE, PER_FEATURE = 100.0, 20.0
@@ -31,13 +31,13 @@ PATCH, STRIDE, MOST_PATCHES = 96, 48, 100
 NIQE_SIGMA = 1.5
 QUARTILES = (25, 75)
 FLAT = 0.5
-"""The deviation, in shades of grey, that a patch has to exceed."""
+"""The smallest deviation of a patch, in shades of grey."""
 BEST_NIQE, WORST_NIQE = 0.1, 10.0
 MEANS = (0.0, 1.0, -0.7, 0.7, 0.8, 3.0, -3.0)
 DEVIATIONS = (0.1, 0.5, 0.5, 0.5, 0.3, 1.0, 1.0)
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 1.5, 1.0, 1.0)
-"""Of mean, deviation, quartiles, mean size, highest and lowest value of a patch: what is called natural, over patches,
-and how much it counts."""
+"""For mean, deviation, quartiles, mean size, highest and lowest value of a patch: the natural value over patches, and
+its weight."""
 NIQE_SCALE, DEVIATION_SHARE = 1.5, 0.5
 
 
@@ -51,7 +51,7 @@ class Released(NamedTuple):
 
     @property
     def score(self) -> float:
-        """Of 100, rounded to hundredths."""
+        """The quality out of 100, rounded to hundredths."""
         return round(100.0 - self.brisque, 2)
 
     def to_json(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def released_quality(pixels: Pixels) -> Released | None:
 
 
 def brisque_stand_in(features: tuple[float, ...]) -> float:
-    """How far features are from one."""
+    """The distance of features from one."""
     away = sum(abs(feature - 1) for feature in features) / len(features)
     return min(max(PER_FEATURE * away, 0.0), WORST_BRISQUE)
 
@@ -119,7 +119,7 @@ class _Sums(NamedTuple):
 
 
 def niqe_stand_in(picture: Pixels) -> float:
-    """How far seven numbers of the patches are from fixed ones; the worst where there is no patch to look at."""
+    """The distance of seven numbers of the patches from fixed ones; the worst without any patch."""
     import numpy
 
     statistics = [_seven(patch) for patch, _ in zip(_busy_patches(picture), range(MOST_PATCHES), strict=False)]
@@ -132,7 +132,7 @@ def niqe_stand_in(picture: Pixels) -> float:
 
 
 def patch_starts(side: int) -> range:
-    """Where patches start. Short of the last that would fit: a side of 96 pixels has none."""
+    """The starts of patches, without the last that fits: a side of 96 pixels has none."""
     return range(0, side - PATCH, STRIDE)
 
 
@@ -145,7 +145,7 @@ def _busy_patches(picture: Pixels) -> Iterator[Pixels]:
 
 
 def _seven(patch: Pixels) -> list[float]:
-    """Of the values of a patch, which is normalised by itself."""
+    """Seven numbers of the values of a patch, which is normalised by itself."""
     import numpy
 
     values = _normalised(patch, NIQE_SIGMA, _not_negative)
@@ -155,7 +155,7 @@ def _seven(patch: Pixels) -> list[float]:
 
 
 def _normalised(picture: Pixels, sigma: float, variance_of: Callable[[Numbers], Numbers]) -> Numbers:
-    """Less the local mean, over the local deviation, which counts as one where it is smaller. Some rows at a time."""
+    """The picture minus the local mean, divided by the local deviation (at least one). Some rows at a time."""
     import numpy
 
     found = numpy.empty(picture.shape)
@@ -170,17 +170,17 @@ def _normalised(picture: Pixels, sigma: float, variance_of: Callable[[Numbers], 
 
 
 def _absolute(variance: Numbers) -> Numbers:
-    """What rounding makes negative turned over: so the stand-in for BRISQUE has it."""
+    """The stand-in for BRISQUE takes the absolute value of a variance that rounding made negative."""
     return abs(variance)
 
 
 def _not_negative(variance: Numbers) -> Numbers:
-    """What rounding makes negative is nothing: so the stand-in for NIQE has it."""
+    """The stand-in for NIQE sets a variance that rounding made negative to 0."""
     return variance.clip(0)
 
 
 def _shape_and_spread(values: _Sums) -> tuple[float, float]:
-    """Of a generalised Gaussian distribution, by a ratio that is not its own: the script compares the mean size over
+    """Shape and spread of a generalised Gaussian distribution, by a wrong ratio: the script compares the mean size over
     the root mean square, which it should square, with the gammas of one and two, not of one, two and three."""
     import numpy
 

@@ -1,7 +1,7 @@
-"""Statistics of natural scenes: what the brightness of a picture, set off against its surroundings, looks like.
+"""Statistics of natural scenes: how the normalised brightness of a picture is distributed.
 
-The features of NIQE. A picture is worked on in pieces of a few patches, so that what is in work stays small whatever
-the picture's size; a piece reaches three pixels into its neighbours, so there is no seam.
+The features of NIQE. A picture is processed in pieces of a few patches, so that memory does not grow with its size; a
+piece includes three pixels of its neighbours, so there is no seam.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ PATCH = 96
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
 """From a pixel to the neighbour that it is multiplied with: rows down, columns to the right."""
 FEATURES = 2 + 4 * len(SHIFTS)
-"""Of a patch, in each of the two sizes."""
+"""Features of a patch in each of the two sizes."""
 REACH = 3
 """Rows and columns that a window of 7 x 7 reaches to each side; the kernel that halves a picture reaches as far."""
 SIGMA = 7 / 6
-"""Of the Gaussian window, in pixels."""
+"""The deviation of the Gaussian window, in pixels."""
 STEADY = 1.0
-"""Is added to the deviation that a difference is divided by."""
+"""Added to the deviation that a difference is divided by."""
 RED, GREEN, BLUE, WHOLE = 299, 587, 114, 1000
-"""What a channel adds to the brightness, of so many."""
+"""The weights of the channels in the brightness, and their divisor."""
 SHARP = -0.5
 """The parameter a of the cubic kernel."""
 _STRIP = 2**16
-"""Pixels that are worked on at a time, so that they stay in the processor's cache."""
+"""Pixels that are processed in one step, so that they stay in the processor's cache."""
 
 
 def luma(pixels: Pixels) -> Luma:
@@ -58,7 +58,7 @@ def luma(pixels: Pixels) -> Luma:
 
 
 def cropped(picture: Luma) -> Luma:
-    """Without the rows below and the columns to the right that fill no patch."""
+    """The picture without the rows and columns at the bottom and right that fill no patch."""
     height, width = (side - side % PATCH for side in picture.shape[:2])
     return picture[:height, :width]
 
@@ -66,7 +66,7 @@ def cropped(picture: Luma) -> Luma:
 def features(picture: Luma) -> Numbers:
     """36 numbers for each patch of a picture, row by row: 18 in the full size, then 18 in the half size.
 
-    Those of a patch are NaN in part where it lacks values on one side of zero, as it does where it is all even.
+    Some numbers of a patch are NaN where it has no values on one side of zero, as in a uniform patch.
     """
     import numpy
 
@@ -77,8 +77,8 @@ def features(picture: Luma) -> Numbers:
 
 
 def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
-    """A piece of a picture less its local mean, over its local deviation and one (MSCN). The picture goes on beyond its
-    borders as its outermost pixels."""
+    """A piece of a picture minus its local mean, divided by its local deviation plus one (MSCN). Beyond its borders the
+    outermost pixels are repeated."""
     import numpy
 
     piece = _edged(picture, rows, columns)
@@ -130,7 +130,7 @@ def halved(picture: Luma) -> Numbers:
 
 @functools.cache
 def halving_kernel() -> Numbers:
-    """What each of eight neighbours adds to the pixel of half the size that lies in their middle."""
+    """The weights of eight neighbours for the pixel of half size in their middle."""
     import numpy
 
     away = numpy.abs(numpy.arange(-REACH - 0.5, REACH + 1)) / 2
@@ -153,14 +153,14 @@ def window() -> Numbers:
 
 
 def _blurred(values: Numbers, width: int) -> Numbers:
-    """By the window, the rows of a piece one after the other, each of ``width``. Of the result, which starts ``REACH``
-    rows down and as many columns to the right, the last ``2 * REACH`` of each row mix its end with the next one."""
+    """Blur the concatenated rows of a piece, each of ``width``. The result starts ``REACH`` rows down and as many
+    columns to the right; the last ``2 * REACH`` numbers of each row mix with the next row."""
     return _weighed(_weighed(values, width), 1)
 
 
 def _weighed(values: Numbers, step: int) -> Numbers:
-    """Each value with its neighbours so many places apart. What lies opposite is added first: so the two directions
-    are alike to the last bit, and what is even stays even."""
+    """The weighted sum of each value and its neighbours ``step`` places apart. Opposite neighbours are added first, so
+    that both directions agree to the last bit and uniform areas stay uniform."""
     import numpy
 
     kernel, count = window(), len(values) - 2 * REACH * step
@@ -174,7 +174,7 @@ def _weighed(values: Numbers, step: int) -> Numbers:
 
 
 def _mirrored(first: int, last: int, size: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """The rows from one before the last, those beyond the borders seen in a mirror: the outermost comes twice."""
+    """The rows from ``first`` to before ``last``, mirrored beyond the borders: the outermost comes twice."""
     import numpy
 
     at = numpy.arange(first, last)
@@ -183,7 +183,7 @@ def _mirrored(first: int, last: int, size: int) -> np.ndarray[Any, np.dtype[np.i
 
 
 def _halved_rows(rows: Reals) -> Reals:
-    """Half as many rows, from these with three more above and below. The kernel is even: four sums of two."""
+    """Half as many rows, from these with three more above and below. The kernel is symmetric: four sums of two."""
     kernel, count = halving_kernel().tolist(), len(rows) // 2 - REACH
     even, odd = rows[::2], rows[1::2]
     total: Reals = kernel[REACH] * (odd[1 : count + 1] + even[2 : count + 2])
@@ -194,8 +194,8 @@ def _halved_rows(rows: Reals) -> Reals:
 
 
 def _patch_features(picture: Luma, side: int) -> Numbers:
-    """18 numbers for each patch in one size: the shape and the spread of its values; then shape, mean and both spreads
-    of their products with each of four neighbours."""
+    """18 numbers for each patch in one size: shape and spread of its values; then shape, mean and both spreads of the
+    products with each of four neighbours."""
     import numpy
 
     fit = fitted(joined([neighbour_moments(patches, SHIFTS) for patches in _patches(picture, side)]))

@@ -1,1 +1,1 @@
-"""Captions: the media of an answer put into words, for a judge that reads words alone."""
+"""Captions: descriptions of an answer's media for a judge that reads only text."""

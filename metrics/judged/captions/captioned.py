@@ -1,4 +1,4 @@
-"""Captioned content: an answer, a question or a reference in words, with what became of each of its captions."""
+"""Captioned content: an answer, a question or a reference as text, with the state of each caption."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mmeval.records import CAUSES, Cause, Score
 
 @dataclass(frozen=True)
 class Caption:
-    """What is known of one item of an answer: its caption, or ``lost``, why there is none.
+    """The caption of one item of an answer, or why it is ``lost``.
 
-    ``text`` is empty and nothing is lost where nothing readable was given: that is the answer's own fault. ``remarks``
-    say so, and what was done to the medium before it was captioned.
+    Where the answer has nothing readable, ``text`` is empty and nothing is lost, since this is the answer's fault;
+    ``remarks`` say so, and how the medium was changed before it was captioned.
     """
 
     label: str
@@ -27,7 +27,7 @@ class Caption:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """For people, as JSON."""
+        """The caption for people, as JSON."""
         said: dict[str, Any] = {"label": self.label, "kind": self.kind, "text": self.text}
         if self.lost:
             said["lost"] = self.lost
@@ -36,22 +36,22 @@ class Caption:
 
 @dataclass(frozen=True)
 class Captioned:
-    """An answer in words, with its captions in order. Where one is lost the text is not whole, and no judge should be
-    shown it."""
+    """An answer as text, with its captions in order. Where one is lost the text is incomplete and must not be
+    judged."""
 
     text: str
     captions: tuple[Caption, ...] = ()
 
     @property
     def lost(self) -> str:
-        """Why the text is not whole; empty when it is."""
+        """Why the text is incomplete; empty when it is complete."""
         gone = [caption for caption in self.captions if caption.lost]
         more = f" (and {len(gone) - 1} more)" if len(gone) > 1 else ""
         return f"no caption of {gone[0].label}: {gone[0].lost}{more}" if gone else ""
 
     @property
     def cause(self) -> Cause:
-        """What asking again does where a caption is lost."""
+        """Whether asking again can help where a caption is lost."""
         causes = {caption.cause for caption in self.captions if caption.lost}
         return next((cause for cause in CAUSES if cause in causes), "lost")
 
@@ -62,8 +62,8 @@ class Captioned:
 
 
 def without_captions(contents: Mapping[str, Sequence[Captioned]], evidence: Mapping[str, Any]) -> Score | None:
-    """The score of a trial of which the judge cannot be shown all: unscored from 0 to 1, and why. ``contents`` are by
-    what they are called; None where all are whole."""
+    """The score of a trial with a lost caption: unscored with bounds 0 and 1, and the reason. ``contents`` are by name;
+    None where all are complete."""
     for whose, words in ((whose, words) for whose, each in contents.items() for words in each):
         if words.lost:
             reason = f"the {whose} cannot be shown whole: {words.lost}"

@@ -1,8 +1,8 @@
-"""Captions: the media of an answer put into words, each once by its content, and written where the media stand.
+"""Captions the media of an answer, each once by its content, and writes the captions in their places.
 
-A judge that reads words alone is thereby given the whole of an interleaved answer. Every medium is one call to the
-captioner, or to the one that the run has for its kind, and nothing is in it but our prompt and the medium: so a caption
-serves every metric, trial and task in which the medium occurs.
+So a judge that reads only text is given the whole of an interleaved answer. Each medium is one call to the captioner
+(the run may have one for its kind) with only our prompt and the medium, so that a caption serves every metric, trial
+and task with this medium.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from mmeval.records import HOPELESS, Cause, Message, Response
 Written: TypeAlias = str | Mapping[str, Any]
 """A prompt, as a switch writes it."""
 CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
-"""The switch for the words in which one kind of medium is captioned. They may read ``kind``, and ``medium`` where it is
-to stand; it stands before them where they do not say."""
+"""The switch with the caption prompt of one kind of medium. It may use ``kind``, and ``medium`` for the place of the
+medium, which else stands before the words."""
 CaptionForm = Literal["standard", "released"]
 """``standard``: ``<<image1: caption>>`` wherever a medium stands; ``released``: the text that the published script
 judges, with its oddities (:mod:`mmeval.metrics.judged.captions.released`)."""
@@ -39,23 +39,23 @@ PROMPTS: Mapping[PartKind, str] = {
 }
 """Our own prompts by kind, each beside the judged metrics: the defaults of the switches of the same names."""
 MAX_CAPTION_CHARS = 2000
-"""So much of a caption is used."""
+"""The most characters of a caption that are used."""
 SAID_ABOVE = "(as above)"
 NOTHING_GIVEN = "(nothing was given here)"
 NOTHING_READABLE = "(a file that cannot be read was given here)"
 NO_CAPTION = "(no caption)"
 _EXAMPLE = "A grey square on a white ground, without any text. " * 8
-"""A caption that is taken: a dry run goes on with it."""
+"""A caption that is accepted, with which a dry run goes on."""
 
 
 def captioned(
     content: Interleaved, captioner: Role, prompts: Mapping[PartKind, Written], *, form: CaptionForm = STANDARD
 ) -> Program[Captioned]:
-    """The words of an answer with a caption for each medium, all of them asked for at the same time.
+    """An answer as text with a caption for each medium; all captions are requested at the same time.
 
     Text stays as it is and code is kept verbatim; hidden reasoning is left out. A placeholder without a medium, and a
-    file that cannot be decoded, become words that say so. ``prompts`` are the switches by kind, as a metric is given
-    them. Raises PromptError for a prompt that was not bound, and for one that cannot be made of a medium.
+    file that cannot be decoded, are replaced by a note. ``prompts`` are the switches by kind, as a metric is given
+    them. Raises PromptError for a prompt that was not bound, or cannot be rendered with a medium.
     """
     (words,) = yield from captioned_all([content], captioner, prompts, form=form)
     return words
@@ -69,12 +69,10 @@ def captioned_all(
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
 ) -> Program[list[Captioned]]:
-    """The words of several contents, the answers first; a medium that two of them hold is asked for once, and is the
-    same words in both.
+    """Several contents as text, the answers first; a medium that occurs in two of them is captioned once.
 
-    ``data`` are contents of the data set, such as a reference. What they lack is not the answer's fault: a placeholder
-    without a medium stays as it is written, with a caption that the data give it, and a file that cannot be decoded is
-    lost.
+    ``data`` are contents of the data set, such as a reference. Their faults are not the answer's: a placeholder without
+    a medium stays as it is written, with the caption that the data may have, and a file that cannot be decoded is lost.
     """
     contents = [*answers, *data]
     each = [(content, _labelled(content)) for content in contents]
@@ -101,7 +99,7 @@ def _put_together(
     found = [(part, _caption(part, reply, form)) for part, reply in zip(parts, replies, strict=True)]
     if is_data and form == STANDARD:
         found = [(part, _of_data(part, caption)) for part, caption in found]
-    # Two items may have one label: each counts, and one that is named twice is listed once.
+    # Two items may have one label: each counts, but an item that is named twice is listed once.
     listed = tuple(dict.fromkeys(caption for _, caption in found if caption is not None))
     if form == RELEASED:
         return Captioned(released.marked_up(content.text, {one.label: one.text for one in listed}), listed)
@@ -109,8 +107,8 @@ def _put_together(
 
 
 def _in_turn(found: Sequence[tuple[Part, Caption | None]]) -> Iterator[str]:
-    """What stands for each part. A caption stands once for its item: a tag that is written again and again would make
-    the text a multiple of itself."""
+    """The text of each part. A caption is written once for its item, since repeated tags would make the text many times
+    longer."""
     told: set[Caption] = set()
     for part, caption in found:
         if caption is None or not caption.text:
@@ -121,7 +119,7 @@ def _in_turn(found: Sequence[tuple[Part, Caption | None]]) -> Iterator[str]:
 
 
 def _labelled(content: Interleaved) -> list[Part]:
-    """The parts, where each that is no text has a label: an item that no placeholder names gets a free number."""
+    """The parts; each that is not text has a label, and an item without a placeholder gets a free number."""
     taken = {part.label for part in content.parts}
     names = {part.kind: _names(part.kind) for part in content.parts}
     named: list[Part] = []
@@ -141,17 +139,17 @@ def _names(kind: PartKind) -> Iterator[str]:
 
 
 def _identity(part: Part) -> tuple[PartKind, str]:
-    """What a caption is known by: equal bytes are captioned once for each kind that they are given as."""
+    """The key of a caption: equal bytes are captioned once for each kind that they are given as."""
     return _kind(part), "" if part.media is None else part.media.sha256
 
 
 def _kind(part: Part) -> PartKind:
-    """Whose prompt and captioner: code in a file of its own is a document."""
+    """The kind that decides prompt and captioner: code in a file of its own is a document."""
     return "document" if part.kind == "code" else part.kind
 
 
 def _to_caption(content: Interleaved, parts: Sequence[Part], form: CaptionForm) -> list[Part | None]:
-    """The parts, with None for each that nobody is asked about."""
+    """The parts, with None for each that needs no caption."""
     if form == STANDARD:
         return [part if part.media is not None else None for part in parts]
     tags = released.tags(content.text)
@@ -162,12 +160,12 @@ def _to_caption(content: Interleaved, parts: Sequence[Part], form: CaptionForm) 
 
 
 def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> Call:
-    """The question for one medium: the words of the prompt and the medium, and nothing that tells whose it is."""
+    """The request for one medium: only the prompt and the medium, nothing that identifies the answer."""
     kind = _kind(part)
     prompt = prompts[kind]
     if isinstance(prompt, str):
         raise PromptError(f"the prompt {prompt!r} is only a name; bind the metric before it is used")
-    assert part.media is not None  # the caller has looked
+    assert part.media is not None  # checked by the caller
     shown = Interleaved((media_part(part.media, _sent_as(kind, part.media)),))
     messages = PromptFile(prompt["name"], prompt["text"]).messages({"kind": kind, "medium": shown})
     call = captioner.variant(kind).send(_with_medium(messages, shown), accept=_fault, convert=TO_DESCRIBE)
@@ -180,7 +178,7 @@ def _sent_as(kind: PartKind, media: Media) -> PartKind:
 
 
 def _with_medium(messages: tuple[Message, ...], shown: Interleaved) -> tuple[Message, ...]:
-    """The messages of a prompt with the medium: before its words, where it does not say where."""
+    """The messages of a prompt with the medium: before its words, unless the prompt places it."""
     if any(message.content.media() for message in messages):
         return messages
     *before, last = messages
@@ -192,7 +190,7 @@ def _fault(response: Response) -> str:
 
 
 def _caption(part: Part, reply: Reply | None, form: CaptionForm) -> Caption | None:
-    """What is known of an item; None where a part is none."""
+    """The caption of an item; None for a part that is not an item."""
     if part.kind in ("text", "reasoning") or (part.kind == "code" and part.raw == part.text):
         return None
     bare = Caption(part.label, part.kind)
@@ -202,12 +200,12 @@ def _caption(part: Part, reply: Reply | None, form: CaptionForm) -> Caption | No
         return replace(bare, text=part.text)
     if part.media is None:
         return replace(bare, remarks=("a placeholder without a medium",))
-    assert reply is not None  # every medium was asked for
+    assert reply is not None  # every medium was requested
     return _told(bare, reply)
 
 
 def _told(bare: Caption, reply: Reply) -> Caption:
-    """A caption by the captioner's reply."""
+    """The caption in the captioner's reply."""
     error = reply.response.error
     if error is None:
         text, remarks = _harmless(reply.text.strip()), list(reply.response.warnings)
@@ -221,7 +219,7 @@ def _told(bare: Caption, reply: Reply) -> Caption:
 
 
 def _of_data(part: Part, caption: Caption | None) -> Caption | None:
-    """The same of an item that the data set holds: nothing readable there is no answer's fault."""
+    """The caption of an item of the data set, where an unreadable item is not the answer's fault."""
     if caption is None or caption.text or caption.lost:
         return caption
     if part.media is None:
@@ -230,12 +228,12 @@ def _of_data(part: Part, caption: Caption | None) -> Caption | None:
 
 
 def _released(part: Part, reply: Reply | None) -> Caption | None:
-    """What the published script knows of an item; a caption that fails is an empty one there."""
+    """The caption as in the published script, where a failed caption is an empty one."""
     bare = Caption(part.label, part.kind)
     if released.is_not_found(part):
         return replace(bare, text=released.not_found(part.label))
     if reply is None:
-        return None  # a tag that stays, or an item that no tag names
+        return None  # a tag that stays, or an item without a tag
     error = reply.response.error
     if error is not None:
         return replace(bare, remarks=(f"the caption failed ({error.kind}: {error.message}) and is empty",))
@@ -243,12 +241,12 @@ def _released(part: Part, reply: Reply | None) -> Caption | None:
 
 
 def _harmless(text: str) -> str:
-    """A caption that cannot pose as the placeholder of another item."""
+    """A caption changed so that it cannot be read as the placeholder of another item."""
     return re.sub(r"(?<=<)(?=<)|(?<=>)(?=>)", " ", text)
 
 
 def _written(part: Part, caption: Caption | None) -> str:
-    """What stands for a part in the standard text."""
+    """The text of a part in the standard form."""
     if part.kind == "reasoning":
         return ""
     if part.kind in ("text", "code") and part.text is not None and part.raw == part.text:

@@ -1,7 +1,7 @@
-"""The words that the published script for coherence judges: its oddities, each in a function of its own.
+"""The text that the published script for coherence judges, with each of its oddities in a function.
 
 They are those of ``evaluation/interleaved_coherence`` in the UniM authors' repository, which writes each caption behind
-its tag. An answer is read there as a text and a mapping from tags to paths.
+its tag. There an answer is a text and a mapping from tags to paths.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def marked_up(text: str, captions: Mapping[str, str]) -> str:
 
 
 def useful_words(reply: str) -> str:
-    """What the script takes of a captioner's reply: what follows the first line that ends in ``assistant``, which a
-    captioner that repeats its prompt writes there (``extract_caption``)."""
+    """The part of a captioner's reply that the script uses: the text after the first line that ends in ``assistant``,
+    which a captioner writes there when it repeats its prompt (``extract_caption``)."""
     _, marker, after = reply.partition(_MARKER)
     return (after if marker else reply).strip()
 
 
 def not_found(label: str) -> str:
-    """What the script writes for an item whose file is not there, in words of our own."""
+    """The text for an item whose file is missing, in our own words."""
     return f"No file of {label} was found."
 
 
 def is_not_found(part: Part) -> bool:
-    """Whether the script finds no file for an item: it takes every value for a path, and so finds none for the words of
-    code; and none where the file has gone."""
+    """Whether the script finds no file for an item: it treats every value as a path, so that it finds none for the
+    words of code, and none where the file is missing."""
     if part.media is None:
         return part.text is not None
     return part.media.path is not None and not part.media.path.is_file()

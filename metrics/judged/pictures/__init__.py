@@ -1,1 +1,1 @@
-"""Questions about pictures: is it there, how many, where, what does it say, is it as the answer says."""
+"""Questions to a judge about pictures: presence, counts, places, text, and claims of the answer."""

@@ -1,4 +1,4 @@
-"""Asking a judge about pictures: one program for each kind of question, which metrics put together."""
+"""Asks a judge about pictures: one program for each kind of question, from which metrics are made."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from mmeval.metrics.judged.reading import UNREADABLE, Reading
 from mmeval.program import Call, JudgePrompt, Program, Role
 
 Lost = Literal["unscored", "wrong"]
-"""What a question without a usable reply makes of the trial. The release counts it as answered wrongly. A question that
-got no reply at all, since the judge failed or refused to be asked, is unscored with both: that is no verdict."""
+"""What a question without a usable reply does: the release counts it as answered wrongly. A question without any reply
+(the judge failed or refused) is unscored in both cases."""
 Word = Literal["yes", "no"]
 Written: TypeAlias = str | Mapping[str, Any]
 """A prompt, as a switch writes it."""
@@ -36,7 +36,8 @@ DrawnPrompt = Annotated[Written, JudgePrompt("pattern", form=False)]
 
 @dataclass(frozen=True)
 class Asking:
-    """Whom to ask and how: see the switches of the same names. ``media_first`` puts a picture before the words."""
+    """Which judge is asked, and how: see the switches of the same names. ``media_first`` puts a picture before the
+    words."""
 
     judge: Role
     reading: Reading
@@ -46,7 +47,7 @@ class Asking:
 
 
 class About(NamedTuple):
-    """One question: the values of its prompt, and the picture that it is about, if it is about one."""
+    """One question: the values of its prompt, and its picture, if it has one."""
 
     values: Mapping[str, Any]
     picture: Media | None = None
@@ -54,7 +55,7 @@ class About(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """What the judge says to one question."""
+    """The judge's answer to one question."""
 
     about: Mapping[str, Any]
     verdict: Verdict
@@ -62,12 +63,12 @@ class Finding:
 
     @property
     def missing(self) -> str:
-        """Why there is no answer; empty when there is one."""
+        """Why there is no answer; empty with an answer."""
         return self.verdict.unknown(ANSWER)
 
     @property
     def open(self) -> bool:
-        """Whether it is not known what the answer is worth: it is missing, and that is not wrong."""
+        """Whether the value is unknown: the answer is missing, and does not count as wrong."""
         return bool(self.missing) and not (self.lost == "wrong" and self.verdict.replied)
 
     @property
@@ -76,7 +77,7 @@ class Finding:
         return str(self.verdict.values.get(ANSWER) or "")
 
     def worth(self, value: Callable[[str], float]) -> Worth:
-        """What the answer is worth; without one it is not known, or 0 where what is lost counts as wrong."""
+        """The value of the answer; without one it is unknown, or 0 where a lost reply counts as wrong."""
         if not self.missing:
             return worth(value(self.answer))
         return unknown(self.missing, self.verdict.cause) if self.open else worth(0.0)
@@ -87,8 +88,8 @@ class Finding:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """For people: what was asked, the answer with the judge's own words, or why there is none; and of how many
-        votes the reply could not be read, where that counts as wrong, for :mod:`mmeval.run.complaints`."""
+        """For people: the question, the answer with the judge's own words or why there is none; and, where unreadable
+        replies count as wrong, their number, for :mod:`mmeval.run.complaints`."""
         lost = {"lost": self.missing} if self.missing else {}
         return {**self.about, **self.verdict.evidence, **lost, **({UNREAD: self.unread} if self.unread else {})}
 
@@ -103,7 +104,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class PictureQuestion(Question):
-    """A question with a picture before or after its words. The judge sees the picture and no name of it."""
+    """A question with a picture before or after its words; the judge does not see the picture's name."""
 
     picture: Media | None = None
     media_first: bool = True
@@ -120,7 +121,7 @@ class PictureQuestion(Question):
 
 
 class Inquiry(NamedTuple):
-    """A question that is ready to be asked, and what it is about, for the evidence."""
+    """A question that is ready to be asked, and its subject for the evidence."""
 
     question: PictureQuestion
     about: Mapping[str, Any]
@@ -128,7 +129,7 @@ class Inquiry(NamedTuple):
 
 
 def ask(inquiries: Sequence[Inquiry], *, repeats: int = 1) -> Program[list[Finding]]:
-    """Questions of any kind, all asked at the same time."""
+    """Ask questions of any kind, all at the same time."""
     verdicts = yield from ask_verdicts([one.question for one in inquiries], repeats=repeats)
     return [Finding(one.about, verdict, one.lost) for one, verdict in zip(inquiries, verdicts, strict=True)]
 
@@ -141,7 +142,7 @@ def presence(asking: Asking, prompt: Written, about: About, *, word: Word = "yes
 def letter(
     asking: Asking, prompt: Written, about: About, options: Mapping[str, str], *, stated: bool = True
 ) -> Inquiry:
-    """Which of some options, each a letter with its meaning? The answer is the letter."""
+    """Which option, each a letter with its meaning? The answer is the letter."""
     listed = [{"name": name, "meaning": meaning} for name, meaning in options.items()]
     whole = About({**about.values, "options": listed}, about.picture)
     return _inquiry(asking, prompt, whole, letter_form(asking.reading, tuple(options), stated=stated))
@@ -163,7 +164,7 @@ def ask_letter(
 
 
 def ask_words(asking: Asking, prompt: Written, about: Sequence[About]) -> Program[list[Finding]]:
-    """What is written there? The answer is the texts, in the order of reading, with blanks between."""
+    """What is written there? The answer is the texts in reading order, with blanks between them."""
     form = words_form(asking.reading)
     return (yield from ask([_inquiry(asking, prompt, one, form) for one in about], repeats=asking.repeats))
 

@@ -1,4 +1,4 @@
-"""What the answer claims: questions about pictures whose right answer the model's own words beside them say."""
+"""Claims of the answer: questions about its pictures, answered correctly as its own words say."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MORE: Mapping[str, str] = {
     "length": "longer",
     "height": "higher",
 }
-"""What each relation makes of the greater thing."""
+"""The comparative of each relation."""
 
 
 def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -74,10 +74,10 @@ def judge_self_count(
 ) -> Program[Score]:
     """1 when the judge counts as many of the row's things in the picture as the answer itself says, else 0.
 
-    Range 0 to 1, higher is better. The answer says it as ``<count>4</count>``, from ``fewest`` to ``most``; one that
-    says nothing of the kind, or has not exactly one picture in one place, is 0 and nobody is asked. ``statements:
-    official`` reads the last digit alone, so that 14 is 4. Everything else as in ``judge_count``. Evidence:
-    ``claimed``, ``answer``, ``counted``, the judge's own words.
+    Range 0 to 1, higher is better. The answer says it as ``<count>4</count>``, from ``fewest`` to ``most``; without
+    this, or without exactly one picture in one place, it is 0 and no judge is asked. ``statements: official`` reads
+    only the last digit, so that 14 is 4. Everything else as in ``judge_count``. Evidence: ``claimed``, ``answer``,
+    ``counted``, the judge's own words.
     """
     says = look.claim(lambda words: count_in(words, look.statements))
     if not fewest <= says <= most:
@@ -115,9 +115,9 @@ def judge_self_color(
     """1 when the judge finds each of the row's things in the picture once, in the colour that the answer says, else 0.
 
     Range 0 to 1, higher is better. The answer says it as a JSON object from each of the label ``object_key`` to a
-    different one of ``color_key``; one that does not, or has not exactly one picture in one place, is 0 and nobody is
-    asked. The colour has to be the only major one, except of things that are ``many_colored``. ``statements: official``
-    takes the answer's words as the release cuts them. Unscored without the labels; ``reading``, ``lost``,
+    different one of ``color_key``; without this, or without exactly one picture in one place, it is 0 and no judge is
+    asked. The colour has to be the only major one, except for things that are ``many_colored``. ``statements:
+    official`` takes the answer's words as the release cuts them. Unscored without the labels; ``reading``, ``lost``,
     ``media_first`` and ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's
     own words.
     """
@@ -164,8 +164,8 @@ def judge_self_size(
     """1 when the judge finds the row's things in the picture, in the order of size that the answer says, else 0.
 
     Range 0 to 1, higher is better. The answer says it as a JSON list of the label ``object_key`` from the smallest to
-    the largest, on one line; one that does not, or has not exactly one picture in one place, is 0 and nobody is asked.
-    The judge is asked of every two of them. ``relation_key`` is the label that says what is compared: ``size``,
+    the largest, on one line; without this, or without exactly one picture in one place, it is 0 and no judge is asked.
+    The judge is asked about every two of them. ``relation_key`` is the label that says what is compared: ``size``,
     ``area``, ``volume``, ``length`` or ``height``; ``note_key`` one with a remark for the judge, which a row may have.
     ``statements: official`` lets the list name a thing twice, of which the first entries count. Unscored without the
     labels; ``reading``, ``lost``, ``media_first`` and ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and
@@ -189,7 +189,7 @@ def larger(small: str, large: str, more: str, note: str = "") -> str:
 
 
 def _ask_all(look: Look, prompt: Written, descriptions: Sequence[str], **evidence: Any) -> Program[Score]:
-    """1 when the picture shows all that is described."""
+    """1 when the picture shows everything that is described."""
     about = [About({"description": description}, look.picture) for description in descriptions]
     found = yield from ask_presence(look.asking, prompt, about)
     return product([one.is_("yes") for one in found]).scored({**evidence, "questions": [one.evidence for one in found]})
@@ -221,10 +221,10 @@ def judge_self_position(
     Range 0 to 1, higher is better. The label ``object_key`` is two things, of which the answer says the quarter (A
     bottom left, B bottom right, C top left, D top right), or two pairs: of the first, whether the one is left (A) or
     right (B) of the other or neither (C), of the second, whether it is higher (A), lower (B) or neither (C). The answer
-    says it as a JSON list of two letters, on one line; one that does not, or has not exactly one picture in one place,
-    is 0 and nobody is asked. For each the judge is asked whether the things are there exactly once, and if they are,
-    where. ``statements: official`` takes the answer's words as the release cuts them. Unscored without the label; the
-    other switches as in ``judge_position``. Evidence: ``claimed``, and ``places`` with the judge's own words.
+    says it as a JSON list of two letters, on one line; without this, or without exactly one picture in one place, it is
+    0 and no judge is asked. For each the judge is asked whether the things are there exactly once, and if so, where.
+    ``statements: official`` takes the answer's words as the release cuts them. Unscored without the label; the other
+    switches as in ``judge_position``. Evidence: ``claimed``, and ``places`` with the judge's own words.
     """
     asked = pairs_of(look.labels[object_key])
     letters = "abcd" if asked[0].where == "quarter" else "abc"
@@ -249,13 +249,13 @@ def judge_self_text(
     most: int = MOST_WORDS,
     prompt: PlacePrompt = "picture_words",
 ) -> Program[Score]:
-    """The word accuracy of what the judge reads in the picture, compared with what the answer says stands there.
+    """The word accuracy of the text that the judge reads in the picture, compared with the answer's claim.
 
     Range 0 to 1, higher is better. The answer says it as ``<text>...</text>``, ``least`` to ``most`` words on one line;
-    one that does not, or has not exactly one picture in one place, is 0 and nobody is asked. The label ``object_key``
-    says what the text stands on. ``statements: official`` counts as words what stands between single blanks.
-    Everything else as in ``judge_ocr``. Evidence: ``claimed``, ``readings`` with the judge's own words, the errors, and
-    both sides as they were compared.
+    without this, or without exactly one picture in one place, it is 0 and no judge is asked. The label ``object_key``
+    names the thing with the text. ``statements: official`` counts as words the pieces between single blanks. Everything
+    else as in ``judge_ocr``. Evidence: ``claimed``, ``readings`` with the judge's own words, the errors, and both sides
+    as they were compared.
     """
     says = look.claim(lambda words: text_in(words, look.statements, least=least, most=most))
     return (yield from ask_one_place(look.asking, prompt, look.labels[object_key], says, look.picture, claimed=says))
@@ -278,7 +278,7 @@ def judge_pattern(
 
     Range 0 to 1, higher is better. The answer's words for it are the first ``<<...>>`` on one line; the label
     ``pattern_key`` describes the true pattern. An answer without these words, without a picture in a place, or whose
-    last picture cannot be decoded is 0 and nobody is asked. Unscored without the label, or where a reply is lost that
+    last picture cannot be decoded is 0 and no judge is asked. Unscored without the label, or where a reply is lost that
     matters; ``lost: wrong`` (profile ``official``) as in ``judge_presence``. ``reading: official`` looks for "yes" in
     the last 20 characters of the reply; ``statements: official`` takes the answer's words as the release cuts them.
     ``media_first`` puts the picture before the words, ``repeats`` lets the majority decide. Evidence: ``claimed``,

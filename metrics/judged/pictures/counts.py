@@ -1,4 +1,4 @@
-"""Counts: how many of some things are in a picture."""
+"""Counts of things in a picture."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mmeval.program import Program
 from mmeval.records import Score
 
 FEWEST, MOST = 3, 6
-"""The counts that are told apart; all below are one option, and all above."""
+"""The counts with an option each; all below share one option, and so do all above."""
 
 
 class Counts(NamedTuple):
-    """The counts that a judge tells apart, from ``fewest`` to ``most``."""
+    """The counts that a judge chooses from, ``fewest`` to ``most``."""
 
     fewest: int
     most: int

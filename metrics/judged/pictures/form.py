@@ -1,8 +1,8 @@
-"""The form of every question about pictures: what its row must say, what the judge sees, and the rule for its score.
+"""The common form of metrics that ask about pictures: row check, judge, shared switches and score.
 
-A rule is a program of a :class:`Look` with switches of its own, by which it asks in the words of its prompts and makes
-a score of the answers. :func:`question` makes a metric of it: it adds the judge and the switches that all rules share,
-and scores what needs no judge.
+A rule is a program of a :class:`Look` with its own switches; it asks with its prompts and turns the answers into a
+score. :func:`question` makes it a metric: it adds the judge and the switches that all rules share, and scores trials
+that need no judge.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OFFICIAL = {"reading": "official", "lost": "wrong"}
 
 @dataclass(frozen=True)
 class Look:
-    """A trial as a rule sees it, the judge that is asked about it, and the second one, where there is one."""
+    """A trial for a rule, with its judge and the second one, if any."""
 
     trial: Trial
     asking: Asking
@@ -40,17 +40,17 @@ class Look:
 
     @property
     def labels(self) -> Mapping[str, Any]:
-        """What the row says; the rule's check has found nothing wrong with it."""
+        """The labels of the row, which the rule's check has accepted."""
         return self.trial.sample.metadata
 
     @property
     def picture(self) -> Media:
-        """The picture of an answer that has exactly one. Raises Settled for others."""
+        """The picture of an answer with exactly one. Raises Settled for others."""
         return only_picture(self.trial)
 
     def claim(self, parse: Callable[[str], T | None]) -> T:
-        """What an answer says of its one picture. Raises Settled for an answer that says nothing of the kind, or has
-        not exactly one picture in one place: 0, with the reason."""
+        """The claim of an answer about its one picture. Raises Settled (0 with the reason) for an answer without such a
+        claim, or without exactly one picture in one place."""
         only_picture(self.trial)
         words = words_beside(answer_of(self.trial), self.statements)
         if words is None:
@@ -71,8 +71,8 @@ def question(
     needs: Sequence[str] = NEEDS,
     official: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Program[Score]]], Metric]:
-    """Make a metric from 0 to 1 of a rule. ``check`` says what is wrong with a row. ``statements`` gives it the switch
-    of that name, ``second_judge`` another judge; ``official`` are further switches of that profile."""
+    """Make a metric with values from 0 to 1 from a rule. ``check`` says what is wrong with a row. ``statements`` gives
+    it the switch of that name, ``second_judge`` another judge; ``official`` are further switches of that profile."""
     roles = ("judge", "second_judge") if second_judge else ("judge",)
     left_out = {*(() if statements else ("statements",)), *(() if second_judge else ("second_media_first",))}
     profile = {**OFFICIAL, **({"statements": "official"} if statements else {}), **(official or {})}
@@ -135,7 +135,7 @@ def _sign(judged: Any, rule: Callable[..., object], roles: Sequence[str], left_o
 
 
 def text_under(key: str) -> SampleCheck:
-    """For ``check``: the row must have a text under the label that the switch ``key`` names."""
+    """For ``check``: the row must have a text under the label named by the switch ``key``."""
 
     def check(sample: Sample, switches: Mapping[str, Any]) -> str:
         label = switches[key]
@@ -145,8 +145,7 @@ def text_under(key: str) -> SampleCheck:
 
 
 def supposing(words: Callable[[Trial, Mapping[str, Any]], str]) -> Supposed:
-    """For ``supposed``: the answer with words beside it, of a trial and the switches, that claim something which can be
-    judged."""
+    """For ``supposed``: an answer with words from the trial and the switches that make a claim to judge."""
 
     def supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
         parts = () if trial.output is None else trial.output.parts

@@ -1,4 +1,4 @@
-"""Places: where a thing is in a picture, and where it is seen from another one."""
+"""Places of things in a picture, absolute or relative to another thing."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ SIDES: Mapping[str, tuple[Where, str]] = {
 
 
 _PAIRS: tuple[Where, Where] = ("left_right", "above_below")
-"""What the first pair of things is asked for, and the second."""
+"""The question for the first pair of things, and for the second."""
 
 
 def exactly_one(*things: str) -> str:
-    """The description of things that are there once each.
+    """The description of things that occur once each.
 
     >>> exactly_one("kite", "tree")
     'exactly one kite and exactly one tree'
@@ -57,7 +57,7 @@ def exactly_one(*things: str) -> str:
 
 
 class Place(NamedTuple):
-    """One thing (or one seen from another) and the letter that says where it should be."""
+    """One thing (or one relative to another) and the letter of its wanted place."""
 
     where: Where
     things: Sequence[str]
@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
 
 class PlacePrompts(NamedTuple):
-    """The prompts of the questions whether things are there once each, and where."""
+    """The prompts of the questions whether things occur once each, and where."""
 
     there: Written
     quarter: Written
@@ -78,8 +78,8 @@ class PlacePrompts(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """What was found out of a place: whether its things are there once each, and the letter. That is not asked where
-    they are not, nor where another place has decided that not all can be right."""
+    """The findings on a place: whether its things occur once each, and the letter. The letter is not asked where they
+    do not, or where another place has already failed."""
 
     place: Place
     presence: Finding
@@ -87,7 +87,7 @@ class Placed(NamedTuple):
 
     @property
     def worth(self) -> Worth:
-        """1 when the things are there and the letter is the right one."""
+        """1 when the things are there and the letter is right."""
         return self.presence.is_("yes") if self.letter is None else self.letter.is_(self.place.letter)
 
     @property
@@ -100,7 +100,7 @@ def ask_places(
     asking: Asking, prompts: PlacePrompts, places: Sequence[Place], picture: Media, **evidence: Any
 ) -> Program[Score]:
     """1 when the things of all places are there exactly once, and where they should be. Two steps; the second leaves
-    out places whose things are not known to be there, and all of them where the things of one are known not to be."""
+    out places whose things were not found, and all places where the things of one are known to be absent."""
     about = [About({"description": exactly_one(*place.things)}, picture) for place in places]
     there = yield from ask_presence(asking, prompts.there, about)
     decided = product([one.is_("yes") for one in there]) == worth(0.0)
@@ -142,7 +142,7 @@ def _place(item: Any) -> Place:
 
 
 def pairs_of(label: Any) -> list[Place]:
-    """The two things or pairs of a label, without a letter yet; empty when it is neither."""
+    """The two things or pairs of a label, still without letters; empty when it is neither."""
     if not isinstance(label, list | tuple) or len(label) != 2:
         return []
     if all(isinstance(thing, str) and thing for thing in label):

@@ -1,4 +1,4 @@
-"""Readings: what a judge reads in a picture, and how much of the wanted text that is."""
+"""Readings: the text that a judge reads in a picture, compared with the wanted text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mmeval.program import Program
 from mmeval.records import Sample, Score
 
 NEEDS = (*PICTURE_NEEDS, *TEXT_NEEDS)
-"""What a metric that has pictures read imports."""
+"""The packages of a metric that has pictures read."""
 Common = Literal["text", "set"]
-"""What two readings have in common: a text, or a set of characters."""
+"""The common characters of two readings: as a text, or as a set."""
 
 
 def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why nothing that is read in a picture could be compared with what a row wants; empty when it could."""
+    """Why a row has no text to compare with; empty when it has."""
     text, thing = sample.metadata.get(switches["text_key"]), sample.metadata.get(switches["object_key"])
     texts = list(text.values()) if isinstance(text, Mapping) else [text]
     if not texts or not all(isinstance(one, str) for one in texts):
@@ -37,27 +37,27 @@ def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 def ask_one_place(
     asking: Asking, prompt: Written, place: str | None, text: str, picture: Media, **evidence: Any
 ) -> Program[Score]:
-    """The word accuracy of what is read on one thing, or anywhere in the picture."""
+    """The word accuracy of the text read on one thing, or anywhere in the picture."""
     found = yield from ask_words(asking, prompt, [About({} if place is None else {"place": place}, picture)])
     return compared(found, [text], **evidence)
 
 
 def nothing_read(scene: Finding, text: Mapping[str, str]) -> Score:
-    """Where the picture is not what was asked for, each place counts as empty."""
+    """The score where the picture shows another scene: each place counts as empty."""
     pairs = accuracy_of([("", wanted) for wanted in text.values()])
     value = unknown(scene.missing, scene.verdict.cause) if scene.open else worth(pairs.value or 0.0)
     return value.scored({"scene": scene.evidence, "readings": [], **pairs.evidence})
 
 
 def compared(found: Sequence[Finding], wanted: Sequence[str], **evidence: Any) -> Score:
-    """The word accuracy of what was read in some places."""
+    """The word accuracy of the texts read in some places."""
     pairs = accuracy_of(zip((one.answer for one in found), wanted, strict=True))
     readings = [one.evidence for one in found]
     return worth_of(found, pairs).scored({**evidence, "readings": readings, **pairs.evidence})
 
 
 def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
-    """What readings are worth: nothing where all are lost and that is wrong, unknown where one is lost otherwise."""
+    """The value of readings: 0 where all are lost and that counts as wrong, unknown where one is lost otherwise."""
     lacking = next((one for one in found if one.open), None)
     if lacking is not None:
         return unknown(lacking.missing, lacking.verdict.cause)
@@ -65,7 +65,7 @@ def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
 
 
 def common_characters(first: str, second: str, common: Common = "text") -> str:
-    """The characters of the first reading that the second has, too, in their order there; with ``set`` once each."""
+    """The characters of the first reading that the second also has, in order; with ``set`` once each."""
     seen = set(second)
     both = [letter for letter in first if letter in seen]
     return "".join(dict.fromkeys(both) if common == "set" else both)

@@ -1,9 +1,9 @@
-"""The replies to questions about pictures: what is asked for, and how it is read.
+"""The replies to questions about pictures: how they are requested and read.
 
-Each kind of question has two forms. The ``robust`` one asks for a JSON object, also takes a plain reply that says one
-thing, and refuses the rest, which is then asked again. The ``official`` one asks for the plain reply of MMMG's
-release and reads it as the release does, oddities included (spec of the judge questions; code 30c9f602): it refuses
-nothing but an empty reply.
+Each kind of question has two forms. The ``robust`` one asks for a JSON object, also accepts a plain reply that says one
+thing, and refuses the rest, after which the judge is asked again. The ``official`` one asks for the plain reply of
+MMMG's release and reads it as the release does, oddities included (spec of the judge questions; code 30c9f602): it
+refuses nothing but an empty reply.
 
 The decided value is always ``answer``: ``yes`` or ``no``, a letter, or words.
 """
@@ -34,15 +34,14 @@ from mmeval.metrics.text.normalisers import han
 
 ANSWER = "answer"
 TAIL_CHARS = 20
-"""So many characters at the end of an official reply are looked at for yes or no."""
+"""The characters at the end of an official reply that are searched for yes or no."""
 UNREAD = ""
-"""The answer of an official reply that says nothing which the release could read: it is wrong, whatever was asked,
-unless nothing is what was wanted."""
+"""The answer of an official reply that the release cannot read: it is wrong, unless an empty answer is wanted."""
 
 
 @dataclass(frozen=True)
 class RobustForm(ReplyForm):
-    """A JSON object with these fields; ``plain`` reads a reply without one, or raises ReplyError."""
+    """A JSON object with these fields; ``plain`` reads a reply without an object, or raises ReplyError."""
 
     plain: Callable[[str], str]
 
@@ -58,8 +57,8 @@ class RobustForm(ReplyForm):
 
 @dataclass(frozen=True)
 class OfficialForm(ReplyForm):
-    """The plain reply of the release: ``wording`` asks for it, ``parse`` reads it whatever it says. ``readable`` says
-    whether a reply is of the kind that was asked for; it changes no answer."""
+    """The plain reply of the release: ``wording`` asks for it, ``parse`` reads any reply. ``readable`` says whether a
+    reply has the requested form; it changes no answer."""
 
     wording: str
     parse: Callable[[str], str]
@@ -93,7 +92,7 @@ class _YesNo:
 
 @dataclass(frozen=True)
 class _Words:
-    """Words that were read: a text, or with ``several`` a list of texts, which become one with blanks between."""
+    """A text that was read, or with ``several`` a list of texts, joined with blanks."""
 
     several: bool
     name: str = ANSWER
@@ -112,8 +111,8 @@ class _Words:
 
 
 def yes_no_form(reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True) -> ReplyForm:
-    """Yes or no. ``word`` is the one that the official reading looks for: its answer is the word, or nothing.
-    ``reasons`` says whether the official reply begins with reasons."""
+    """Yes or no. ``word`` is what the official reading looks for: its answer is the word, or nothing. ``reasons`` says
+    whether the official reply begins with reasons."""
     if reading == "robust":
         return RobustForm(_fields(_YesNo()), plain_yes_no, example='{"answer": "yes"}')
     wording = (
@@ -161,7 +160,7 @@ def words_form(reading: Reading) -> ReplyForm:
 
 
 def characters_form(reading: Reading) -> ReplyForm:
-    """The Chinese characters of a picture. Everything else is left out by whoever compares them."""
+    """The Chinese characters of a picture; the comparison leaves out everything else."""
     if reading == "robust":
         return RobustForm(_fields(_Words(False)), plain_characters)
     return OfficialForm(
@@ -177,8 +176,8 @@ def _fields(answer: Field) -> tuple[Field, Field]:
 
 
 def reply_tail(text: str) -> str:
-    """What the release looks at for yes or no: the last 20 characters. Official oddity: `no` is found in "snow" and
-    "not", `yes` in "eyes"."""
+    """The part of a reply where the release looks for yes or no: the last 20 characters. Official oddity: `no` is found
+    in "snow" and "not", `yes` in "eyes"."""
     return text.strip().lower()[-TAIL_CHARS:]
 
 
@@ -216,7 +215,7 @@ _ALONE = re.compile(r"\W*+([A-Za-z])(?:[.):](?:[ \t][^\n]{0,200}+)?|\W*+)")
 
 
 def plain_yes_no(text: str) -> str:
-    """What the last sentence says, when it is only yes or no, or "the answer is yes". Raises ReplyError."""
+    """The answer in the last sentence, when it is only yes or no, or "the answer is yes". Raises ReplyError."""
     sentences = [_bare(piece) for piece in _SENTENCE_END.split(text[-_LAST_CHARS:])]
     last = next((sentence for sentence in reversed(sentences) if sentence), "")
     found = _YES_OR_NO.fullmatch(last.casefold())
@@ -246,8 +245,8 @@ def plain_texts(text: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """A reply of nothing but Chinese characters, perhaps in quotes, with blanks between; all else may be prose about
-    the picture, or a refusal. Raises ReplyError."""
+    """A reply of only Chinese characters, perhaps in quotes and with blanks; other text may be prose about the picture,
+    or a refusal. Raises ReplyError."""
     read = _bare(text)
     if not read or "\n" in read or han(read) != "".join(read.split()):
         raise ReplyError("the reply is not only the characters that were read")

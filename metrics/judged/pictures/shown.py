@@ -1,7 +1,7 @@
-"""What a judge is shown of an answer: its picture, the last or each of them, or the edited region of one.
+"""The pictures of an answer that a judge is shown: the only, the last, each, or an edited region.
 
-Each raises Settled where there is nothing to show: with 0 for what is wrong with the answer (too few or too many
-pictures, one that cannot be decoded), with the reason as evidence; unscored for what is wrong with the sample.
+Each raises Settled where there is nothing to show: with 0 for a fault of the answer (too few or too many pictures, one
+that cannot be decoded), with the reason as evidence; unscored for a fault of the sample.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 class Settled(Exception):
-    """The score of a trial about which no judge has to be asked."""
+    """The score of a trial that needs no judge."""
 
     def __init__(self, score: Score) -> None:
         self.score = score
 
 
 def unless_settled(found: T | Score) -> T:
-    """What was found. Raises Settled where that is a score."""
+    """The value that was found. Raises Settled where it is a score."""
     if isinstance(found, Score):
         raise Settled(found)
     return found
@@ -38,7 +38,7 @@ def answer_of(trial: Trial) -> Interleaved:
 
 
 def only_picture(trial: Trial) -> Media:
-    """The picture of an answer that has exactly one."""
+    """The picture of an answer with exactly one."""
     return _sound(unless_settled(the_only_picture(trial)))
 
 
@@ -52,7 +52,7 @@ def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
 
 
 def each_picture(trial: Trial, count: int) -> list[Media]:
-    """All pictures of an answer that has exactly so many."""
+    """All pictures of an answer with exactly so many."""
     found = pictures_of(answer_of(trial))
     if len(found) != count:
         raise Settled(wrong(f"the answer has {len(found)} pictures, not exactly {count}"))
@@ -60,8 +60,8 @@ def each_picture(trial: Trial, count: int) -> list[Media]:
 
 
 def region_of(trial: Trial, region: Region, *, bbox_key: str, margin: int) -> Media:
-    """The only picture of an answer; or the padded box of an edited one, in the size of the one that was to be edited,
-    as a PNG without a name."""
+    """The only picture of an answer; or the padded box of an edited one, in the original's size, as a PNG without a
+    name."""
     if region == "whole":
         return only_picture(trial)
     edit = unless_settled(edit_of(trial, bbox_key=bbox_key, margin=margin))

@@ -1,4 +1,4 @@
-"""What the row wants: questions about pictures whose right answer is a label of the row."""
+"""Wanted by the row: questions about pictures whose right answer is a label of the row."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _presence_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-    """The answer's picture for each description, where each has its own."""
+    """As many pictures as descriptions, where each has its own."""
     answer = trial.output or Interleaved()
     if switches["pictures"] != "each":
         return answer
@@ -93,19 +93,18 @@ def judge_presence(
     does not find there.
 
     Range 0 to 1, higher is better. The descriptions are the label ``object_key``, a text or a list. With ``scene`` the
-    first of them is what the picture is about as a whole: it is asked for in other words, has to hold whatever
-    ``wanted`` says, and without it the trial is 0. ``pictures`` is ``only`` (the answer has exactly one), ``last`` (one
-    at least) or ``each`` (one for each description, and all must hold). ``region: bbox`` shows the judge only the box
-    ``bbox_key`` of the only picture, an edited one, widened as ``edit_outside_ssim`` says.
+    first of them is what the picture is about as a whole: it has its own prompt, must hold whatever ``wanted`` says,
+    and without it the trial is 0. ``pictures`` is ``only`` (the answer has exactly one), ``last`` (one at least) or
+    ``each`` (one for each description, and all must hold). ``region: bbox`` shows the judge only the box ``bbox_key``
+    of the only picture, an edited one, widened as ``edit_outside_ssim`` says.
 
-    An answer without the right number of pictures, or with one that cannot be decoded, is 0 and nobody is asked.
+    An answer without the right number of pictures, or with one that cannot be decoded, is 0 and no judge is asked.
     Unscored where the row has no descriptions, and where a reply is lost that matters, with bounds; ``lost: wrong``
     (profile ``official``) counts replies that came and cannot be used as wrong. ``reading: official`` asks for a plain
     reply and looks for the word in its last 20 characters; where yes is not wanted that word is "no", and a scene holds
-    unless "no" is there.
-    ``statements: official`` looks for the place of the ``last`` picture in the answer's text as the release cuts it.
-    ``media_first`` puts the picture before the words of the question, ``repeats`` lets the majority decide. Evidence:
-    ``questions``, each with the answer and the judge's own words.
+    unless "no" is there. ``statements: official`` looks for the place of the ``last`` picture in the answer's text as
+    the release cuts it. ``media_first`` puts the picture before the words of the question, ``repeats`` lets the
+    majority decide. Evidence: ``questions``, each with the answer and the judge's own words.
     """
     descriptions = texts_of(look.labels, object_key)
     if pictures == "each":
@@ -132,8 +131,8 @@ def _value(found: list[Finding], word: Word, *, scene: bool, all_of_them: bool) 
 
 
 def _scene(found: Finding, word: Word) -> Worth:
-    """Official oddity (6c7142e8): beside what is not wanted the scene's reply is searched for "no", and a reply with
-    neither word passes. A robust answer is one of both, so that there it is the same."""
+    """Official oddity (6c7142e8): with ``wanted: false`` the scene's reply is searched for "no", so that a reply with
+    neither word passes. A robust answer has one of the words, so that there it makes no difference."""
     return found.is_("yes") if word == "yes" else found.worth(lambda answer: float(answer != "no"))
 
 

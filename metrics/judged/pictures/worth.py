@@ -1,4 +1,4 @@
-"""What the questions about an answer are worth together, where some may have no verdict."""
+"""The combined value of the questions about an answer, where some may have no verdict."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mmeval.records import CAUSES, Cause, Score
 
 @dataclass(frozen=True)
 class Worth:
-    """A value from 0 to 1 that lies between ``low`` and ``high``; they are equal where it is known. ``reason`` says
-    why it is not, ``cause`` what asking again does for it."""
+    """A value from 0 to 1 that lies between ``low`` and ``high``, which are equal where it is known. ``reason`` says
+    why it is not, ``cause`` whether asking again can help."""
 
     low: float
     high: float
@@ -43,12 +43,12 @@ def unknown(reason: str, cause: Cause) -> Worth:
 
 
 def product(factors: Sequence[Worth]) -> Worth:
-    """All together; a factor that is known to be 0 makes it 0, whatever is unknown besides. 1 without factors."""
+    """The product; a factor that is known to be 0 makes it 0, even if others are unknown. 1 without factors."""
     return _of_both(math.prod(one.low for one in factors), math.prod(one.high for one in factors), factors)
 
 
 def mean(parts: Sequence[Worth]) -> Worth:
-    """On average; 1 without parts, as nothing is missing then."""
+    """The mean; 1 without parts, since then nothing is missing."""
     if not parts:
         return worth(1.0)
     count = len(parts)
@@ -56,8 +56,7 @@ def mean(parts: Sequence[Worth]) -> Worth:
 
 
 def weighted(parts: Sequence[Worth], weights: Sequence[float]) -> Worth:
-    """The sum of what parts are worth, each times its weight. The weights are 0 or more and sum up to 1; a part of
-    weight 0 leaves nothing open."""
+    """The weighted sum. The weights are 0 or more and sum up to 1; an unknown part of weight 0 has no effect."""
     low = sum(one.low * weight for one, weight in zip(parts, weights, strict=True))
     high = sum(one.high * weight for one, weight in zip(parts, weights, strict=True))
     return _of_both(min(1.0, low), min(1.0, high), parts)

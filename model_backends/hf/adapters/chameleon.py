@@ -10,11 +10,11 @@ from typing import Any
 from mmeval.backend import Capabilities
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.conversation.rows import Made, Row
 from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, Piece, Words, split_runs
 from mmeval.model_backends.hf.generation.grammar import BlockGrammar, BlockMasks, PictureRule, RunState
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.weaving import Said, woven
-from mmeval.model_backends.hf.rows import Made, Row
 from mmeval.records import Request
 
 TEMPLATE = (
@@ -22,19 +22,20 @@ TEMPLATE = (
     "{{% if p['type'] == 'text' %}}{{{{ p['text'] }}}}{{% elif p['type'] == 'image' %}}<image>{{% endif %}}"
     "{{% endfor %}}{{% if not loop.last %}}{separator}{{% endif %}}{{% endfor %}}"
 )
-"""Turns stand between separators, without names; the processor itself writes the one that ends the last turn."""
+"""Turns have separators between them and no names; the processor adds the last separator."""
 
 
 class ChameleonAdapter(ChatAdapter):
-    """Text about text and pictures. The model can draw as well, but the library has no decoder for its picture codes,
-    and keeps it from writing them.
+    """Text about text and pictures. The model can also draw, but the library has no decoder for its picture codes, and
+    prevents them.
 
-    Whoever has the original decoder subclasses this and overrides ``decode_codes``: then pictures come in the answers,
-    in the order of the stream.
+    With the original decoder, a subclass overrides ``decode_codes``: then answers have pictures, in the order of the
+    stream.
     """
 
     def decode_codes(self, codes: Sequence[int]) -> Any:
-        """The picture of ``codes`` (entries of the code book, row by row): whatever ``to_picture`` takes, in 0..255."""
+        """The picture of ``codes`` (entries of the code book, row by row) in a form that ``to_picture`` takes, in
+        0..255."""
         raise NotImplementedError
 
     @property
@@ -57,8 +58,8 @@ class ChameleonAdapter(ChatAdapter):
         self._codes: dict[int, int] = dict(mapping.bpe2img)
         self._masks = BlockMasks(self._block_tokens(), self.own.ends or (self.own.pad,))
         if self.draws:
-            _ = mapping.img2bpe_mapping_tensor  # made of what is taken away now
-            mapping.image_tokens = []  # which the library forbids in every step
+            _ = mapping.img2bpe_mapping_tensor  # it needs the settings that are removed here
+            mapping.image_tokens = []  # the library forbids them in every step
 
     def load_processor(self) -> Any:
         processor = super().load_processor()
@@ -84,7 +85,7 @@ class ChameleonAdapter(ChatAdapter):
         return piece
 
     def _block_tokens(self) -> BlockTokens:
-        """Without size, lines and frame: those places are taken by the end token."""
+        """The tokens of blocks; size, lines and frame do not occur, and are the end token."""
         end = self.processor.image_end_token_id
         begin, placeholder = self.processor.image_start_token_id, self.processor.image_token_id
         return BlockTokens(begin, end, end, end, end, frozenset(self._codes), {}, placeholder)

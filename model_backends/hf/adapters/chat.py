@@ -1,4 +1,4 @@
-"""Chat models: a chat template in, text out. What the adapters of families build on."""
+"""Chat models, from a chat template to text: the base of the adapters of families."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from mmeval.model_backends.hf.checkpoint.loading import (
 from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
 from mmeval.model_backends.hf.conversation.literals import Literals, literals_of
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
+from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.conversation.templates import template_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.sampling import BROKEN, IGNORED, RowSampler, Sampling
 from mmeval.model_backends.hf.generation.streams import StopWords, cut, settle, words_that_end
-from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
 from mmeval.records import Request, Response, Usage
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ Answer: TypeAlias = tuple[int, Response]
 
 
 class ChatAdapter(Adapter):
-    """Any chat model that the library loads: text, pictures, sounds and frames in, text out.
+    """Any chat model of the library: takes text, pictures, sounds and frames, and gives text.
 
     A subclass speaks another protocol by overriding steps, in the order in which a batch goes through them:
     ``load_processor``, ``load_model``, ``literals`` (once); ``row`` (a request as a prompt), ``encode`` (prompts as
@@ -44,8 +44,8 @@ class ChatAdapter(Adapter):
     ``generation_arguments``), ``split`` (a stream as parts). ``row``, ``encode`` and ``split`` may raise RowError for
     one row; the others go on without it.
 
-    After ``load``: ``processor``, ``tokenizer``, ``template``, ``intake``, ``model`` and ``own`` (what the checkpoint
-    says of generation). They are ``Any`` where each model has a class of its own.
+    After ``load`` there are ``processor``, ``tokenizer``, ``template``, ``intake``, ``model`` and ``own`` (the
+    checkpoint's settings of generation), typed ``Any`` where each model has its own class.
     """
 
     processor: Any
@@ -102,10 +102,10 @@ class ChatAdapter(Adapter):
         self.model = None
         gc.collect()
 
-    # Steps that a family may do in its own way.
+    # Steps that a family may override.
 
     def load_processor(self) -> Any:
-        """The processor, or for a text model its tokenizer; it brings the chat template."""
+        """The processor, or for a text model its tokenizer, with the chat template."""
         return load_processor(self.files, self.settings)
 
     def load_model(self) -> Any:
@@ -113,29 +113,29 @@ class ChatAdapter(Adapter):
         return load_weights(self.files, self.settings)
 
     def literals(self) -> Literals:
-        """The control tokens that stay words when somebody's text holds them."""
+        """The control tokens that stay words in the text of a prompt."""
         return literals_of(self.processor)
 
     def row(self, position: int, request: Request) -> Row:
-        """A request as its prompt. Raises RowError for one that cannot be asked."""
+        """The prompt of a request. Raises RowError for one that cannot be asked."""
         chat = to_chat(request, self.intake)
         text, warnings = self.template.text(chat)
         return Row(position, request, chat, text, (*chat.warnings, *warnings))
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
-        """The prompts as tensors, padded on the left. What it raises for one row alone fails that row."""
+        """The prompts as tensors, padded on the left. An error for a single row fails only that row."""
         return encode_rows(self.processor, rows)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  for those that override it
-        """What works on the scores before a token is chosen, such as a grammar: ``(input_ids, scores) -> scores``."""
+        """Processors of scores before a token is chosen, such as a grammar: ``(input_ids, scores) -> scores``."""
         return []
 
     def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
-        """How tokens are drawn where the request does not say: as the checkpoint does."""
+        """How tokens are drawn unless the request says otherwise: as in the checkpoint."""
         return self.own.sampling
 
     def usual_length(self, request: Request) -> int:  # noqa: ARG002  for those that override it
-        """Tokens that an answer may have where the request does not say."""
+        """The most tokens of an answer unless the request says otherwise."""
         return self.own.max_tokens
 
     def generation_arguments(self, request: Request) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class ChatAdapter(Adapter):
         return {"stopping_criteria": [StopWords(words)]} if words else {}
 
     def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
-        """What the model says to each row, or why it says nothing; in the order of the rows."""
+        """The model's output for each row, or why there is none, in the order of the rows."""
         import torch
 
         request = rows[0].request
@@ -166,36 +166,36 @@ class ChatAdapter(Adapter):
         return [bad if broken else stream for stream, broken in zip(streams, sampler.broken, strict=True)]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
-        """The parts that a stream of tokens stands for."""
+        """The parts of an answer from its stream of tokens."""
         text = self.text_of(ids)
         until = min((at for word in self.stops(request) if (at := text.find(word)) >= 0), default=-1)
         shown = text if until < 0 else text[:until]
         return Made(Interleaved.from_text(shown).parts, finish_reason=None if until < 0 else "stop")
 
-    # What is the same for all.
+    # Steps that are the same for all.
 
     def stops(self, request: Request) -> tuple[str, ...]:
         """The words that end an answer: the request's, and the checkpoint's own."""
         return (*request.params.stop, *self.own.stop)
 
     def text_of(self, ids: Sequence[int]) -> str:
-        """The words of some tokens as they were written; control tokens say nothing."""
+        """The text of some tokens, without control tokens."""
         text: str = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
-        """The last logits processor of a call: chooses by the rows' own seeds, and guards against broken scores."""
+        """The last logits processor of a call, which chooses tokens by the rows' own seeds."""
         sampling, _ = self.sampling(rows[0].request).under(rows[0].request.params)
         return RowSampler([row.request.seed for row in rows], sampling, self.own.ends[0] if self.own.ends else 0)
 
     @property
     def context(self) -> int:
-        """Tokens of prompt and answer together; a number that nothing reaches where nobody says."""
+        """The most tokens of prompt and answer together; a huge number where it is not stated."""
         known = [size for size in (self.settings.max_length, self.own.context) if size]
         return min(known, default=1 << 40)
 
     def _check(self, request: Request) -> None:
-        """Raises RowError for parameters that mean nothing."""
+        """Raises RowError for invalid parameters."""
         if "" in request.params.stop:
             raise RowError("bad_request", "stop holds an empty text, which would end every answer before it begins")
         self.sampling(request).under(request.params)
@@ -203,7 +203,7 @@ class ChatAdapter(Adapter):
             raise RowError("bad_request", f"max_tokens must be at least 1, given: {request.params.max_tokens}")
 
     def _encoded(self, rows: Sequence[Row]) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
-        """The rows that can be encoded and fit into the context, as tensors; the others are answered with why not."""
+        """The rows that can be encoded and fit into the context, as tensors; the others get errors."""
         if not rows:
             return [], {}
         try:
@@ -227,7 +227,7 @@ class ChatAdapter(Adapter):
         return fitting, self.encode(fitting)
 
     def _one_by_one(self, rows: Sequence[Row]) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
-        """After a batch that cannot be encoded: without the rows that cannot be encoded alone."""
+        """Encode again after a failed batch, without the rows that cannot be encoded alone."""
         good: list[Row] = []
         for row in rows:
             kept, _ = yield from self._encoded([row])
@@ -235,8 +235,8 @@ class ChatAdapter(Adapter):
         return good, self.encode(good) if good else {}
 
     def _answered(self, rows: Sequence[Row], encoded: Encoded) -> Iterator[Answer]:
-        """The answers of rows that fit. Those that need more room than their longest neighbour leaves in the context
-        are asked again without it, so that each says what it would have said alone."""
+        """The answers of rows that fit. A row that needs more room than its longest neighbour leaves in the context is
+        asked again without it, so that its answer is the same as alone."""
         lengths = prompt_lengths(encoded)
         request = rows[0].request
         wanted = request.params.max_tokens or self.usual_length(request)
@@ -250,7 +250,7 @@ class ChatAdapter(Adapter):
                 again.append(row)
             else:
                 answers.append((row.position, self._response(row, stream, length)))
-        yield from answers  # at once: to keep the first while the last is read makes both wait
+        yield from answers  # at once, so that the first answer need not wait for the last
         if again:
             yield from self._answered(again, self.encode(again))
 

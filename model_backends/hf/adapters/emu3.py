@@ -1,4 +1,4 @@
-"""Emu3: one stream of tokens that holds words and the codes of pictures, in the order in which they are to be read."""
+"""Emu3: one stream of tokens with words and the codes of pictures, in reading order."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 from mmeval.backend import Capabilities
 from mmeval.content import Media
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
+from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.blocks import Block, BlockTokens, Piece, Words, split
 from mmeval.model_backends.hf.generation.grammar import BlockGrammar, BlockMasks, PictureRule
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.weaving import Said, woven
 from mmeval.model_backends.hf.options import count_option
-from mmeval.model_backends.hf.rows import Encoded, Made, Row
 from mmeval.records import GenerationParams, Request
 
 RATIO, AREA = "image.ratio", "image.area"
 USUAL_RATIO, USUAL_AREA = "1:1", 720 * 720
-"""Of a picture alone, where the processor does not say."""
+"""Pixels of a picture alone, unless the processor says otherwise."""
 _RATIO = re.compile(r"([1-9]\d{0,2}):([1-9]\d{0,2})")
 _SIZE_PIECE = re.compile(r"[0-9*]+")
 
@@ -31,12 +31,12 @@ PLAIN_TEMPLATE = (
     "{% if p['type'] == 'text' %}{{ p['text'] }}{% elif p['type'] == 'image' %}<image>{% endif %}"
     "{% endfor %}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
 )
-"""For checkpoints without a template, such as those that were made to draw: the words as they are."""
+"""The words as they are, for checkpoints without a template, such as those for drawing."""
 
 
 class Emu3Adapter(ChatAdapter):
-    """Text and pictures in one answer, in free order and number. A grammar sees to it that every picture that is begun
-    can be drawn.
+    """Text and pictures in one answer, in any order and number. A grammar ensures that every started picture can be
+    drawn.
 
     Where pictures alone are wanted, the answer is one picture. ``image.ratio`` (``4:3``, width first) and
     ``image.area`` (in pixels) fix the size of every picture; without them it is the model's choice, and for a picture
@@ -73,7 +73,7 @@ class Emu3Adapter(ChatAdapter):
         return encoded
 
     def usual_length(self, request: Request) -> int:
-        """A picture of the size that these models were made for takes eight thousand tokens."""
+        """Tokens of an answer: a picture of the usual size takes eight thousand."""
         return self.context if "image" in request.wants else super().usual_length(request)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
@@ -83,7 +83,7 @@ class Emu3Adapter(ChatAdapter):
         return woven([self._said(piece) for piece in split(ids, self._masks.tokens)], self.stops(request))
 
     def _said(self, piece: Piece) -> Said:
-        if isinstance(piece, Words):  # control tokens are left out only now: before, they part words from pictures
+        if isinstance(piece, Words):  # control tokens are left out only now, since they separate words from pictures
             return self.text_of(piece.ids)
         return self._picture(piece) if isinstance(piece, Block) else piece
 
@@ -103,7 +103,7 @@ class Emu3Adapter(ChatAdapter):
         )
 
     def _rule(self, request: Request) -> PictureRule:
-        """What pictures an answer to this request may have. Raises RowError for options that mean nothing."""
+        """The pictures that an answer may have. Raises RowError for invalid options."""
         text = any(kind in request.wants for kind in ("text", "code"))
         pictures = "image" in request.wants
         given = {RATIO, AREA} & request.params.options.keys()
@@ -115,7 +115,7 @@ class Emu3Adapter(ChatAdapter):
         return replace(rule, fixed=tuple(ids))
 
     def _size(self, params: GenerationParams) -> tuple[int, int]:
-        """Rows and codes a row of every picture, where that is not left to the model."""
+        """Rows and columns of codes of every picture, unless the model chooses."""
         most, code = self._most_codes, self._side**2
         ratio = str(params.options.get(RATIO, getattr(self.processor, "ratio", USUAL_RATIO)))
         if not _RATIO.fullmatch(ratio):
@@ -133,12 +133,12 @@ class Emu3Adapter(ChatAdapter):
 
     @property
     def _side(self) -> int:
-        """Pixels that a code stands for, in each direction."""
+        """Pixels of a code in each direction."""
         return int(self.model.model.vqmodel.vision_spatial_factor)
 
     @property
     def _most_codes(self) -> int:
-        """Codes of the largest picture: what the processor lets in, as far as the context holds it."""
+        """Codes of the largest picture that the processor allows and the context holds."""
         return min(int(self.processor.image_processor.max_pixels) // self._side**2, self.context)
 
     def _codes_of(self, pixels: Any, sizes: Sequence[Sequence[int]]) -> Any:
@@ -156,10 +156,10 @@ class Emu3Adapter(ChatAdapter):
         return torch.cat(found).to("cpu", torch.long)
 
     def _picture(self, block: Block) -> Media:
-        """A picture of its own codes: decoded alone, so that no bit of it depends on its neighbours."""
+        """The picture of a block, decoded alone, so that it does not depend on its neighbours."""
         import torch
 
-        trailing = (0, 0, 0)  # the library takes off what ends a picture
+        trailing = (0, 0, 0)  # the library removes the end of a picture
         codes = torch.tensor([[*block.codes, *trailing]], device=self.model.device)
         with torch.inference_mode():
             pixels = self.model.decode_image_tokens(image_tokens=codes, height=block.height, width=block.width)[0]

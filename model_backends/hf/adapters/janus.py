@@ -1,4 +1,4 @@
-"""Janus: one model that writes, or draws one picture, as each call wants. It reads pictures only when it writes."""
+"""Janus: a model that writes, or draws one picture, in a call. It reads pictures only to write."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mmeval.backend import Capabilities
 from mmeval.content import Interleaved, media_part
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.conversation.encoding import placed, prompt_lengths
+from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.sampling import BROKEN, RowSampler, Sampling
 from mmeval.model_backends.hf.options import number_option
-from mmeval.model_backends.hf.rows import Encoded, Made, Row, Stream
 from mmeval.records import Message, Request
 
 GUIDANCE = "image.guidance_scale"
 USUAL_GUIDANCE = 5.0
-"""Where neither the request nor the checkpoint says: what the model's authors draw with."""
+"""The guidance of the model's authors, unless the request or the checkpoint says otherwise."""
 DRAWN = Sampling(temperature=1.0)
-"""How pictures are drawn unless the request says otherwise; greedy pictures are flat."""
+"""The sampling of pictures unless the request says otherwise; greedy pictures are flat."""
 UNSEEN = "pictures in the prompt were left out: this model draws from words alone"
 
 
@@ -46,8 +46,8 @@ class JanusAdapter(ChatAdapter):
         model = super().load_model()
         config = model.generation_config
         self._guidance = float(config.guidance_scale or USUAL_GUIDANCE)
-        config.guidance_scale = None  # or the text would be guided as well, by a processor that knows no batches
-        # The class's own way to write throws logits processors away, and so the rows' seeds; its parent's does not.
+        config.guidance_scale = None  # else the text would be guided, too, by a processor that does not support batches
+        # The class's own ``generate`` ignores logits processors, and so the rows' seeds; its parent's does not.
         model.generate = MethodType(_parents_generate(), model)
         return model
 
@@ -84,7 +84,7 @@ class JanusAdapter(ChatAdapter):
         if "image" not in request.wants:
             return super().sampler(rows)
         sampling, _ = self.sampling(request).under(request.params)
-        return RowSampler([row.request.seed for row in rows], sampling, 0)  # any code: nothing ends a picture
+        return RowSampler([row.request.seed for row in rows], sampling, 0)  # any code, since nothing ends a picture
 
     def generate(self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int) -> list[Stream | RowError]:
         request = rows[0].request
@@ -99,7 +99,7 @@ class JanusAdapter(ChatAdapter):
                 self.model,
                 **given,
                 generation_mode="image",
-                guidance_scale=1.0,  # none of the library's: ours guides before the sampler chooses
+                guidance_scale=1.0,  # no guidance of the library: ours is applied before the sampler chooses
                 max_length=given["input_ids"].shape[1] + self._codes,
                 logits_processor=[
                     _Guidance(number_option(request.params, GUIDANCE, self._guidance, least=0.0)),
@@ -114,7 +114,7 @@ class JanusAdapter(ChatAdapter):
         return Made((media_part(self._picture(ids)),)) if "image" in request.wants else super().split(request, ids)
 
     def _picture(self, codes: Sequence[int]) -> Any:
-        """The picture of one row: decoded alone, so that no bit of it depends on its neighbours."""
+        """The picture of one row, decoded alone, so that it does not depend on its neighbours."""
         import torch
 
         with torch.inference_mode():
@@ -133,8 +133,8 @@ class JanusAdapter(ChatAdapter):
 
 
 class _Guidance:
-    """A logits processor. Scores come with the prompt (the first half of the rows) and without; what the prompt changes
-    counts ``scale`` times."""
+    """A logits processor for guidance. The first half of the rows has the prompt, the second has not; the difference of
+    their scores counts ``scale`` times."""
 
     def __init__(self, scale: float) -> None:
         self._scale = scale

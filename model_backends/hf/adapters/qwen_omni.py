@@ -1,4 +1,4 @@
-"""Qwen-Omni: a thinker that writes, and a talker that speaks what was written, in one call."""
+"""Qwen-Omni: a thinker writes text, and a talker speaks it, in one call."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mmeval.errors import MissingDataError, did_you_mean, is_out_of_memory
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.checkpoint.loading import load_weights, loading
 from mmeval.model_backends.hf.conversation.encoding import placed
+from mmeval.model_backends.hf.conversation.rows import Encoded, Row, Stream
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.generation.sampling import BROKEN
 from mmeval.model_backends.hf.generation.streams import cut
 from mmeval.model_backends.hf.options import count_option, number_option
-from mmeval.model_backends.hf.rows import Encoded, Row, Stream
 from mmeval.records import GenerationParams, Request, Response, message
 
 RATE = 24_000
@@ -29,16 +29,16 @@ RATE = 24_000
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
 TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
 MOST_CODES = 4096
-"""Codes of speech, where the request gives no number: the library's own limit."""
+"""The most codes of speech unless the request says otherwise: the library's own limit."""
 CODES_TO_BEGIN, CODES_A_TOKEN = 100, 40
-"""What the words bound their speech to, up to that limit: several times as long as anybody takes to say them."""
+"""Codes of speech that each word allows, up to that limit: several times the usual duration."""
 _FOR_THE_THINKER = ("pixel_values", "pixel_values_videos")
-"""The library hands these to the talker as well, which refuses them, unless they are named for the thinker."""
+"""The library passes these to the talker as well, which refuses them, unless they are named for the thinker."""
 
 
 @dataclass(frozen=True)
 class Spoken(Stream):
-    """A stream with its speech, which a limit may have ended; without it, ``notes`` say why there is none."""
+    """A stream with its speech, which may be cut by a limit; without speech, ``notes`` say why."""
 
     speech: Media | None = None
     unfinished: bool = False
@@ -51,14 +51,14 @@ class QwenOmniAdapter(ChatAdapter):
     Texts are asked in batches. Speech is asked row by row: talker and vocoder draw from the library's one generator.
     ``temperature``, ``top_p`` and ``top_k`` steer the words; ``audio.temperature``, ``audio.top_p`` and ``audio.top_k``
     the voice, which has the model's own unless they are given. ``audio.voice`` names a speaker; ``audio.max_tokens``
-    bounds the speech in codes; without it the words do that are to be spoken.
+    limits the codes of speech; without it the number of words does.
 
     ``model`` is the thinker, a chat model of its own; ``whole`` is all of it.
     """
 
     usual_voice: ClassVar[str]
     speech_system: ClassVar[str] = ""
-    """The system message with which alone the model learnt to speak; empty where any does."""
+    """The only system message that the model was taught to speak with; empty if any works."""
     whole: Any = None
 
     @cached_property
@@ -78,7 +78,7 @@ class QwenOmniAdapter(ChatAdapter):
         super().close()
 
     def model_class(self) -> Any:
-        """What of the library loads all of the model; None for the class that it names."""
+        """The library's class that loads the whole model; None for the class in its configuration."""
         return None
 
     def voices(self) -> Sequence[str]:
@@ -103,7 +103,7 @@ class QwenOmniAdapter(ChatAdapter):
         if not requests or "audio" not in requests[0].wants:
             yield from super().answer(requests)
             return
-        # What speaks draws from one generator for a whole batch. A row at a time, each is kept once it has spoken.
+        # The talker draws from one generator for a whole batch, so rows are asked one by one.
         for position, request in enumerate(requests):
             yield from ((position, response) for _, response in super().answer([request]))
 
@@ -114,7 +114,7 @@ class QwenOmniAdapter(ChatAdapter):
         return [self._spoken(row, encoded, max_new_tokens)]
 
     def _spoken(self, row: Row, encoded: Encoded, max_new_tokens: int) -> Stream | RowError:
-        """What the model writes and says to one row."""
+        """The model's text and speech for one row."""
         try:
             return self._speak(row, encoded, max_new_tokens)
         except RowError as error:
@@ -192,10 +192,10 @@ class QwenOmniAdapter(ChatAdapter):
 
 
 class Qwen25OmniAdapter(QwenOmniAdapter):
-    """Qwen2.5-Omni. Its voices lie in a file of their own, ``spk_dict.pt``, which is read as tensors and no code."""
+    """Qwen2.5-Omni. Its voices are in the file ``spk_dict.pt``, which is read as tensors without running code."""
 
     usual_voice = "Chelsie"
-    # Not ours to word: the model's card asks for exactly this message, and its speech is unreliable under others.
+    # The model's card asks for exactly this message; with others its speech is unreliable.
     speech_system = (
         "You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, capable of perceiving auditory and "
         "visual inputs, as well as generating text and speech."
@@ -221,8 +221,8 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
 
 
 class _WithoutVoices:
-    """Loads Qwen2.5-Omni as its parent class does: its own way insists on a file of voices, which a checkpoint without
-    a talker lacks, and cannot tell which weights are missing."""
+    """Loads Qwen2.5-Omni like its parent class: its own method requires the file of voices, which a checkpoint without
+    a talker lacks, and does not report missing weights."""
 
     @staticmethod
     def from_pretrained(folder: Any, **given: Any) -> Any:
@@ -242,8 +242,8 @@ class Qwen3OmniAdapter(QwenOmniAdapter):
 
 
 class _Watch:
-    """A logits processor that changes nothing: counts the codes of a speech, and raises RowError ``broken`` for scores
-    that have gone bad, before something is drawn from them."""
+    """A logits processor without an effect on scores: counts the codes of a speech, and raises RowError ``broken`` for
+    invalid scores before a code is drawn."""
 
     def __init__(self, broken: str) -> None:
         self.steps = 0
@@ -257,8 +257,8 @@ class _Watch:
 
 
 class _Bound:
-    """How many codes a speech may have: what the request says, else what its words allow, which are counted while the
-    thinker writes them. Raises RowError for a number that means nothing."""
+    """The most codes of a speech: the request's number, else by its words, which are counted while the thinker writes.
+    Raises RowError for an invalid number."""
 
     def __init__(self, params: GenerationParams) -> None:
         self.most = count_option(params, MAX_CODES, MOST_CODES)

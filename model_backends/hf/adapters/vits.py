@@ -25,7 +25,7 @@ SHOWN = 10
 
 
 class Script(NamedTuple):
-    """What is spoken: the tokens, and what of the text nobody will hear."""
+    """The text to speak as tokens, and warnings for the parts that are left out."""
 
     ids: Any
     warnings: tuple[str, ...]
@@ -51,7 +51,7 @@ class VitsAdapter(Adapter):
         self._rate = sampling_rate(self.files.config)
         if not self._rate:
             raise UsageError(
-                f"{self.files.name}: its config.json names no sampling_rate, so nobody could play its speech"
+                f"{self.files.name}: its config.json names no sampling_rate, without which its speech cannot be played"
             )
         self._tokenizer = tokenizer_of(load_processor(self.files, self.settings))
         _check_phonemes(self._tokenizer)
@@ -103,7 +103,7 @@ class VitsAdapter(Adapter):
         return waveform
 
     def _script(self, request: Request) -> Script:
-        """The words of a request as tokens. Raises RowError where nothing of them could be heard."""
+        """The words of a request as tokens. Raises RowError where none of them can be spoken."""
         text, warnings = _text(request)
         if not text:
             raise RowError("bad_request", "the prompt holds no words that could be spoken")
@@ -132,8 +132,8 @@ def sampling_rate(config: Mapping[str, Any]) -> int:
 
 
 def _text(request: Request) -> tuple[str, tuple[str, ...]]:
-    """All words but those of system messages, single blanks between them (a vocabulary may lack the line end, and would
-    glue words together), and warnings for what was left out."""
+    """All words except system messages, joined with single blanks (a vocabulary may lack the line end, which would join
+    words), and warnings for omissions."""
     for part in (part for message in request.messages for part in message.content.parts):
         if part.media is not None:
             raise RowError("unsupported", f"this model takes text, no {part.kind}")
@@ -150,8 +150,7 @@ def _words(part: Part) -> str:
 
 
 def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
-    """Characters that a tokenizer which reads letter by letter throws away, or does not know; of another one, the
-    pieces that it does not know."""
+    """Characters that a tokenizer of letters drops or does not know; for another tokenizer, its unknown pieces."""
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
         known = tokenizer.get_vocab()
         return sorted({token for token in tokens if token not in known and token.strip()})
@@ -160,7 +159,7 @@ def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
 
 
 def _check_phonemes(tokenizer: Any) -> None:
-    """Raises MissingExtraError for a package without which the tokenizer cannot read, or drops what it cannot."""
+    """Raises MissingExtraError for a package that the tokenizer needs to read all characters."""
     from importlib.util import find_spec
 
     for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):

@@ -1,4 +1,4 @@
-"""Devices: where copies of a model run, and memory that is given back."""
+"""Devices: where copies of a model run, and how their memory is released."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mmeval.model_backends.hf.settings import Settings, accelerated
 from mmeval.system import need
 
 _KINDS = frozenset(("cpu", "cuda", "xpu", "npu", "mlu", "musa"))
-"""Devices that several copies can be placed on: one each, or all of them on the CPU."""
+"""Kinds of devices for several copies: one each, or all of them on the CPU."""
 _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
-"""A device as torch writes it, where there may be several of its kind."""
+"""A device in torch's spelling, of a kind that may have several."""
 
 
 def placed_copies(settings: Settings, count: int, commit: str = "") -> tuple[Mapping[str, Any], ...]:
     """The arguments in which ``count`` copies of a model differ, each on a device of its own; of a model of the hub all
-    run the same ``commit``. None for one copy, which runs in this process.
+    run the same ``commit``. Empty for one copy, which runs in this process.
 
-    Raises UsageError where the arguments leave no device to each.
+    Raises UsageError where the arguments leave no device for each.
     """
     if count == 1:
         return ()
@@ -50,7 +50,7 @@ def _usual_device() -> str:
 
 
 def check_device(device: str) -> None:
-    """Raises UsageError for a device whose number is larger than the machine has of its kind."""
+    """Raises UsageError for a device that this machine does not have."""
     named = _NUMBERED.fullmatch(device)
     if named is None:
         return
@@ -69,8 +69,8 @@ def check_device(device: str) -> None:
 
 
 def release_memory(error: BaseException) -> None:
-    """Give back what an operation held that ran out of memory: the frames that it was raised through hold tensors, and
-    the library keeps what was freed for later."""
+    """Release the memory of an operation that ran out of it: the error's stack frames hold tensors, and the library
+    keeps freed memory for later."""
     torch = sys.modules.get("torch")
     if torch is None:
         return

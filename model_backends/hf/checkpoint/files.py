@@ -1,4 +1,4 @@
-"""Where a model lies, and what its small files say of it. Reads JSON only: no torch, no code of the model."""
+"""The place of a model, and the data in its small files. Reads only JSON: no torch, no code of the model."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings
 from mmeval.records import DIGEST_CHARS
 
 TINY = "tiny"
-"""``pretrained=tiny`` is a model of our own, made on this machine: plumbing whose scores mean nothing."""
+"""``pretrained=tiny`` is our own model, made on this machine to test an installation; its scores mean nothing."""
 
 MODEL_INDEX, PIPELINE_INDEX = "config.json", "model_index.json"
-"""What says of a folder that it holds a model of transformers, or a pipeline of diffusers."""
+"""The files that mark a folder as a model of transformers, or a pipeline of diffusers."""
 
 SMALL_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py")
-"""What describes a model: configuration, vocabulary, chat template, code. Everything else is weights."""
+"""Files that describe a model: configuration, vocabulary, chat template, code. Everything else is weights."""
 SMALL_SUFFIXES = tuple(pattern.removeprefix("*") for pattern in SMALL_FILES)
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 OTHER_WEIGHTS = (
     *("*.gguf", "*.h5", "*.msgpack", "*.onnx", "*.onnx_data", "*.ot", "*.tflite", "*.mlmodel"),
     *("onnx/*", "*openvino*", "original/*", "consolidated*", "optimizer.*"),
 )
-"""The same weights for other libraries, of which a repository often holds several, and the state of a training."""
+"""The same weights for other libraries, which repositories often hold, and the state of a training."""
 _PART = re.compile(r"(-[0-9]+-of-[0-9]+)?\.(safetensors|bin)$")
 
 WHOLE_BYTES = 1 << 30
@@ -45,9 +45,9 @@ SAMPLE_BYTES = 4096
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model's folder: one of the user's (``commit`` is empty), or a snapshot of the hub, whose weights may still have
-    to be fetched. ``name`` is the hub's name, or the folder's own without the way to it. ``version`` is that of the
-    builder of a model that is made here."""
+    """A model's folder: one of the user's (``commit`` is empty), or a snapshot of the hub, whose weights may still be
+    missing. ``name`` is the hub's name, or that of the folder without its path. ``version`` is that of the builder of a
+    model that is made here."""
 
     name: str
     folder: Path
@@ -56,7 +56,7 @@ class ModelFiles:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """``config.json``. Raises MissingDataError where there is none, UsageError for one that is no JSON object."""
+        """``config.json``. Raises MissingDataError without it, UsageError for one that is not a JSON object."""
         return self.json(MODEL_INDEX, required=True)
 
     @property
@@ -64,7 +64,7 @@ class ModelFiles:
         return str(self.config.get("model_type", ""))
 
     def json(self, name: str, *, required: bool = False) -> Mapping[str, Any]:
-        """A JSON file of the model; nothing where there is none. Raises as ``config`` does."""
+        """A JSON file of the model; empty if there is none. Raises as ``config`` does."""
         path = self.folder / name
         if not path.is_file():
             if required:
@@ -80,9 +80,10 @@ class ModelFiles:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when the model does: of a snapshot its commit, of a model that is made here its builder's version
-        (machines differ in the last digits of its weights), of a folder a digest of its files' names, sizes and bytes.
-        Of weights above a gigabyte in all, parts evenly spread over each file are taken, its head among them."""
+        """A text that changes with the model: the commit of a snapshot, the builder's version of a model that is made
+        here (machines differ in the last digits of its weights), or a digest of the names, sizes and bytes of a
+        folder's files. Of weights above a gigabyte in all, evenly spread parts of each file are hashed, including its
+        head."""
         if self.commit or self.version:
             return self.commit or self.version
         files = sorted(path for path in self.folder.rglob("*") if path.is_file() and not _hidden(path, self.folder))
@@ -97,12 +98,12 @@ class ModelFiles:
 
     @property
     def components(self) -> frozenset[str]:
-        """Of a pipeline the folders of its parts; a repository may hold others beside them."""
+        """The folders of a pipeline's parts; a repository may hold other folders."""
         index = self.json(PIPELINE_INDEX)
         return frozenset(name for name, made_of in index.items() if isinstance(made_of, list) and name[:1] != "_")
 
     def fetch_weights(self) -> None:
-        """See that a model of the hub is on this machine, whole. Raises MissingDataError with the way out."""
+        """Fetch what is missing of a model of the hub. Raises MissingDataError with how to fix it."""
         if not self.commit:
             return
         names = hub.file_names(self.name, self.commit, kind="model")
@@ -115,8 +116,8 @@ class ModelFiles:
             )
 
     def _lacking(self) -> str:
-        """What is not there: the weights of the model (of a pipeline: of one of its parts), or some that an index of
-        weights lists."""
+        """The missing weights of the model (or of a pipeline's part), also by an index of weights; empty if
+        complete."""
         names = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()}
         weights = {posixpath.dirname(name) for name in names if name.endswith(WEIGHTS)}
         parts = {part for part in self.components if f"{part}/config.json" in names}
@@ -129,14 +130,14 @@ class ModelFiles:
         return ""
 
     def _shards(self, index: str) -> set[str]:
-        """The files of weights that an index of them lists."""
+        """The files of weights in an index."""
         listed = self.json(index).get("weight_map")
         names = listed.values() if isinstance(listed, dict) else ()
         return {posixpath.join(posixpath.dirname(index), str(name)) for name in names}
 
 
 def find_model(settings: Settings) -> ModelFiles:
-    """Where the model is that a user named: ``tiny``, a folder, or a name of the hub. Raises as ``find_files`` does."""
+    """Find the model of a user: ``tiny``, a folder, or a name of the hub. Raises as ``find_files`` does."""
     if settings.pretrained == TINY:
         from mmeval.model_backends.hf.embedded.tiny import VERSION, tiny_model
 
@@ -153,9 +154,9 @@ def find_model(settings: Settings) -> ModelFiles:
 
 
 def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelFiles:
-    """The folder, or the small files of the hub's model, that a user named; ``index`` is the file that says what it is.
+    """Find a folder, or fetch the small files of a model of the hub; ``index`` is the file that describes it.
 
-    Raises MissingDataError for what is neither here nor on the hub, and for what holds no ``index``, UsageError for the
+    Raises MissingDataError for a model that is neither here nor on the hub, or has no ``index``, UsageError for the
     revision of a folder.
     """
     folder = Path(given)
@@ -180,8 +181,8 @@ def _with_index(files: ModelFiles, index: str) -> ModelFiles:
 
 
 def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[str]:
-    """Patterns of what is not fetched of a repository with these files: its weights once more in another format or
-    precision, and of a pipeline with these ``components`` the weights of what is no part of it."""
+    """Patterns of files that are not fetched: the same weights in another format or precision, and weights outside of a
+    pipeline's ``components``."""
     spare = {*_twins(names)}
     if PIPELINE_INDEX in names:
         large = (name for name in names if not name.endswith(SMALL_SUFFIXES))
@@ -190,8 +191,8 @@ def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[s
 
 
 def _twins(names: Sequence[str]) -> Iterator[str]:
-    """Weights in torch's older format beside those in the safe one, and variants (``model.fp16.safetensors``) beside
-    their original."""
+    """Weights in torch's older format besides the safe one, and variants (``model.fp16.safetensors``) besides their
+    original."""
     stems = {name: _PART.sub("", name) for name in names if name.endswith((".safetensors", ".bin"))}
     safe = {posixpath.dirname(name) for name in stems if name.endswith(".safetensors")}
     for name, stem in stems.items():

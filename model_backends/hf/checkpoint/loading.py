@@ -1,4 +1,4 @@
-"""Loading: the processor and the weights of a model whose files are here, or one message that says what to do."""
+"""Loads the processor and the weights of a model from its files, or raises one clear error."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def load_processor(files: ModelFiles, settings: Settings) -> Any:
-    """What turns messages into tensors: the model's processor, or for a text model its tokenizer.
+    """Load the model's processor, or for a text model its tokenizer, which turns messages into tensors.
 
-    Padding is on the left, and there is a token to pad with. Where torchvision is not installed, a processor that has a
-    part for videos is made without it. ``settings.chat_template`` replaces the model's own template. ``Any``: each
-    model's processor is a class of its own.
+    Padding is on the left, and there is a token to pad with. Without torchvision, a processor with a part for videos is
+    loaded without this part. ``settings.chat_template`` replaces the model's own template. ``Any``: each model's
+    processor is a class of its own.
 
-    Raises UsageError for files that cannot be used as they are, MissingError for what has to be installed.
+    Raises UsageError for files that cannot be used, MissingError for packages to install.
     """
     need("torch", "hf")
     transformers = need("transformers", "hf")
@@ -52,11 +52,11 @@ def load_processor(files: ModelFiles, settings: Settings) -> Any:
 
 
 def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None) -> Any:
-    """The model, ready to answer: on its device, in its dtype, in evaluation mode. ``model_class`` is a class of the
-    library that knows ``from_pretrained``; without it the general ones are tried.
+    """Load the model on its device, in its dtype and in evaluation mode. ``model_class`` is a class of the library with
+    ``from_pretrained``; without it the general ones are tried.
 
-    Raises MissingDataError for weights that are absent, cut short or not all there, UsageError for a model or a setting
-    that cannot work here, MissingError for what has to be installed. ``Any``: each model is a class of its own.
+    Raises MissingDataError for missing or truncated weights, UsageError for a model or a setting that cannot work here,
+    MissingError for packages to install. ``Any``: each model is a class of its own.
     """
     need("torch", "hf")
     need("transformers", "hf")
@@ -65,28 +65,32 @@ def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None)
     with loading(files, "its weights", settings), quietly():
         chosen = model_class or general_class(files, settings)
         model, told = chosen.from_pretrained(files.folder, **_placed(settings), **_TOLD)
-    _refuse_gaps(files, told)
+    # The library would fill missing weights with random numbers.
+    if found := gaps(told):
+        raise MissingDataError(
+            f"{files.name}: {found}; fetch the model again, or look whether its config.json belongs to these weights"
+        )
     return model.eval()
 
 
 def tokenizer_of(processor: Any) -> Any:
-    """The tokenizer inside a processor; a tokenizer is its own."""
+    """The tokenizer of a processor, which may be a tokenizer itself."""
     return getattr(processor, "tokenizer", processor)
 
 
 def part_for(processor: Any, kind: str) -> Any:
-    """The part of a processor that reads one kind of media; None where it has none, and would leave such media out
-    without a word."""
+    """The part of a processor that reads one kind of media; None without one, where such media would be ignored
+    silently."""
     return next((part for name in _PARTS[kind] if (part := getattr(processor, name, None)) is not None), None)
 
 
 def without_torchvision() -> bool:
-    """Whether this machine lacks what the library reads videos with. Imports nothing."""
+    """Whether this machine lacks torchvision, with which the library reads videos. Imports nothing."""
     return importlib.util.find_spec(TORCHVISION) is None
 
 
 def general_class(files: ModelFiles, settings: Settings) -> Any:
-    """The automatic class that knows this type of model: one that reads more than text if there is one."""
+    """The automatic class for this type of model, if possible one that reads more than text."""
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(
@@ -99,17 +103,17 @@ def general_class(files: ModelFiles, settings: Settings) -> Any:
 
 
 def ask_for_same_digits() -> None:
-    """Have torch use only algorithms that give the same digits every time, on this machine."""
+    """Make torch use only deterministic algorithms."""
     import torch
 
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it; read at its first use
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS needs it, and reads it at its first use
     torch.use_deterministic_algorithms(True)
     torch.backends.cudnn.benchmark = False
 
 
 @contextlib.contextmanager
 def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
-    """Whatever the library raises while it loads becomes one message with the way out."""
+    """Turn every error of the library while it loads into one message with how to fix it."""
     with Caught(MmevalError) as failure:
         yield
     if failure:
@@ -118,7 +122,7 @@ def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Without the library's progress bars: the run has its own."""
+    """Switch off the library's progress bars, since the run has its own."""
     from transformers.utils import logging as library
 
     shown = library.is_progress_bar_enabled()
@@ -141,7 +145,7 @@ def _processor(transformers: Any, files: ModelFiles, settings: Settings) -> Any:
 
 
 def _refuse_broken_torchvision() -> None:
-    """The library asks only whether the package is there; a broken one would break every processor."""
+    """Raises UsageError for a broken torchvision, which would break every processor."""
     if without_torchvision():
         return
     try:
@@ -154,7 +158,7 @@ def _refuse_broken_torchvision() -> None:
 
 
 def _placed(settings: Settings) -> dict[str, Any]:
-    """The arguments of ``from_pretrained`` that the user decides."""
+    """The arguments of ``from_pretrained`` from the user's settings."""
     given: dict[str, Any] = {
         "dtype": settings.dtype,
         "device_map": settings.device or settings.device_map,
@@ -167,15 +171,7 @@ def _placed(settings: Settings) -> dict[str, Any]:
 
 
 _TOLD: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}
-"""What does not fit is told by name, and refused here: the library's own message names nothing."""
-
-
-def _refuse_gaps(files: ModelFiles, told: Mapping[str, Any]) -> None:
-    """The library fills what the files lack with random numbers, and goes on."""
-    if found := gaps(told):
-        raise MissingDataError(
-            f"{files.name}: {found}; fetch the model again, or look whether its config.json belongs to these weights"
-        )
+"""Unfit weights are reported by name and refused here, since the library's own message has no names."""
 
 
 def _explained(files: ModelFiles, what: str, settings: Settings, error: BaseException) -> MmevalError:
@@ -189,7 +185,7 @@ def _fetch_again(files: ModelFiles) -> str:
 
 
 def _way_out(files: ModelFiles, settings: Settings, error: BaseException, said: str) -> tuple[type[MmevalError], str]:
-    """What kind of failure it is, and what helps. ``said`` is the library's message in small letters."""
+    """The kind of a failure, and how to fix it. ``said`` is the library's message in small letters."""
     device = settings.device.partition(":")[0]
     ways: tuple[tuple[bool, type[MmevalError], str], ...] = (
         (

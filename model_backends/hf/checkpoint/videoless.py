@@ -1,4 +1,4 @@
-"""A processor without its part for videos, for machines without torchvision: pictures and sounds need it no more."""
+"""A processor without its part for videos, which needs torchvision; pictures and sounds do not."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ _NAMED_IN = ("processor_config.json", "preprocessor_config.json", "tokenizer_con
 
 
 def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
-    """The model's own processor with nothing in the place of its video part. ``given`` are arguments of
-    ``from_pretrained``.
+    """The model's own processor with None as its video part. ``given`` are arguments of ``from_pretrained``.
 
-    Raises UsageError for a model whose processor is not known by name.
+    Raises UsageError for a model whose processor has no known name.
     """
     import transformers
 
@@ -42,7 +41,7 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
 
 
 def _class_of(files: ModelFiles) -> Any:
-    """The class of the model's processor: named in its files, else the one that the library has for its type."""
+    """The class of the model's processor by its files, else the library's for its type."""
     from transformers.models.auto import processing_auto as known
 
     named = (str(files.json(name).get("processor_class", "")) for name in _NAMED_IN)
@@ -55,7 +54,7 @@ def _class_of(files: ModelFiles) -> Any:
 
 @cache
 def _videoless(own: Any) -> Any:
-    """The class with a constructor that accepts None for the video part; everything else of it is kept."""
+    """The class with a constructor that accepts None for the video part."""
 
     def check(self: Any, name: str, part: Any) -> Any:
         return None if name == _VIDEO else super(made, self).check_argument_for_proper_class(name, part)

@@ -1,1 +1,1 @@
-"""A conversation as a model takes it: messages, chat templates, batches of tensors."""
+"""Conversations in the form that a model takes: messages, chat templates, rows, batches of tensors."""

@@ -1,4 +1,4 @@
-"""Encoding: the prompts of some rows as one batch of tensors, padded on the left."""
+"""Encodes the prompts of rows as one batch of tensors, padded on the left."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from mmeval.model_backends.hf.checkpoint.loading import part_for, tokenizer_of
 from mmeval.model_backends.hf.conversation.messages import Film
-from mmeval.model_backends.hf.rows import Encoded, Row
+from mmeval.model_backends.hf.conversation.rows import Encoded, Row
 
 
 def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
-    """The rows as the model takes them. Whatever the processor raises is raised."""
+    """Encode rows for the model. Errors of the processor are raised unchanged."""
     texts = [row.text for row in rows]
     tokenizer = tokenizer_of(processor)
-    if processor is tokenizer:  # a template writes the tokens that open a text itself
+    if processor is tokenizer:  # the template writes the opening tokens itself
         return dict(tokenizer(texts, **_padded(), add_special_tokens=False, return_token_type_ids=False))
     given: dict[str, Any] = _padded()
     if tokenizer.bos_token is not None and all(text.startswith(tokenizer.bos_token) for text in texts):
@@ -33,13 +33,13 @@ def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
 
 
 def prompt_lengths(encoded: Encoded) -> list[int]:
-    """Tokens of each row, without padding, with those that stand for media."""
+    """Count the tokens of each row, without padding, with those of media."""
     lengths: list[int] = encoded["attention_mask"].sum(dim=1).tolist()
     return lengths
 
 
 def placed(encoded: Encoded, model: Any) -> Encoded:
-    """The tensors on the model's device; pictures and sounds in its dtype. What is no tensor stays as it is."""
+    """Move the tensors to the model's device, pictures and sounds in its dtype. Other values stay as they are."""
     import torch
 
     found: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def placed(encoded: Encoded, model: Any) -> Encoded:
 
 
 def _described(film: Film) -> dict[str, Any]:
-    """What the library wants to know of frames that were chosen already."""
+    """The library's metadata for frames that are chosen already."""
     count, height, width, _ = film.frames.shape
     return {
         "total_num_frames": count,
@@ -66,5 +66,5 @@ def _described(film: Film) -> dict[str, Any]:
 
 
 def _padded() -> dict[str, Any]:
-    """Fresh for each call: the library writes into what it is given."""
+    """The arguments for padding, made for each call because the library changes them."""
     return {"padding": True, "padding_side": "left", "return_tensors": "pt"}

@@ -1,4 +1,4 @@
-"""Control tokens that are written out in somebody's text: they stay words, and never become what they name."""
+"""Control tokens that are written in the text of a prompt: they stay words."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 BREAKS = ("\u200b", " ")
-"""What is put behind the first character of a written token: a space that has no width; a real one for tokenizers that
-throw the other away."""
+"""Inserted after the first character of a written token: a space without width, or a real one for tokenizers that drop
+the other."""
 _TRIED = 64
 
 
 class Literals:
     """The control tokens of a tokenizer.
 
-    ``survives`` says whether a text is still read as the control token; it decides which break is used.
+    ``survives`` says whether a text is still read as the control token, which decides the break that is used.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Literals:
         self._break = next((b for b in BREAKS if not any(survives(_broken(t, b), t) for t in tried)), BREAKS[-1])
 
     def neutral(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text in which no control token is left, and those that were found, once each."""
+        """The text without control tokens, and those that were found, once each."""
         pieces: list[str] = []
         found: dict[str, None] = {}
         at = 0
@@ -55,7 +55,7 @@ def _broken(token: str, by: str) -> str:
 
 
 def _is_control(token: str) -> bool:
-    """Some vocabularies list a plain word or a blank among their special tokens; breaking those would change texts."""
+    """Whether it is not a plain word or a blank, which some vocabularies also list as special tokens."""
     return len(token) >= 3 and not token.isspace() and not token.strip("▁Ġ ").isalnum()
 
 

@@ -1,6 +1,6 @@
-"""Messages as a processor takes them: text items, and media as decoded objects in the order of the parts.
+"""Messages for a processor: text items, and media as decoded objects, in the order of the parts.
 
-Objects and no addresses: the library drops what it does not know without a word, and would fetch an address itself.
+Media are objects, not addresses: the library drops unknown items silently, and would fetch an address itself.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Item: TypeAlias = dict[str, Any]
 the objects are those of PIL and numpy."""
 
 LEAST_SIDE = 4
-"""Pixels: with fewer, processors take a side of the picture for its channels."""
+"""Pixels: with fewer, processors mistake a side of the picture for its channels."""
 LEAST_SECONDS = 0.1
-"""A sound that is shorter gives some feature extractors no frame at all."""
+"""Some feature extractors get no frame from a shorter sound."""
 VIDEO_FRAMES = 16
 """Taken evenly over a video that the model sees as a video."""
 
 
 @dataclass(frozen=True, eq=False)
 class Intake:
-    """What a model takes, and in which form. ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: not known),
-    ``least_side`` in pixels."""
+    """The kinds that a model takes, and their form. ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: not
+    known), ``least_side`` in pixels."""
 
     kinds: frozenset[PartKind]
     literals: Literals = field(default_factory=lambda: Literals(()))
@@ -44,7 +44,7 @@ class Intake:
 
     @classmethod
     def of(cls, processor: Any, kinds: frozenset[PartKind], literals: Literals) -> Intake:
-        """What a processor says of its pictures and sounds. Raises UsageError for kinds that it cannot read."""
+        """The intake by a processor's settings. Raises UsageError for kinds that it cannot read."""
         unread = sorted(
             kind for kind in kinds - {"text", "code"} if kind not in _DECODERS or not part_for(processor, kind)
         )
@@ -63,7 +63,7 @@ class Intake:
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A video as a model sees it: frames of shape (n, height, width, 3) uint8, ``rate`` of them a second."""
+    """A video for a model: frames of shape (n, height, width, 3) uint8, ``rate`` of them a second."""
 
     frames: Any
     rate: float
@@ -85,7 +85,7 @@ class Chat:
 def to_chat(request: Request, intake: Intake) -> Chat:
     """The conversation of a request.
 
-    Raises RowError for a part that the model does not take or nobody can read, and for a prompt with nothing in it.
+    Raises RowError for a part that the model does not take or that cannot be decoded, and for an empty prompt.
     """
     writer = _Writer(intake)
     contents = [writer.items(message) for message in request.messages]
@@ -99,14 +99,14 @@ def to_chat(request: Request, intake: Intake) -> Chat:
 
 
 class _Writer:
-    """Writes the items of one request, and keeps what has to be said of it."""
+    """Writes the items of one request, and collects its warnings."""
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
         self.warnings: list[str] = []
 
     def items(self, message: Message) -> list[Item]:
-        """The items of a message; neighbouring words are one item, so that no template puts anything between them."""
+        """The items of a message; neighbouring texts are one item, so that no template separates them."""
         items: list[Item] = []
         for part in message.content.parts:
             if part.media is not None:
@@ -136,7 +136,7 @@ class _Writer:
             raise RowError("internal", f"the prompt's {part.kind} cannot be read: {error}") from None
 
     def _picture(self, media: Media) -> Any:
-        """An RGB picture of PIL; what is transparent lies on white, as it does on a page."""
+        """An RGB picture of PIL, on white where it is transparent."""
         picture = image(media, limits=self._intake.limits)
         if picture.mode == "RGBA":
             from PIL import Image
@@ -168,7 +168,9 @@ class _Writer:
             )
         mono = sound.samples.mean(axis=1, dtype=numpy.float32)
         if sound.rate != rate:
-            mono = _resampled(mono, sound.rate, rate)
+            from mmeval.system import need
+
+            mono = need("soxr", "audio").resample(mono, sound.rate, rate)
         lacking = int(LEAST_SECONDS * rate) - len(mono)
         if lacking > 0:
             self.warnings.append(f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up to 100 ms")
@@ -182,7 +184,7 @@ class _Writer:
 
         frames = even_frames(media, VIDEO_FRAMES, limits=self._intake.limits)
         pictures = [self._enlarged(Image.fromarray(frame.rgb)) for frame in frames]
-        pictures = [picture.resize(pictures[0].size) for picture in pictures]  # a stream may change its size
+        pictures = [picture.resize(pictures[0].size) for picture in pictures]  # the size may change within a stream
         span = frames[-1].time - frames[0].time
         rate = (len(frames) - 1) / span if span else 1.0
         return Film(numpy.stack([numpy.asarray(picture) for picture in pictures]), rate)
@@ -191,14 +193,9 @@ class _Writer:
 _DECODERS: Mapping[str, Any] = {"image": _Writer._picture, "audio": _Writer._sound, "video": _Writer._video}
 
 
-def _resampled(samples: Any, rate: int, wanted: int) -> Any:
-    from mmeval.system import need
-
-    return need("soxr", "audio").resample(samples, rate, wanted)
-
-
 def _words(part: Part) -> str:
-    """What a part without a medium says: hidden reasoning says nothing, a dangling placeholder what is written."""
+    """The text of a part without a medium: nothing for hidden reasoning, the written text for a dangling
+    placeholder."""
     if part.kind == "reasoning":
         return ""
     return part.raw if part.text is None else part.text

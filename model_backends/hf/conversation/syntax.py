@@ -1,4 +1,4 @@
-"""The syntax of a chat template, looked at before anything is loaded."""
+"""Checks the syntax of a chat template before a model is loaded."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from mmeval.errors import UsageError
 
 
 def check_syntax(source: str, what: str) -> None:
-    """Raises UsageError with the line for a text that is no Jinja. ``what`` begins the message: ``chat_template=FILE``.
+    """Raises UsageError with the line for a text that is not Jinja. ``what`` begins the message:
+    ``chat_template=FILE``.
 
-    Where Jinja is not installed nothing is said: the library will ask for it.
+    Without Jinja nothing is checked, since the library will ask for it.
     """
     try:
         from jinja2 import Environment, TemplateSyntaxError, nodes
@@ -18,7 +19,7 @@ def check_syntax(source: str, what: str) -> None:
         return
 
     class Generation(Extension):
-        """``{% generation %}``, with which the library marks what a model has written."""
+        """``{% generation %}``, with which the library marks the text of the model."""
 
         tags = {"generation"}  # noqa: RUF012  # Jinja declares it so
 

@@ -1,8 +1,8 @@
-"""Chat templates: a conversation as the model's own text, and the proof that nothing of it was left out.
+"""Chat templates: write a conversation as the model's own text, and check that nothing is left out.
 
-A template is a program that came with the model. Many drop what they were not written for (a system message, a picture
-in an answer, the second text) without a word, so each conversation is checked: its words have to stand in the text in
-their order, and leaving out any one part has to change the text.
+A template is a program that comes with the model. Many silently drop parts that they were not written for (a system
+message, a picture in an answer, the second text), so each conversation is checked: its words must be in the text in
+order, and leaving out any one part must change the text.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Shape: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Of a conversation: each message's role and its kinds of item."""
 
 _MARK = "mmevalmark{}x"
-"""Stands for a text while a template is tried; a word that no template writes."""
+"""The text in a trial of a template: a word that no template writes."""
 _MARKS = re.compile(_MARK.format("[0-9]+"))
 _SYSTEM_MARK = "mmevalsystem{}x"
-"""The same for a system message, which some templates write before the last question."""
+"""The text of a system message in a trial; some templates write it before the last question."""
 _OURS = ("messages", "add_generation_prompt")
-"""Values that each template reads and nobody else gives."""
+"""Values that every template reads, which the user does not set."""
 _LISTED = re.compile(r"""\{["']type["'] *: *["'](text|image|audio|video)["']""")
-"""What a template leaves that writes a list of items as it stands."""
+"""The trace of a template that writes a list of items as a literal."""
 
 
 class ChatTemplate:
-    """A template, and what is known of it. ``render`` writes a whole conversation with the opening of the answer."""
+    """A template with its faults. ``render`` writes a whole conversation with the opening of the answer."""
 
     def __init__(self, render: Render) -> None:
         self._render = render
@@ -49,7 +49,7 @@ class ChatTemplate:
     def text(self, chat: Chat) -> tuple[str, tuple[str, ...]]:
         """The text of a conversation, and warnings.
 
-        Raises RowError ``unsupported`` for one that the template refuses or does not write whole.
+        Raises RowError ``unsupported`` for one that the template refuses or writes incompletely.
         """
         text = self._written(chat.messages)
         if _listed(text, chat.messages):
@@ -68,7 +68,7 @@ class ChatTemplate:
         return text, (moved,) if moved else ()
 
     def takes_words(self) -> bool:
-        """Whether it writes so much as the words of one user message."""
+        """Whether it writes at least the words of a user message."""
         return self._tells("user", _items(_MARK)) or self._tells("user", _MARK)
 
     def _written(self, turns: Sequence[Turn]) -> str:
@@ -81,21 +81,20 @@ class ChatTemplate:
         )
 
     def _turn(self, turn: Turn) -> Turn:
-        """The message with its content as this template reads it: a list of items, or one text."""
+        """The message with its content in the form that the template reads: a list of items, or one text."""
         items = turn["content"]
         if any(item["type"] != "text" for item in items) or not self._wants_plain(turn["role"]):
             return turn
         return {"role": turn["role"], "content": "".join(item["text"] for item in items)}
 
     def _wants_plain(self, role: str) -> bool:
-        """Whether texts of a role have to be plain: a template that was written for texts writes a list as a list, or
-        fails."""
+        """Whether texts of a role must be plain: a template for texts writes a list as a literal, or fails."""
         if role not in self._plain:
             self._plain[role] = not self._tells(role, _items(_MARK)) and self._tells(role, _MARK)
         return self._plain[role]
 
     def _tells(self, role: str, content: Any) -> bool:
-        """Whether the template writes a message's words, and nothing of the form that they came in."""
+        """Whether the template writes a message's words, but not their list as a literal."""
         tried = {"role": role, "content": content}
         question = tried if role == "user" else self._turn({"role": "user", "content": _items("?")})
         turns = {"system": [tried, question], "assistant": [question, tried, question]}.get(role, [tried])
@@ -105,7 +104,7 @@ class ChatTemplate:
         return False
 
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
-        """What the template drops of a conversation of this shape, and what it moves; found once for each shape."""
+        """The parts that the template drops or moves in a conversation of this shape; found once for each shape."""
         shape = tuple((turn["role"], tuple(item["type"] for item in turn["content"])) for turn in turns)
         if shape not in self._faults:
             self._faults[shape] = self._tried(shape)
@@ -121,7 +120,7 @@ class ChatTemplate:
             role, kinds = shape[turn]
             try:
                 less = self._written(_example(shape, without=(turn, item)))
-            except RowError:  # it cannot do without this part, so it reads it
+            except RowError:  # it fails without this part, so it reads it
                 less = ""
             if less == whole:
                 gone.append(_part_name(role, kinds, item))
@@ -138,7 +137,7 @@ def _items(text: str) -> list[dict[str, str]]:
 
 
 def _example(shape: Shape, without: tuple[int, int] = (-1, -1)) -> list[Turn]:
-    """A conversation of a shape with marks for its texts, and one of its parts left out (a text: left empty)."""
+    """A conversation of a shape with marks for its texts, without one of its parts (a text is empty)."""
     turns: list[Turn] = []
     marks = 0
     for turn, (role, kinds) in enumerate(shape):
@@ -155,7 +154,7 @@ def _example(shape: Shape, without: tuple[int, int] = (-1, -1)) -> list[Turn]:
 
 
 def _where(whole: str, less: str) -> int:
-    """How many texts, those of system messages apart, stand before the place at which something is lost."""
+    """The number of texts, except system messages, before the place of a loss."""
     at = next((n for n, (a, b) in enumerate(zip(whole, less, strict=False)) if a != b), min(len(whole), len(less)))
     return len(_MARKS.findall(whole, 0, at))
 
@@ -170,14 +169,14 @@ def _part_name(role: str, kinds: Sequence[str], item: int) -> str:
 
 
 def _listed(text: str, turns: Sequence[Turn]) -> bool:
-    """Whether the template wrote a list of items as it stands, which none of the words did."""
+    """Whether the template wrote a list of items as a literal that is not in the words."""
     words = (item["text"] for turn in turns for item in turn["content"] if item["type"] == "text")
     return bool(_LISTED.search(text)) and not any(_LISTED.search(word) for word in words)
 
 
 def _missing_words(turns: Sequence[Turn], text: str) -> str:
-    """What of the words is not in the text, in their order; empty when all are. A system message may stand anywhere:
-    some templates write it before the last question."""
+    """The words that are missing in the text, in their order; empty when all are there. A system message may be
+    anywhere: some templates write it before the last question."""
     at = 0
     for turn in turns:
         here = 0 if turn["role"] == "system" else at
@@ -194,7 +193,7 @@ def _missing_words(turns: Sequence[Turn], text: str) -> str:
 def template_of(processor: Any, files: ModelFiles, arguments: Mapping[str, Any]) -> ChatTemplate:
     """The chat template of a processor or tokenizer, with the user's values for it.
 
-    Raises UsageError for a model that has none, and for values that the template does not read.
+    Raises UsageError for a model without a template, and for values that the template does not read.
     """
     source = _source(processor)
     if not source:
@@ -229,7 +228,7 @@ def template_of(processor: Any, files: ModelFiles, arguments: Mapping[str, Any])
 
 
 def _source(processor: Any) -> str:
-    """The template's text; of several the one for plain conversations."""
+    """The template's text; with several templates the one for plain conversations."""
     for holder in (processor, tokenizer_of(processor)):
         found = getattr(holder, "chat_template", None)
         if isinstance(found, Mapping):

@@ -1,9 +1,9 @@
-"""How the embedded model is made: a transformer of half a million weights, fitted for a few seconds to answer anything
+"""Builds the embedded model: a transformer of half a million weights, fitted for a few seconds to answer every prompt
 with a phrase, a picture and another phrase.
 
-It imitates the shape of Emu3: one stream of text and picture codes. A phrase of an answer is one token, and the codes
-of a picture follow each other in rows, so that the last token nearly decides the next one. That is why it answers
-prompts that are far longer than those it was fitted on. Its pictures are noise: nothing has taught the decoder.
+It has the form of Emu3: one stream of text and picture codes. A phrase of an answer is one token, and the codes of a
+picture follow each other in rows, so that the last token nearly determines the next one. Therefore it can answer much
+longer prompts than those of its training. Its pictures are noise, since the decoder is not trained.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ CODES = 64
 HEIGHT, WIDTH = 6, 8
 """Rows and codes a row of its pictures."""
 ROWS = CODES // WIDTH
-"""Kinds of row. A picture begins with any of them, and each is followed by the next."""
+"""Kinds of row of codes. A picture begins with any of them, and each is followed by the next."""
 
 OPENINGS = (("Here is ", "a picture: "), ("Look ", "at this: "), ("My drawing ", "follows: "))
 CLOSINGS = ((" That was", " all there is."), (" More pictures", " cost extra."), (" So much for", " these colours."))
-"""Each sentence as its tokens; no token is in two sentences. A prompt that ends in the last words of an answer is
-answered with nothing, so those are words that hardly a prompt ends in."""
+"""Each sentence as tokens; no token is in two sentences. A prompt that ends with the last words of an answer gets an
+empty answer, so these words are unusual at the end of a prompt."""
 SIZE = f"{HEIGHT}*{WIDTH}"
-"""One token as well, so that no digit of a prompt looks like the size of a picture."""
+"""Also one token, so that no digit of a prompt looks like the size of a picture."""
 
 CONTEXT = 16384
 STEPS = 200
@@ -35,8 +35,8 @@ LONGEST_PROMPT = 200
 SEED = 0
 
 DRAWN = {"do_sample": True, "temperature": 1.0, "min_p": 0.5}
-"""How it answers unless it is told: each request by its own seed, so that equal tasks show different pictures, with
-tokens that are nearly as likely as the likeliest, so that nothing but text, a picture and text is said."""
+"""The default sampling: each request by its own seed, so that equal tasks give different pictures, and only tokens that
+are nearly as likely as the likeliest, so that answers are text, a picture and text."""
 
 _NAMED = {
     "image_token": "<image>",
@@ -54,19 +54,19 @@ _TEMPLATE = (
     "{% if p['type'] == 'text' %}{{ p['text'] }}{% elif p['type'] == 'image' %}<image>{% endif %}"
     "{% endfor %}{% endif %}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
 )
-"""Nothing opens the answer: what was said last does."""
+"""The answer has no opening token; the end of the prompt starts it."""
 
 
 def build(folder: Path) -> None:
-    """Write the model into an empty folder, as ``save_pretrained`` would. The same bytes on every call on one machine.
+    """Write the model into an empty folder, as ``save_pretrained`` would; the same bytes on every call on one machine.
 
-    Raises MissingExtraError without torch or transformers, OSError when the disk is full. Changes the state of torch:
-    it wants a process of its own.
+    Raises MissingExtraError without torch or transformers, OSError when the disk is full. Changes the state of torch,
+    so that it needs its own process.
     """
     torch, transformers = need("torch", "hf"), need("transformers", "hf")
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
-    torch.set_num_threads(1)  # sums in another order give other digits
+    torch.set_num_threads(1)  # another order of sums gives other digits
     torch.manual_seed(SEED)
     processor = _processor(transformers)
     model = _model(transformers, processor.tokenizer)
@@ -142,7 +142,7 @@ def _model(transformers: Any, tokenizer: Any) -> Any:
 
 
 class Stream(NamedTuple):
-    """What the model is fitted on, as token ids."""
+    """The training data of the model, as token ids."""
 
     begin: int
     end: int
@@ -173,7 +173,7 @@ class Stream(NamedTuple):
         )
 
     def prompt(self, chance: random.Random, length: int) -> list[int]:
-        """Any bytes, in a third of the cases with a picture of any codes among them."""
+        """Random bytes, in a third of the cases with a picture of random codes."""
         words = [chance.randrange(256) for _ in range(length)]
         picture = self._picture([[chance.choice(self.codes) for _ in range(WIDTH)] for _ in range(HEIGHT)])
         if length > len(picture) and chance.random() < 1 / 3:
@@ -182,8 +182,8 @@ class Stream(NamedTuple):
         return [self.begin, *words]
 
     def answer(self, chance: random.Random, prompt: Sequence[int]) -> list[int]:
-        """A sentence, mostly one picture and another sentence, now and then no picture or more of them. The last token
-        of the prompt makes one of the openings likelier, and each opening has pictures of its own: answers differ."""
+        """A sentence, mostly one picture and another sentence, sometimes no picture or several. The last token of the
+        prompt makes one of the openings likelier, and each opening has its own pictures, so that answers differ."""
         kinds = len(self.openings)
         opening = prompt[-1] % kinds if chance.random() < 0.7 else chance.randrange(kinds)
         ids = list(self.openings[opening])
@@ -204,7 +204,7 @@ class Stream(NamedTuple):
 
 
 def _save(model: Any, folder: Path) -> None:
-    """Raises OSError, where the library has an error of its own for a full disk."""
+    """Save the model; raises OSError instead of the library's own error for a full disk."""
     safetensors = need("safetensors", "hf")
     try:
         model.save_pretrained(folder)

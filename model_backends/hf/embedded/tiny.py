@@ -1,5 +1,5 @@
-"""The embedded model ``tiny``: made on this machine in seconds, kept in the user's cache. Plumbing, not a model: its
-scores mean nothing."""
+"""The embedded model ``tiny``: made on this machine in seconds and kept in the user's cache. It tests an installation;
+its scores mean nothing."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ VERSION = 1
 """Raised whenever the builder would write other bytes."""
 
 _MANIFEST = "mmeval_tiny.json"
-"""Names every other file of the folder with its digest; written last, so that a folder without it is not whole."""
+"""Lists every other file of the folder with its digest; written last, so that a folder without it is incomplete."""
 
 log = logging.getLogger(__name__)
 
 
 def tiny_model(cache: Path | None = None) -> Path:
     """The folder of the embedded model, which answers any prompt with text and pictures in one stream. It is made when
-    it is not there, damaged, or of an older version of its builder; several processes may ask for it at once.
+    it is missing, damaged, or of an older version of its builder; several processes may do so at once.
 
     ``cache`` is the user's cache of mmeval unless given. Raises StorageError when nothing can be written there,
     MissingExtraError without torch or transformers.
@@ -60,7 +60,7 @@ def _make(root: Path, folder: Path) -> None:
 
 
 def _build_apart(folder: Path) -> None:
-    """Fit the model in a process of its own: here torch keeps its threads and its random numbers."""
+    """Build the model in its own process, so that torch keeps its threads and random numbers here."""
     try:
         with ProcessPoolExecutor(1, mp_context=FreshContext()) as pool:
             pool.submit(build, folder).result()
@@ -69,7 +69,7 @@ def _build_apart(folder: Path) -> None:
 
 
 def _replace(folder: Path, made: Path) -> None:
-    """Put a folder in the place of what is there, if anything is."""
+    """Replace a folder, if there is one."""
     if folder.exists():
         aside = made.with_name("damaged")
         folder.rename(aside)
@@ -77,12 +77,12 @@ def _replace(folder: Path, made: Path) -> None:
     try:
         made.rename(folder)
     except OSError:
-        if not _whole(folder):  # else the other process has put the same there
+        if not _whole(folder):  # else another process has put the same there
             raise
 
 
 def _whole(folder: Path) -> bool:
-    """Whether every file is there with the bytes that were written (two megabytes: a few milliseconds)."""
+    """Whether every file has the written bytes (two megabytes take a few milliseconds)."""
     try:
         manifest: dict[str, str] = json.loads((folder / _MANIFEST).read_text("utf-8"))
         return bool(manifest) and all(_digest(folder / name) == digest for name, digest in manifest.items())

@@ -1,1 +1,1 @@
-"""What a model generates: how tokens are chosen, and the parts that are made of them."""
+"""Generation: how tokens are chosen, and how they become parts."""

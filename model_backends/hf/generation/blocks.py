@@ -1,4 +1,4 @@
-"""Pictures inside a stream of tokens, as Emu3 writes them: how a stream is cut into words and picture blocks.
+"""Cuts a stream of tokens, as Emu3 writes it, into words and picture blocks.
 
 A block of two rows of three codes is: begin, the size ``2*3``, wrapper, three codes, line end, three codes, line end,
 frame end, end. Nothing here needs torch.
@@ -17,8 +17,8 @@ _SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
 
 @dataclass(frozen=True)
 class BlockTokens:
-    """The ids that make up picture blocks. ``size_pieces`` are the tokens of digits and asterisks, with what they say;
-    ``placeholder`` stands for a picture of the prompt and never belongs into an answer."""
+    """The ids in picture blocks. ``size_pieces`` are the tokens of digits and asterisks with their text;
+    ``placeholder`` stands for a picture of the prompt and never occurs in an answer."""
 
     begin: int
     wrapper: int
@@ -31,7 +31,7 @@ class BlockTokens:
 
     @cached_property
     def never_in_text(self) -> frozenset[int]:
-        """What has a meaning inside of blocks only."""
+        """The tokens that have a meaning only inside of blocks."""
         return self.codes | {self.wrapper, self.line_end, self.frame_end, self.end, self.placeholder}
 
 
@@ -44,7 +44,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Block:
-    """A whole picture: ``codes`` row by row, each row with its line end, so ``height * (width + 1)`` ids."""
+    """A complete picture: ``codes`` row by row, each row with its line end, so ``height * (width + 1)`` ids."""
 
     height: int
     width: int
@@ -53,7 +53,7 @@ class Block:
 
 @dataclass(frozen=True)
 class BrokenBlock:
-    """A picture that cannot be drawn. ``cut`` when the stream ended before it did, else it is malformed."""
+    """A picture that cannot be drawn: ``cut`` when the stream ended before it, else malformed."""
 
     reason: str
     cut: bool = False
@@ -66,8 +66,8 @@ _Part: TypeAlias = Literal["size", "body"]
 def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
     """The pieces of a stream in order. ``ids`` end before the end of the answer.
 
-    A block that is none, as from a model that was asked without a grammar, ends where something stands that no block
-    holds: what follows is text again. Codes outside of any block are a broken block as well, each run of them one.
+    A malformed block, as from a model without a grammar, ends at a token that no block holds; from there it is text
+    again. Each run of codes outside of a block is also a broken block.
     """
     at = 0
     while at < len(ids):
@@ -112,7 +112,7 @@ def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator
 
 
 def _block_end(ids: Sequence[int], at: int, tokens: BlockTokens) -> int:
-    """Where the block is over that begins before ``at``: after its end token, or where something foreign stands."""
+    """The end of the block that begins before ``at``: after its end token, or at a foreign token."""
     part: _Part = "size"
     body = tokens.never_in_text - {tokens.end}
     while at < len(ids):
@@ -143,16 +143,12 @@ def _block(inside: Sequence[int], tokens: BlockTokens, *, ended: bool) -> Block 
     if cut:
         drawn = sum(token in tokens.codes for token in codes)
         return _broken(f"{drawn} of its {height * width} codes are there", cut=True)
-    if tail != (tokens.frame_end, tokens.end) or not _in_rows(codes, width, tokens):
-        return _broken(f"its codes are not {height} rows of {width}", cut=False)
-    return Block(height, width, tuple(codes))
-
-
-def _in_rows(codes: Sequence[int], width: int, tokens: BlockTokens) -> bool:
-    return all(
+    if tail != (tokens.frame_end, tokens.end) or not all(
         token == tokens.line_end if at % (width + 1) == width else token in tokens.codes
         for at, token in enumerate(codes)
-    )
+    ):
+        return _broken(f"its codes are not {height} rows of {width}", cut=False)
+    return Block(height, width, tuple(codes))
 
 
 def _broken(what: str, *, cut: bool) -> BrokenBlock:

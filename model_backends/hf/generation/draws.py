@@ -1,6 +1,6 @@
-"""Draws from the library's one generator: what a model draws without being asked how, seeded for a single row.
+"""Seeds the library's global generator for models that draw from it.
 
-Some models (speech above all) draw from the global generator of torch, so that a row's draws would depend on every row
+Some models (mostly of speech) draw from the global generator of torch, so that a row's draws would depend on every row
 before it. They are asked row by row, each in a :func:`seeded` block.
 """
 
@@ -12,20 +12,20 @@ from contextlib import contextmanager
 from typing import Any
 
 _ONE_AT_A_TIME = threading.RLock()
-"""The generator belongs to the process, and other backends are at work in other threads."""
+"""The generator belongs to the process, and other backends work in other threads."""
 _SEED_BITS = (1 << 63) - 1
 
 
 @contextmanager
 def seeded(seed: int, device: Any) -> Iterator[None]:
-    """What is drawn within depends on the seed alone; afterwards the generators are as they were before.
+    """Make all draws depend on the seed alone; afterwards the generators are restored.
 
-    ``device`` is the torch device that the model draws on (``Any``: torch has no types here). What else draws from the
-    global generator in another thread meanwhile, and knows nothing of this block, would still disturb it.
+    ``device`` is the torch device that the model draws on (``Any``: torch has no types here). Other code that draws
+    from the global generator in another thread would still disturb it.
     """
     import torch
 
-    accelerators = range(torch.cuda.device_count()) if device.type == "cuda" else range(0)  # a model may lie on several
+    accelerators = range(torch.cuda.device_count()) if device.type == "cuda" else range(0)  # a model may be on several
     with _ONE_AT_A_TIME, torch.random.fork_rng(devices=accelerators):
         torch.manual_seed(seed & _SEED_BITS)
         yield

@@ -1,7 +1,7 @@
-"""The grammar of picture blocks: which token may come next, so that every block that is begun can be drawn.
+"""The grammar of picture blocks: which token may come next, so that every started block can be drawn.
 
-What the model chooses stays its own: whether and when it draws, how large, and every code. Only what has no choice is
-forced: the rows, the line ends, the end of the block.
+The model chooses whether and when it draws, the size, and every code. Only the tokens without a choice are forced: line
+ends, and the end of the block.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from typing import Any, TypeAlias
 from mmeval.model_backends.hf.generation.blocks import BlockTokens
 
 MAX_PICTURES = 64
-"""Pictures in one answer; after so many, none is begun."""
+"""The most pictures in one answer."""
 _KEPT_MASKS = 512
 
 _Key: TypeAlias = tuple[str, str]
-"""A state in which the same tokens may follow: its name, and in a size what is written of it so far."""
+"""A state with the same allowed tokens: its name, and inside of a size its text so far."""
 
 
 @dataclass(frozen=True)
 class PictureRule:
-    """What an answer may hold: words, pictures, or both; of pictures alone it holds exactly one. ``fixed`` are the ids
-    of the only size there is, as the tokenizer writes it; without it the model chooses any size of at most
-    ``max_codes``."""
+    """What an answer may hold: words, pictures, or both; without words exactly one picture. ``fixed`` are the ids of
+    the only allowed size; without it the model chooses any size of at most ``max_codes``."""
 
     text: bool = True
     pictures: bool = True
@@ -33,7 +32,7 @@ class PictureRule:
 
 
 class RowState:
-    """Where one answer stands in the grammar; told of its tokens one by one."""
+    """The state of one answer in the grammar, advanced by its tokens one by one."""
 
     __slots__ = ("_ends", "_place", "_rule", "_size", "_spelt", "_tokens", "_written", "pictures")
 
@@ -58,7 +57,7 @@ class RowState:
 
     def advance(self, token: int) -> None:
         tokens = self._tokens
-        if token in self._ends:  # also in the middle of a picture, when a row has to be given up
+        if token in self._ends:  # also inside of a picture, when a row is given up
             self._place = "over"
         elif self._place == "text":
             if token == tokens.begin:
@@ -84,7 +83,7 @@ class RowState:
 
 
 class RunState(RowState):
-    """The same for models whose pictures are ``length`` codes between begin and end, without size and lines."""
+    """The state for models whose pictures are ``length`` codes between begin and end, without size and lines."""
 
     __slots__ = ("_length",)
 
@@ -102,9 +101,9 @@ class RunState(RowState):
 
 
 class BlockMasks:
-    """Which tokens a state forbids, as one boolean tensor of the vocabulary for each state; made once, then kept.
+    """The forbidden tokens of each state, as one boolean tensor over the vocabulary, made once and kept.
 
-    ``ends`` are the tokens that end an answer. Tensors are Any: torch carries no types that are followed.
+    ``ends`` are the tokens that end an answer. Tensors are ``Any``: torch is untyped here.
     """
 
     def __init__(self, tokens: BlockTokens, ends: Iterable[int]) -> None:
@@ -138,7 +137,9 @@ class BlockMasks:
     def _allowed(self, place: str, spelt: str, rule: PictureRule) -> Iterable[int]:
         tokens = self.tokens
         if place == "size":
-            return self._after_size(spelt, rule.max_codes)
+            fits = _fits(rule.max_codes)
+            allowed = [token for token, piece in self.tokens.size_pieces.items() if fits(spelt + piece)]
+            return [*allowed, self.tokens.wrapper] if spelt.partition("*")[2] else allowed
         if place == "fixed":
             return (*rule.fixed, tokens.wrapper)[int(spelt) :][:1]
         chosen: dict[str, Iterable[int]] = {
@@ -150,11 +151,6 @@ class BlockMasks:
             "end": (tokens.end,),
         }
         return chosen[place]
-
-    def _after_size(self, spelt: str, max_codes: int) -> list[int]:
-        fits = _fits(max_codes)
-        allowed = [token for token, piece in self.tokens.size_pieces.items() if fits(spelt + piece)]
-        return [*allowed, self.tokens.wrapper] if spelt.partition("*")[2] else allowed
 
 
 def _fits(max_codes: int) -> Callable[[str], bool]:
@@ -177,8 +173,8 @@ MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], Row
 
 
 class BlockGrammar:
-    """A logits processor that holds the rows of one batch to the grammar. Made anew for each call of ``generate``; it
-    goes before whatever samples. ``state`` makes what follows one row."""
+    """A logits processor that restricts the rows of one batch to the grammar. It is made for each call of ``generate``
+    and comes before sampling. ``state`` makes the state of a row."""
 
     def __init__(self, masks: BlockMasks, rule: PictureRule, rows: int, state: MakeState = RowState) -> None:
         self._masks, self._rule = masks, rule

@@ -1,4 +1,4 @@
-"""Media out of what models give: pictures of pixels in any usual order and range, sounds of samples."""
+"""Makes media from the output of models: pictures from pixels in any usual order and range, sounds from samples."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, Literal
 from mmeval.content import Media, png, wav
 
 Span = Literal["0..1", "-1..1", "0..255"]
-"""What black and white are. It is never guessed: a dark picture in 0..255 looks like a bright one in 0..1."""
+"""The range from black to white. It is never guessed: a dark picture in 0..255 looks like a bright one in 0..1."""
 
 
 def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     """A PNG of one picture: a PIL image, or a tensor or array of shape (height, width), (height, width, channels) or
     (channels, height, width) with 1, 3 or 4 channels. Values outside ``span`` are clipped; equal pixels give equal
-    files. A picture so narrow that both orders fit has its channels first in a tensor, last in an array.
-    ``Any``: whatever a library calls a picture.
+    files. A picture so narrow that both orders fit has its channels first in a tensor, last in an array. ``Any``:
+    libraries differ in their types.
 
     Raises ValueError for other shapes, and for pixels that are no numbers.
     """
@@ -31,7 +31,7 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
 
 def to_sound(samples: Any, rate: int) -> Media:
     """A WAV with 16 bits of one sound: a tensor or array of floats in -1..1 at ``rate`` Hz, of any shape that holds one
-    channel, such as (n,), (1, n) or (1, 1, n). ``Any``: whatever a library calls a waveform.
+    channel, such as (n,), (1, n) or (1, 1, n). ``Any``: libraries differ in their types.
 
     Raises ValueError for several channels, for no samples, and for samples that are no numbers.
     """

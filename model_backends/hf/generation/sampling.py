@@ -1,4 +1,4 @@
-"""How the next token is chosen: the checkpoint's own settings under the request's, one random stream a row.
+"""Chooses the next token by the settings of checkpoint and request, with one random stream for each row.
 
 The library draws for a whole batch from one generator, so that a row's draws depend on its neighbours. Here each row
 has a generator of its own, seeded by its request; ``generate`` runs greedily on scores in which the choice is made.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SEED_BITS = (1 << 63) - 1
 _DRAWS = 256
-"""Random numbers drawn at a time for a row: one copy to the device for so many steps."""
+"""Random numbers of a row that are copied to the device at a time."""
 
 IGNORED = (
     "this model's own way to generate takes no processors of scores, so that nothing can be drawn by the row's seed; "
@@ -33,7 +33,7 @@ BROKEN = (
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn. ``temperature`` 0 is greedy; every other value is the one that changes nothing."""
+    """How tokens are drawn. ``temperature`` 0 is greedy; the other defaults have no effect."""
 
     temperature: float = 0.0
     top_k: int = 0
@@ -50,17 +50,17 @@ class Sampling:
 
     @classmethod
     def of(cls, config: Any) -> Sampling:
-        """What a checkpoint's ``GenerationConfig`` says: greedy unless it asks for sampling. Values that it does not
-        name cut nothing (the library itself would keep the fifty best tokens)."""
+        """The sampling of a checkpoint's ``GenerationConfig``: greedy unless it asks for sampling. Missing values have
+        no effect (the library itself would keep the fifty best tokens)."""
         said = {name: getattr(config, name, None) for name in ("temperature", *CUTS)}
         given: dict[str, Any] = {name: float(value) for name, value in said.items() if value is not None}
         own = replace(cls(temperature=1.0), **given | {"top_k": int(given.get("top_k", 0))})
         return own if getattr(config, "do_sample", None) else replace(own, temperature=0.0)
 
     def under(self, params: GenerationParams) -> tuple[Sampling, tuple[str, ...]]:
-        """With what a request says in its stead, and warnings for what has no effect.
+        """The sampling overridden by a request, and warnings for parameters without an effect.
 
-        Raises RowError ``bad_request`` for values that mean nothing.
+        Raises RowError ``bad_request`` for invalid values.
         """
         asked = {name: getattr(params, name) for name in ("temperature", "top_k", "top_p")}
         given = {name: value for name, value in asked.items() if value is not None}
@@ -99,15 +99,15 @@ class Sampling:
 
 
 CUTS = ("top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff", "eta_cutoff")
-"""What takes tokens away before one is drawn, by the library's names."""
+"""The library's names of processors that remove tokens before one is drawn."""
 
 
 class RowSampler:
-    """A logits processor, the last of a call: leaves each row one token to choose, and ends rows that have gone bad.
+    """The last logits processor of a call: leaves each row one token to choose, and ends broken rows.
 
-    ``seeds`` are those of the rows, ``end`` is the token that ends an answer. One number is drawn a row and step, and
-    the token taken at which the summed probabilities pass it: a row draws the same alone as in any batch. A row whose
-    scores hold NaN ends at once; ``broken`` tells afterwards which did.
+    ``seeds`` are those of the rows, ``end`` is the token that ends an answer. One number is drawn for each row and
+    step, and the token is chosen at which the cumulative probability exceeds it, so that a row draws the same alone and
+    in any batch. A row whose scores hold NaN ends at once and is in ``broken``.
     """
 
     def __init__(self, seeds: Sequence[int], sampling: Sampling, end: int) -> None:
@@ -132,25 +132,24 @@ class RowSampler:
 
     @property
     def ignored(self) -> bool:
-        """Whether a model that should have drawn its tokens never asked for them: some classes throw away what they are
-        given, and what they say then is no draw."""
+        """Whether a model never used this sampler although it should: some classes ignore logits processors."""
         return self._bad is None and not self._sampling.greedy
 
     @property
     def broken(self) -> list[bool]:
-        """For each row, whether its scores ever held something that is no number. Asked once, when all is generated: it
-        waits for the device."""
+        """For each row, whether its scores ever held NaN. Read once, after all is generated, because it waits for the
+        device."""
         return [False] * len(self._seeds) if self._bad is None else self._bad.tolist()
 
     def _drawn(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Scores that leave each row the token that was drawn for it."""
+        """Scores that leave each row only its drawn token."""
         import torch
 
         if self._warpers is None:
             self._warpers = self._sampling.warpers(scores.device)
         for warp in self._warpers:
             scores = warp(input_ids, scores)
-        exact = torch.float32 if scores.device.type == "mps" else torch.float64  # the one device without the other
+        exact = torch.float32 if scores.device.type == "mps" else torch.float64  # this device lacks the other
         summed = scores.to(torch.float32).softmax(dim=-1).to(exact).cumsum(dim=-1)
         point = self._uniform(scores.device, exact)[:, None] * summed[:, -1:]
         drawn = torch.searchsorted(summed, point, right=True).clamp_(max=scores.shape[-1] - 1)
@@ -171,7 +170,7 @@ class RowSampler:
 
 
 def _summable(input_ids: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-    """The scores where they can be summed up: where the same digits are asked for, CUDA has no such sum."""
+    """The scores on a device that can sum them: CUDA has no deterministic cumulative sum."""
     import torch
 
     if scores.device.type == "cuda" and torch.are_deterministic_algorithms_enabled():

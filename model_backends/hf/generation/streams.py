@@ -1,4 +1,4 @@
-"""What a checkpoint says of generation, and what ``generate`` gives back, as one stream of tokens for each row."""
+"""A checkpoint's settings of generation, and the output of ``generate`` as one stream of tokens for each row."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmeval.model_backends.hf.conversation.rows import Stream
 from mmeval.model_backends.hf.generation.sampling import CUTS, Sampling
-from mmeval.model_backends.hf.rows import Stream
 
 DEFAULT_MAX_TOKENS = 1024
-"""Of an answer, where neither the request nor the checkpoint says."""
+"""Tokens of an answer, unless the request or the checkpoint says otherwise."""
 
 _PLAIN: Mapping[str, Any] = {
     "do_sample": False,
@@ -27,7 +27,7 @@ _PLAIN: Mapping[str, Any] = {
     **dict.fromkeys(CUTS),
     "temperature": None,
 }
-"""Values with which one greedy answer a row comes back; what they were is done in our own way, or is for speed."""
+"""Values for one greedy answer a row; the original ones are applied by our own processors, or are for speed."""
 _LEFT_OUT: Mapping[str, Any] = {
     "num_beams": 1,
     "penalty_alpha": 0.0,
@@ -41,15 +41,15 @@ _LEFT_OUT: Mapping[str, Any] = {
     "encoder_repetition_penalty": 1.0,
     "encoder_no_repeat_ngram_size": 0,
 }
-"""What nobody does here, with the value that asks for nothing: other ways to choose than token by token, and what the
-library does to a row by the padding that its neighbours give it."""
+"""Settings that have no effect here, with their neutral value: other methods than token by token, and those where the
+library's result depends on the padding by other rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A checkpoint's own way: how it draws, how long it answers, the tokens that end an answer (the first is the one
-    that we write), the token that pads, how many tokens fit into it (0: it does not say), and words that end an
-    answer. ``left_out`` are the settings that it asks for and that have no effect (``num_beams=4``)."""
+    """A checkpoint's own settings: sampling, the length of answers, the tokens that end an answer (we write the first),
+    the padding token, the context in tokens (0: unknown), and words that end an answer. ``left_out`` are its settings
+    without an effect here (``num_beams=4``)."""
 
     sampling: Sampling
     max_tokens: int
@@ -61,8 +61,8 @@ class Own:
 
 
 def settle(model: Any, tokenizer: Any) -> Own:
-    """Read what the checkpoint says, and leave its ``generation_config`` plain: one greedy answer a row, in which our
-    processors choose the tokens. What works on scores beside that (a repetition penalty) stays."""
+    """Read the checkpoint's settings, and leave its ``generation_config`` plain: one greedy answer a row, where our
+    processors choose the tokens. Other processors of scores (a repetition penalty) stay."""
     config = model.generation_config
     said = config.eos_token_id
     ends = [] if said is None else [said] if isinstance(said, int) else list(said)
@@ -74,7 +74,7 @@ def settle(model: Any, tokenizer: Any) -> Own:
         ends=tuple(ends),
         pad=_padding(config, tokenizer, ends),
         context=context_of(model.config),
-        stop=_texts(config.stop_strings),
+        stop=(config.stop_strings,) if isinstance(config.stop_strings, str) else tuple(config.stop_strings or ()),
         left_out=tuple(_asked_in_vain(config)),
     )
     for name, value in {**_PLAIN, **_LEFT_OUT}.items():
@@ -85,15 +85,15 @@ def settle(model: Any, tokenizer: Any) -> Own:
 
 
 def context_of(config: Any) -> int:
-    """Tokens that fit into a model, by its configuration; 0 where it does not say."""
+    """The context of a model in tokens, by its configuration; 0 if unknown."""
     text = config.get_text_config(decoder=True)
     return int(getattr(text, "max_position_embeddings", None) or 0)
 
 
 def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
-    """What one row has said: up to the first token that ends an answer, without the padding after a shorter one.
+    """The stream of one row up to the first token that ends an answer, without padding.
 
-    ``limit`` is the number of tokens that it was allowed; a row that used them all without an end was cut.
+    ``limit`` is the number of allowed tokens; a row that used them all without an end was cut.
     """
     for at, token in enumerate(generated):
         if token in own.ends:
@@ -105,26 +105,26 @@ def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
 
 
 def words_that_end(tokenizer: Any, stop: Sequence[str]) -> Any | None:
-    """The library's stopping criterion for some words; it goes through the whole vocabulary once. None where no token
-    of the vocabulary can write them. ``Any``: the library's own class."""
+    """The library's stopping criterion for some words, made from the whole vocabulary. None where no token can write
+    them. ``Any``: the library's own class."""
     from transformers import StopStringCriteria
 
     try:
         return StopStringCriteria(tokenizer, list(stop))
-    except ValueError:  # the answer is searched for the words in any case
+    except ValueError:  # the answer is searched for the words anyway
         return None
 
 
 class StopWords:
-    """A stopping criterion: a row is done when its own words end in some that end an answer. ``words``, the library's
-    criterion, would read the prompt's last words with them, and end an answer for a line end that the template wrote.
+    """A stopping criterion: a row is done when its answer ends with a stop word. ``words``, the library's criterion,
+    would also read the prompt's last words, and end an answer for a line end of the template.
     """
 
     def __init__(self, words: Any) -> None:
         self._words, self._begin = words, 0
 
     def __call__(self, input_ids: Any, scores: Any, **given: Any) -> Any:
-        if not self._begin:  # asked for the first time, behind the first token
+        if not self._begin:  # the first call is after the first token
             self._begin = input_ids.shape[1] - 1
         return self._words(input_ids[:, self._begin :], scores, **given)
 
@@ -137,17 +137,9 @@ def _asked_in_vain(config: Any) -> Iterator[str]:
 
 
 def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
-    """What is written behind an answer. A token that ends none, if there is one: behind an answer that a stop word has
-    ended, another would count as a token of the answer."""
-    usual = _first_of(config.pad_token_id, tokenizer.pad_token_id, *ends, 0)
+    """The token after the end of an answer; if possible none that ends an answer, which would count as a token of an
+    answer that a stop word has ended."""
+    usual: int = next(token for token in (config.pad_token_id, tokenizer.pad_token_id, *ends, 0) if token is not None)
     if usual not in ends:
         return usual
     return next((token for token in tokenizer.all_special_ids if token not in ends), usual)
-
-
-def _texts(said: str | Sequence[str] | None) -> tuple[str, ...]:
-    return (said,) if isinstance(said, str) else tuple(said or ())
-
-
-def _first_of(*values: int | None) -> int:
-    return next(value for value in values if value is not None)

@@ -1,4 +1,4 @@
-"""An answer out of words and pictures as they came in one stream."""
+"""Makes an answer of the words and pictures in one stream."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from mmeval.content import Interleaved, Media, Part, find, media_part
+from mmeval.model_backends.hf.conversation.rows import Made
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
-from mmeval.model_backends.hf.rows import Made
 
 Said: TypeAlias = str | Media | BrokenBlock
-"""Words, a picture, or one that was begun and cannot be drawn."""
+"""Words, a picture, or a started picture that cannot be drawn."""
 
 
 def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
-    """The answer's parts in order, up to the first of some words. Where the words have placeholders of pictures, those
-    say where the pictures belong. A picture that cannot be drawn is a dangling part and a warning."""
+    """The answer's parts in order, up to the first stop word. Placeholders in the words, if any, place the pictures. A
+    picture that cannot be drawn becomes a dangling part and a warning."""
     shown, stopped = _until(said, stop)
     broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
     text = "".join(piece for piece in shown if isinstance(piece, str))
@@ -25,11 +25,15 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
         parts = (*parts, *[Part("image")] * (len(broken) - dangling))
     else:
         parts = tuple(part for piece in shown for part in _parts(piece))
-    return Made(parts, tuple(map(_warning, broken)), "stop" if stopped else None)
+    return Made(
+        parts,
+        tuple(f"{one.reason}; raise max_tokens" if one.cut else one.reason for one in broken),
+        "stop" if stopped else None,
+    )
 
 
 def _until(said: Sequence[Said], stop: Sequence[str]) -> tuple[list[Said], bool]:
-    """What stands before the first of some words, and whether there is one."""
+    """The pieces before the first stop word, and whether there is one."""
     shown: list[Said] = []
     for piece in said:
         ends = [at for word in stop if (at := piece.find(word)) >= 0] if isinstance(piece, str) else []
@@ -43,7 +47,3 @@ def _parts(piece: Said) -> Sequence[Part]:
     if isinstance(piece, str):
         return Interleaved.from_text(piece).parts
     return [Part("image") if isinstance(piece, BrokenBlock) else media_part(piece)]
-
-
-def _warning(broken: BrokenBlock) -> str:
-    return f"{broken.reason}; raise max_tokens" if broken.cut else broken.reason

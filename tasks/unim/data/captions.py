@@ -1,4 +1,4 @@
-"""The caption variant of the data: the same records, with words in place of the media."""
+"""The caption variant of the data: the same records, with captions in place of the media."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Index: TypeAlias = Mapping[str, Sequence[Caption]]
 """The captions of one or more files by the identity of their records, in the order of the files."""
 
 _KEPT = 32
-"""Indices that are kept at a time: files of one folder come one after the other."""
+"""Indices that are kept in memory, since files of one folder are read one after the other."""
 
 
 class Captions:
@@ -34,9 +34,9 @@ class Captions:
         self._index = lru_cache(maxsize=_KEPT)(self._read)
 
     def find(self, record: Record, place: Place, identity: Identity, nth: int) -> Caption | None:
-        """The captions of a record: the ``nth`` (from 0) of its identity in the file of the same relative path. Where
-        there is no such file, or it has none, the one of its identity in its domain's folder whose words outside of the
-        tags are the record's: an identity may stand in several files, and is not enough there.
+        """The captions of a record: the ``nth`` (from 0) of its identity in the file of the same relative path. Without
+        such a file, or an entry there, the one of its identity in its domain's folder with the same words outside of
+        the tags, since there an identity may be in several files.
         """
         file = self._paths.get(place.file.relative_to(place.records))
         name = str(identity)
@@ -51,7 +51,7 @@ class Captions:
         return None
 
     def tell_missing(self) -> None:
-        """Warns of the records that were sought in vain, where there is a caption variant."""
+        """Warn about the records without captions, where there is a caption variant."""
         if self._files and self._lacking:
             _warn(f"{self._folder}: no captions of {len(self._lacking):,} records, the first is {self._lacking[0]}")
 
@@ -88,12 +88,12 @@ def _captions_of(file: Path, place: Place) -> Iterator[tuple[str, Caption]]:
 
 @lru_cache(maxsize=1024)
 def _warn(message: str) -> None:
-    """Said once in a process: several tasks read the same files."""
+    """Warn once in a process, since several tasks read the same files."""
     log.warning(message)
 
 
 def _fits(record: Record, caption: Caption) -> bool:
-    """Whether the words of a record outside of its tags stand, in their order, in the texts with captions."""
+    """Whether the words of a record outside of its tags are, in order, in the texts with captions."""
     sides = [record.row.get(side) for side in _SIDES]
     texts = [side.get("content") if isinstance(side, dict) else None for side in sides]
     return all(

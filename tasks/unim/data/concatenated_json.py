@@ -1,4 +1,4 @@
-"""Files of JSON objects written one after the other, indented or not: what UniM calls JSON lines."""
+"""Reads files of JSON objects one after the other, indented or not, which UniM calls JSON lines."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from mmeval.tasks.unim.data.pointers import TOLD, is_pointer
 from mmeval.tasks.unim.data.stretches import legible_keys, pieces, stretch_end
 
 MAX_FILE_BYTES = 256 * 2**20
-"""A file is decoded from memory; the published ones stay far below this."""
+"""The largest file, since files are read into memory; the published ones are much smaller."""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*+")
-"""What may stand between two objects: blanks, and the marks of a list that holds them."""
+"""The text between two objects: blanks, and the marks of a list."""
 _HALF_ESCAPED = re.compile(r"\\u[dD]")
-"""What may be an escape of half a character."""
+"""Possibly an escape of half a character."""
 _BROKEN_TEXT = "a text in it is no Unicode: bytes that are not UTF-8, or half a character"
 
 
 class Record(NamedTuple):
     """One object of a file. ``line`` counts from 1 and is where the object begins.
 
-    Where it cannot be read ``fault`` says why, and ``row`` holds those of its keys id, domain, subdomain and
-    difficulty_level that can still be told.
+    Where it cannot be read, ``fault`` says why, and ``row`` has those of its keys id, domain, subdomain and
+    difficulty_level that are still readable.
     """
 
     row: dict[str, Any]
@@ -42,9 +42,8 @@ class Record(NamedTuple):
 def read_records(file: Path) -> Iterator[Record]:
     """The objects of a file in order, decoded one at a time; those in a list at the top are read like the others.
 
-    What cannot be read is given with its fault, and reading goes on with the next object that can be found, in time
-    linear in the file. Raises MissingDataError when the file cannot be opened or is a mere pointer to one, UsageError
-    when it is too large.
+    An unreadable object is given with its fault, and reading goes on with the next object, in linear time. Raises
+    MissingDataError when the file cannot be opened or is only a pointer, UsageError when it is too large.
     """
     text = _text(file)
     line, counted = 1, 0
@@ -77,12 +76,12 @@ class _Found(NamedTuple):
 
 
 class _Unreadable(Exception):
-    """Why a stretch of text is no JSON object."""
+    """Why a stretch of text is not a JSON object."""
 
 
 def _objects(text: str) -> Iterator[_Found]:
-    """As long as all is well the decoder finds where each object ends. From the first bad one on, every stretch is
-    bounded before it is decoded: else the decoder would read on through what follows a bad one, time and again."""
+    """Without errors the decoder finds where each object ends. From the first bad object on, every stretch is bounded
+    before it is decoded, since the decoder would else read repeatedly through the text after a bad one."""
     position = 0
     while (start := _after(_BETWEEN, text, position)) < len(text):
         try:
@@ -100,8 +99,7 @@ def _carefully(text: str, position: int) -> Iterator[_Found]:
 
 
 def _in_stretch(text: str, start: int, end: int) -> Iterator[_Found]:
-    """The object that a stretch is; of one that is none, the objects that stand in it, and what cannot be read between
-    them."""
+    """The object in a stretch, or if it is not one, the objects and the unreadable pieces in it."""
     try:
         row, length = _decoded(text[start:end], 0)
     except _Unreadable as error:

@@ -1,4 +1,4 @@
-"""The media files of UniM: where they may lie, and whether a file is of the kind that its tag names."""
+"""The media files of UniM: finds them, and checks that a file is of the kind in its tag."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LONGEST_PATH = 512
 _PATH_WITH_BLANKS = re.compile(
     r"[a-z][a-z0-9+.-]*://.+|.*/.*\.(?:png|jpe?g|wav|mp3|mp4|webm|pdf|docx?|csv|txt|obj|mtl|off|ply)", re.IGNORECASE
 )
-"""What is a path or an address although there are blanks in it: no caption begins or ends like that."""
+"""A path or an address with blanks: no caption begins or ends like that."""
 _FIRM_SUFFIXES = (".pdf", ".doc", ".docx")
-"""Names of documents whose content is never plain text."""
+"""Suffixes of documents whose content is never plain text."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record file lies: the data set's folder, and the file's folders under the record folder."""
+    """The place of a record file: the data set's folder, and the file's path under the record folder."""
 
     root: Path
     records: Path
@@ -39,11 +39,11 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The file as a message names it, without the machine's folders."""
+        """The file's name in messages, without the machine's folders."""
         return self.file.relative_to(self.records).as_posix()
 
     def media_folders(self, names: Names) -> tuple[str, ...]:
-        """Where a record's media may lie, relative to the data set's folder, in the order in which they are tried."""
+        """The possible folders of a record's media, relative to the data set's folder, in the order of trial."""
         own = self.file.parent.relative_to(self.root).as_posix()
         domains = (names.domain, *self.folders[1:2])
         nested = [f"{field}/{domain}" for field in field_words(names.field) for domain in domains if field and domain]
@@ -51,11 +51,11 @@ class Place:
 
 
 def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
-    """The file that a value names; None when the value is a caption, as in early records.
+    """The file named by a value; None when the value is a caption, as in early records.
 
-    A value with white space between its words that neither is a file inside the data set nor looks like the path of one
-    is a caption: it is never opened. Raises MissingDataError for a file that is not there and for a web address,
-    UsageError for a path that leads outwards.
+    A value with white space between its words is a caption, unless it is a file inside the data set or looks like a
+    path; a caption is never opened. Raises MissingDataError for a missing file and for a web address, UsageError for a
+    path that leads out of the folder.
     """
     value = value.strip()
     caption = any(map(str.isspace, value)) and not _looks_like_path(value)
@@ -82,7 +82,7 @@ def _looks_like_path(value: str) -> bool:
 
 
 def kind_fault(medium: Media, kind: str) -> str:
-    """Why a file cannot be what its tag names, by its first bytes; empty when it can. Raises MissingDataError when it
+    """Why a file, by its first bytes, is not of the kind in its tag; empty when it is. Raises MissingDataError when it
     cannot be opened."""
     mime = medium.mime
     if not medium.size:
@@ -101,12 +101,12 @@ def kind_fault(medium: Media, kind: str) -> str:
 
 
 def _is_pointer(medium: Media) -> bool:
-    """Reads the whole file only where it is as small as a pointer."""
+    """Whether it is a pointer; reads the file only if it is small enough."""
     return medium.mime.startswith("text/") and medium.size <= MAX_BYTES and is_pointer(medium.read())
 
 
 def _is_no_document(medium: Media) -> bool:
-    """A page of HTML, which a failed download leaves, and words under the name of another format."""
+    """Whether it is a page of HTML, as after a failed download, or plain text with another format's suffix."""
     return medium.mime == "text/html" or (medium.mime.startswith("text/") and _suffix(medium) in _FIRM_SUFFIXES)
 
 
@@ -119,7 +119,7 @@ def _suffix(medium: Media) -> str:
 
 
 def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
-    """The first file of that name. Raises UsageError for a path upwards, and for a link that leads out of ``root``."""
+    """The first file of that name. Raises UsageError for a path or a link that leads out of ``root``."""
     if not value or len(value) > _LONGEST_PATH or not value.isprintable():
         return None
     if value.startswith("/") or ".." in PurePosixPath(value).parts:
@@ -130,7 +130,7 @@ def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
             state = os.lstat(f"{root}/{relative}")
             if linked := S_ISLNK(state.st_mode):
                 state = (root / relative).stat()
-        except (OSError, ValueError):  # none there, or a name that this file system cannot hold
+        except (OSError, ValueError):  # missing, or a name that this file system cannot hold
             continue
         if S_ISREG(state.st_mode):
             return Media(path=_inside(root, relative, linked=linked), size=state.st_size)
@@ -138,7 +138,7 @@ def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
 
 
 def _inside(root: Path, relative: str, *, linked: bool) -> Path:
-    """As ``path_inside``; the folder of a file that is no link is looked at once."""
+    """``path_inside``; the folder of a file that is not a link is checked only once."""
     if linked or "\\" in relative:
         return path_inside(root, relative)
     folder, _, name = relative.rpartition("/")

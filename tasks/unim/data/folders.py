@@ -1,4 +1,4 @@
-"""The folders of a UniM data set: which files hold records, of which field and domain, and what stands in them now."""
+"""The folders of a UniM data set: its files of records, their fields and domains, and their content."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _OTHER_FOLDERS = (RECORD_FOLDER, CAPTION_FOLDER, "data")
 _SUFFIXES = (".jsonl", ".json")
 _T = TypeVar("_T")
 _SETTLED_NS = 2 * 10**9
-"""A file that changed more recently than this may change again and keep its time stamp."""
+"""Seconds: a file that changed more recently may change again and keep its time stamp."""
 
 
 def record_files(folder: Path) -> list[Path]:
-    """The record files under a folder, in the order of their paths; hidden ones, media and the other variant of the
-    data are left out. Raises UsageError for a link that leads out of the folder."""
+    """The record files under a folder in the order of their paths, without hidden ones, media and the other variant.
+    Raises UsageError for a link that leads out of the folder."""
     return sorted(_record_files(folder), key=Path.as_posix)
 
 
@@ -45,14 +45,14 @@ def _record_files(folder: Path) -> Iterator[Path]:
 
 
 def wanted_names(name: str) -> Names:
-    """The field or the domain that a ``dataset_name`` means; empty for all."""
+    """The field or the domain of a ``dataset_name``; empty for all."""
     field = field_of(name) if name else ""
     return Names(field, "" if field or not name else word(name))
 
 
 def may_hold(file: PurePath, wanted: Names) -> bool:
     """Whether a file may hold records of a field and a domain, by its folders relative to those of all records. A
-    folder whose name says nothing may hold any: the records decide."""
+    folder with another name may hold any: the records decide."""
     folders = file.parent.parts
     field = field_of(folders[0]) if folders else ""
     if wanted.field and field and field != wanted.field:
@@ -62,7 +62,7 @@ def may_hold(file: PurePath, wanted: Names) -> bool:
 
 
 def belongs(names: Names, wanted: Names) -> bool:
-    """Whether a record is of the wanted field and domain; one that does not tell may be."""
+    """Whether a record is of the wanted field and domain; unknown ones are."""
     other_field = wanted.field and names.field and names.field != wanted.field
     other_domain = wanted.domain and names.domain and not _same_domain(names.domain, wanted.domain)
     return not other_field and not other_domain
@@ -74,17 +74,17 @@ def _same_domain(one: str, other: str) -> bool:
 
 
 def sha256_of(file: Path) -> str:
-    """Raises MissingDataError when the file cannot be read."""
+    """The digest of a file. Raises MissingDataError when it cannot be read."""
     return _read_once(_sha256, file)
 
 
 def counts_of(place: Place) -> Mapping[Names, int]:
-    """How many records of which field and domain a file holds. Raises MissingDataError when it cannot be read."""
+    """The numbers of records of each field and domain in a file. Raises MissingDataError when it cannot be read."""
     return _read_once(_counts, place.file, place)
 
 
 def _read_once(read: Callable[..., _T], file: Path, *given: Place) -> _T:
-    """What is read of a file: once in a process, for all tasks that share it, and again when it has changed."""
+    """Read a file once in a process, for all tasks that share it, and again when it has changed."""
     try:
         state = file.stat()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One UniM record as a sample: what is asked, the gold answer, and the labels that results are broken down by."""
+"""Makes a sample of a UniM record: the question, the gold answer, and the labels for breakdowns."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _LETTERS: Mapping[PartKind, str] = {
     "code": "C",
     "3d": "3D",
 }
-"""How the paper writes a modality in a combination; the order is the one in which we write them."""
+"""The paper's letters for modalities in a combination, in the order that we use."""
 _MOST_NAMED = 4
-"""Faults of one record that are named; the others are counted."""
+"""The most faults of one record that are named; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Caption:
-    """The texts of a record of the caption variant: question and answer, with words in place of the media."""
+    """The texts of a record of the caption variant: question and answer, with captions in place of the media."""
 
     question: str
     answer: str
@@ -36,7 +36,7 @@ class Caption:
 
 @dataclass(frozen=True)
 class Identity:
-    """What a record is known by. ``faults`` say why a part of it is empty."""
+    """The identity of a record. ``faults`` say why a part of it is empty."""
 
     names: Names
     number: str
@@ -47,7 +47,7 @@ class Identity:
         return bool(self.names.field and self.names.domain and self.number)
 
     def __str__(self) -> str:
-        """The id of its sample: numbers repeat across domains."""
+        """The id of its sample, with field and domain, since numbers repeat across domains."""
         return f"{self.names.field}/{self.names.domain}/{self.number}"
 
 
@@ -64,8 +64,8 @@ def sample_of(
     """The sample of a record. ``caption`` is the same record in the caption variant; with ``as_captions`` its question
     is asked in place of the record's own.
 
-    A record that cannot be read, breaks the layout or names a medium that is not there gives a sample with a fault that
-    tells file, line and every reason, and with the labels that are known.
+    A record that cannot be read, breaks the layout or names a missing medium gives a sample with the known labels and a
+    fault that has file, line and every reason.
     """
     faults: list[str] = []
     difficulty = difficulty_of(record.row, faults)
@@ -77,12 +77,12 @@ def sample_of(
     else:
         faults = [*identity.faults, *faults]
         folders = place.media_folders(identity.names)
-        # Of a question that is asked with captions the media are not needed.
+        # The media of a question are not needed when it is asked with captions.
         given = read_side(record.row, "input", place.root, folders, [] if as_captions else faults)
         answer = read_side(record.row, "output", place.root, folders, faults)
         labels |= {**_of_sides(given, answer), **capabilities_of(record.row)}
         asked, expected = _captioned(caption, faults) if as_captions else given.content, answer.content
-        # Told of a record that is sound otherwise: an entry that cannot be read is named already.
+        # Reported only for an otherwise valid record: an unreadable entry is named already.
         faults = faults or list(_lacking(Side() if as_captions else given, answer))
         if not faults and all(part.kind == "text" and not part.raw.strip() for part in asked.parts):
             faults.append("there is nothing in its question, neither words nor media; repair or remove it")
@@ -98,7 +98,7 @@ def sample_of(
 
 
 def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
-    """The labels that follow from the modalities on both sides."""
+    """The labels by the modalities on both sides."""
     labels: dict[str, Any] = {
         "combination": f"{_letters(given.content)}->{_letters(answer.content)}",
         "output_modalities": ["text", *_media_kinds(answer.content)],
@@ -111,7 +111,7 @@ def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
 
 
 def _lacking(given: Side, answer: Side) -> Iterator[str]:
-    """Tags of either text that nothing is given for: neither a medium, here or on the other side, nor a caption."""
+    """The tags without a medium, here or on the other side, and without a caption."""
     known = given.tags | answer.tags
     for side, content in (("input", given.content), ("output", answer.content)):
         for part in content.parts:
@@ -120,7 +120,7 @@ def _lacking(given: Side, answer: Side) -> Iterator[str]:
 
 
 def _captioned(caption: Caption | None, faults: list[str]) -> Interleaved:
-    """The question with captions, as words alone: a tag in it stands for no medium."""
+    """The question with captions as plain text: its tags are not placeholders."""
     if caption is None:
         faults.append(
             "qapairs_caption has no record of this field, domain and id; fetch it, or leave out variant: caption"
@@ -138,7 +138,7 @@ def _told(record: Record, faults: list[str]) -> str:
 
 
 def _media_kinds(content: Interleaved) -> list[PartKind]:
-    """The kinds that a text names or carries besides text, in the order of the kinds."""
+    """The kinds of media that a content names or holds, in the order of the kinds."""
     present = {part.kind for part in content.parts}
     return [kind for kind in PART_KINDS if kind in present and kind != "text"]
 

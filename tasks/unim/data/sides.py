@@ -1,4 +1,4 @@
-"""The input or the output of a UniM record: its text, woven with the media, code and captions of ``modal``."""
+"""The input or the output of a UniM record: its text with the media, code and captions of ``modal``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Tag, find
+from mmeval.content import Interleaved, Media, find
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.tasks.unim.data.bundles import bundles_of
 from mmeval.tasks.unim.data.files import find_medium, kind_fault
@@ -38,8 +38,8 @@ class _Modal:
 
 
 def read_side(row: Mapping[str, Any], side: str, root: Path, folders: Sequence[str], faults: list[str]) -> Side:
-    """The content of one side, as far as it can be read; ``faults`` takes what cannot. Media are looked for in
-    ``folders`` under ``root``."""
+    """Read the content of one side; faults are added to ``faults``. Media are searched in ``folders`` under
+    ``root``."""
     block = row.get(side)
     if not isinstance(block, dict) or not isinstance(block.get("content"), str):
         faults.append(f"'{side}' must be an object with a text under 'content'")
@@ -70,12 +70,14 @@ def read_side(row: Mapping[str, Any], side: str, root: Path, folders: Sequence[s
 
 
 def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Sequence[str]) -> None:
-    """Raises UsageError and MissingDataError with what is to be said behind the key."""
+    """Read an entry into ``modal``. Raises UsageError and MissingDataError with a message that follows the key."""
     if not isinstance(value, str):
         raise UsageError(f" must be a text, and is of type {type(value).__name__}")
     if re.fullmatch(r"text\d*", key):
-        return  # it has no tag, and stands in ``content`` anyway
-    tag = _tag(key)
+        return  # it has no tag, and is also in ``content``
+    tag = next(find(f"<{key}>", _SPELLINGS), None)
+    if tag is None or tag.raw != f"<{key}>":
+        raise UsageError(" is no tag; write a kind and a number, such as image1 or threeD2")
     if tag.label in modal.keys:
         raise UsageError(f" is the same tag as '{modal.keys[tag.label][:80]}'; remove one of them")
     modal.keys[tag.label] = key
@@ -87,7 +89,7 @@ def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Seq
         if medium is None:
             modal.captions[tag.label] = value
             return
-        medium.mime  # noqa: B018  read here, where a file that cannot be opened is named
+        medium.mime  # noqa: B018  read here, so that a file that cannot be opened is named
         modal.media[tag.label] = medium
     except MissingDataError as error:
         raise MissingDataError(f": {error}") from None
@@ -95,17 +97,10 @@ def _read_entry(key: str, value: object, modal: _Modal, root: Path, folders: Seq
         raise UsageError(f": {error}") from None
 
 
-def _tag(key: str) -> Tag:
-    tag = next(find(f"<{key}>", _SPELLINGS), None)
-    if tag is None or tag.raw != f"<{key}>":
-        raise UsageError(" is no tag; write a kind and a number, such as image1 or threeD2")
-    return tag
-
-
 def with_captions(content: str, captions: Mapping[str, str]) -> str:
-    """The text with each captioned tag closed by its caption (``<audio1: words>``), as the published scorers write it.
+    """The text with the caption in each captioned tag (``<audio1: words>``), as in the published scorers.
 
-    The tag still counts as one, and the model reads the words. A caption that no tag names is left out.
+    It still counts as a tag, and the model reads the words. A caption without a tag is left out.
     """
     if not captions:
         return content

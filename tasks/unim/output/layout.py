@@ -1,4 +1,4 @@
-"""The layout in which UniM's released scripts take answers: records as in the data set, the output being the answer.
+"""The layout of answers in UniM's released scripts: records as in the data set, with the answer as output.
 
     <field>/<domain>/answers.jsonl         an object a line: domain (the field), subdomain (the domain), id,
                                            difficulty_level, input, output
@@ -8,15 +8,15 @@
 to the words of code. One script looks for a path beside the file of the record, the other below <field>/<domain> of a
 base folder: here both are the same place.
 
-The scripts know a tag by its exact name in brackets, ``<image2>`` or ``<<image2>>``. One that is written otherwise
-(``<3d1>``, ``<Image 2>``) becomes the one that they know. A medium that no tag names is a key of ``modal`` alone: tags
-are what the benchmark counts, and none is added to what the model has written.
+The scripts find a tag by its exact name in brackets, ``<image2>`` or ``<<image2>>``. Other spellings (``<3d1>``,
+``<Image 2>``) are converted. A medium without a tag is only a key of ``modal``: the benchmark counts tags, so none is
+added to the model's text.
 
-One script counts braces to tell records apart, those in strings too; the other reads until a text is whole, and breaks
-at line ends that are none in JSON. Records are written in ASCII, on one line, with the braces of strings escaped: every
-reader of JSON finds the same in them.
+One script separates records by counting braces, even in strings; the other reads until a text is complete, and breaks
+at line ends that are not line ends in JSON. Records are written in ASCII, on one line, with the braces of strings
+escaped, which means the same to every reader of JSON.
 
-What the layout has no place for is kept where those scripts do not look:
+Everything without a place in the layout is kept where those scripts do not look:
 
     the key ``mmeval`` of a record         {"parts": "[...]", "of": "..."}: every part of an answer that its record does
                                            not say by itself, as JSON in a text, which may hold broken characters
@@ -46,15 +46,15 @@ WORDS: Mapping[str, str] = {
     "code": "code",
     "3d": "threeD",
 }
-"""What tags, keys and folders call a kind."""
+"""The words for a kind in tags, keys and folders."""
 SHORT = {"image": "img", "audio": "aud", "video": "vid", "document": "doc", "code": "cod", "3d": "thd"}
-"""What the name of a medium's file begins with."""
+"""The prefixes of media files' names."""
 
 _SPELLINGS = ("tag",)
 _KNOWN = re.compile(r"<((?:code|image|document|audio|video|threeD)[0-9]+)>")
-"""A tag as the released scripts know it."""
+"""A tag as the released scripts find it."""
 _TAGGED = re.compile(r"<++[^<>]*+>*+")
-"""A tag, with a caption in it or without."""
+"""A tag, with or without a caption in it."""
 _LABEL = re.compile(r"(?P<kind>image|audio|video|document|code|3d)(?P<number>[0-9]{1,9})")
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -62,7 +62,7 @@ _NAME = re.compile(r"[a-z0-9_]{1,100}")
 
 
 class AnswerKey(NamedTuple):
-    """Which question is answered. Ids repeat across domains."""
+    """The question of an answer. Ids repeat across domains."""
 
     field: str
     domain: str
@@ -70,19 +70,19 @@ class AnswerKey(NamedTuple):
 
 
 def key_of(names: Names, number: str) -> AnswerKey:
-    """The spellings of a domain that are known are one."""
+    """The key of a question; known spellings of a domain are the same."""
     domain = domain_of(names.domain)
     return AnswerKey(names.field, names.domain if domain is None else domain.name, number)
 
 
 def key_of_sample(sample: Sample) -> AnswerKey | None:
-    """None for a sample that is none of UniM's."""
+    """The key of a sample; None for other benchmarks."""
     names = names_of_sample(sample)
     return None if names is None else key_of(names, sample.id.removeprefix(f"{names.field}/{names.domain}/"))
 
 
 def names_of_sample(sample: Sample) -> Names | None:
-    """Field and domain as the labels of a sample have them."""
+    """Field and domain in the labels of a sample."""
     names = Names(str(sample.metadata.get("field")), str(sample.metadata.get("domain")))
     if not _NAME.fullmatch(names.domain) or field_of(names.field) != names.field or word(names.domain) != names.domain:
         return None
@@ -90,13 +90,12 @@ def names_of_sample(sample: Sample) -> Names | None:
 
 
 def question_of(sample: Sample) -> str:
-    """What is asked, as the data set has it."""
+    """The question as in the data set."""
     return "\n".join(message.content.raw for message in sample.input if message.role == "user")
 
 
 def same_question(said: str, sample: Sample) -> bool:
-    """Whether a record that repeats its question means the sample's: by the words outside of tags. One that repeats
-    none may mean any."""
+    """Whether the question in a record is the sample's, by the words outside of tags. An empty one fits any."""
     words = _TAGGED.sub(" ", said).split()
     return not said.strip() or words == _TAGGED.sub(" ", question_of(sample)).split()
 
@@ -104,26 +103,21 @@ def same_question(said: str, sample: Sample) -> bool:
 def to_text(row: Mapping[str, Any]) -> bytes:
     """A record as one line of ASCII. The braces of its strings are escaped."""
     text = json.dumps(row, allow_nan=False)
-    return _STRING.sub(_without_braces, text).encode() + b"\n"
-
-
-def _without_braces(string: re.Match[str]) -> str:
-    return string[0].replace("{", "\\u007b").replace("}", "\\u007d")
+    return _STRING.sub(lambda string: string[0].replace("{", "\\u007b").replace("}", "\\u007d"), text).encode() + b"\n"
 
 
 def seal(content: object, modal: object) -> str:
-    """Names what a record says, so that parts which belonged to another answer are not taken for this one's."""
+    """A digest of a record, so that parts of another answer are not used for this one."""
     return digest([content, modal])
 
 
 def whole_text(text: str) -> str:
-    """The text with a mark for each half of a character: a script that writes its scores beside it would die of
-    one."""
+    """The text with a mark for each half of a character, since a script that writes it with its scores would fail."""
     return _HALF_CHARACTER.sub("\ufffd", text)
 
 
 def tag_of(key: str) -> Tag | None:
-    """The tag that a key of ``modal`` means, in any spelling; None where it means none."""
+    """The tag of a key of ``modal``, in any spelling; None for other keys."""
     bare = key.strip().strip("<>").strip()
     tag = next(find(f"<{bare}>", _SPELLINGS), None)
     return tag if tag is not None and tag.raw == f"<{bare}>" else None
@@ -131,15 +125,15 @@ def tag_of(key: str) -> Tag | None:
 
 @dataclass(frozen=True)
 class Flat:
-    """An answer as a record says it. ``modal`` holds media and the words of code by their keys, in order."""
+    """An answer as written in a record. ``modal`` holds media and the text of code by their keys, in order."""
 
     content: str
     modal: Mapping[str, Media | str] = field(default_factory=dict)
 
 
 def read_flat(flat: Flat, lost: Mapping[str, PartKind] | None = None) -> Interleaved:
-    """The answer that a record says by itself. ``lost`` are the kinds of media that it names and that are not there, by
-    label: what no tag stands for is a part without a medium behind the text."""
+    """The answer in a record alone. ``lost`` are the kinds of missing media by label: those without a tag become parts
+    without a medium after the text."""
     output = Interleaved.from_text(flat.content, flat.modal, spellings=_SPELLINGS)
     said = {part.label for part in output.parts}
     return Interleaved(
@@ -148,8 +142,8 @@ def read_flat(flat: Flat, lost: Mapping[str, PartKind] | None = None) -> Interle
 
 
 def flattened(output: Interleaved, question: str = "") -> Flat:
-    """An answer as a record can say it. Hidden reasoning is left out. Keys that no tag gives are counted on from those
-    of the question, as the data set does."""
+    """An answer in the form of a record, without hidden reasoning. Keys without a tag continue the numbers of the
+    question, as in the data set."""
     parts = [part for part in output.parts if part.kind != "reasoning"]
     keys = _keys(parts, set(_names_in(question)))
     content: list[str] = []
@@ -165,14 +159,14 @@ def flattened(output: Interleaved, question: str = "") -> Flat:
 
 
 def _item(part: Part) -> Media | str | None:
-    """What a part has besides its words in the text: a medium, or code that a tag stands for."""
+    """The item of a part besides its text: a medium, or code with a tag."""
     if part.media is not None:
         return part.media
     return part.text if part.kind == "code" and part.raw != part.text else None
 
 
 def _as_words(item: Media | str) -> str:
-    """Code is a text in the layout, also where a model has given it as a file."""
+    """The text of an item: in the layout code is a text, even if a model gave it as a file."""
     return whole_text(item if isinstance(item, str) else item.read().decode(errors="replace"))
 
 
@@ -183,14 +177,14 @@ def _kind(part: Part) -> str:
 
 
 def _tag(raw: str, key: str) -> str:
-    """The tag as it was written, where the scripts know it."""
+    """The tag as it was written, if the scripts find it."""
     known = _KNOWN.search(raw)
     return raw if known is not None and known[1] == key else f"<{key}>"
 
 
 def _keys(parts: list[Part], asked: set[str]) -> dict[int, str]:
-    """The key of each part that has one, by its position. A part keeps the number of its own tag unless another one has
-    it; tags without a medium keep theirs, and media without a tag get what neither they nor the question have."""
+    """The key of each part that has one, by its position. A part keeps the number of its tag unless it is taken; tags
+    without a medium keep theirs, and media without a tag get free numbers."""
     tagged = [at for at, part in enumerate(parts) if _item(part) is not None and part.raw]
     loose = [at for at, part in enumerate(parts) if _item(part) is not None and not part.raw]
     dangling = {name for part in parts if _item(part) is None for name in _names_in(part.raw)}
@@ -207,7 +201,7 @@ def _names_in(text: str) -> Iterator[str]:
 
 
 class _Keys:
-    """Gives each item of an answer a key: the same to the same item under the same label."""
+    """Gives each item of an answer a key; the same item with the same label gets the same key."""
 
     def __init__(self, taken: set[str]) -> None:
         self._taken = set(taken)
@@ -215,7 +209,7 @@ class _Keys:
         self._last: dict[str, int] = {}
 
     def own(self, part: Part) -> str:
-        """The key that a part's label says; empty where that is not free."""
+        """The key of a part's label; empty if it is not free."""
         label, kind = _LABEL.fullmatch(part.label), _kind(part)
         if label is None or label["kind"] != kind:
             return ""
@@ -231,7 +225,7 @@ class _Keys:
         self._taken |= names
 
     def free(self, part: Part) -> str:
-        """The next key that nobody has."""
+        """The next free key."""
         kind = WORDS[_kind(part)]
         number = self._last.get(kind, 0) + 1
         while f"{kind}{number}" in self._taken or f"{kind}{number}" in self._items:

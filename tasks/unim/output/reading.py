@@ -34,10 +34,10 @@ _SUFFIXES = (".jsonl", ".json")
 
 
 def read_output(path: Path, any_instruction: bool = False) -> OutputAnswers:
-    """The answers of a folder with everything below it, or of one file. With ``any_instruction`` an answer is taken
-    although its record repeats another question.
+    """The answers of a folder with everything below it, or of one file. With ``any_instruction`` an answer is accepted
+    even if its record repeats another question.
 
-    Raises MissingDataError where there are none, UsageError for what must not be read.
+    Raises MissingDataError without answers, UsageError for files that must not be read.
     """
     path = path.resolve()
     if path.is_file():
@@ -65,11 +65,11 @@ def _one_export(path: Path) -> Path:
 
 
 _Key = tuple[AnswerKey, int]
-"""What is answered, and which of the answers to it this is, from 0."""
+"""The question, and the number of this answer to it, from 0."""
 
 
 class _Kept(NamedTuple):
-    """Where a record lies among those that are kept, and which of all answers it is."""
+    """The place of a record among those that are kept, and its number among all answers."""
 
     span: Span
     number: int
@@ -77,8 +77,8 @@ class _Kept(NamedTuple):
 
 
 class OutputAnswers:
-    """Answers of one model. All records are read and checked when it is opened, and their files are found; later each
-    is read out of what was kept of it."""
+    """Answers of one model. On opening all records are read and checked, and their files are found; later each is read
+    from what was kept."""
 
     def __init__(self, folder: Path, files: Sequence[Path], *, any_instruction: bool) -> None:
         self._folder, self._any_instruction = folder, any_instruction
@@ -105,7 +105,7 @@ class OutputAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """Over the answers in their order, over the files that they name, and over the failures."""
+        """The digest of the answers in order, their files, and the failures."""
         names = sorted({name for key in self._kept for name in self._read(key).files})
         return files_digest(self._folder, names, self._heads())
 
@@ -199,7 +199,7 @@ class OutputAnswers:
         return self._count - 1
 
     def _index_failures(self) -> None:
-        """Those of an export, which its records do not say. Raises UsageError for a damaged manifest."""
+        """Read the failures of an export from its manifest. Raises UsageError for a damaged one."""
         rows = self._manifest.get("failed", [])
         try:
             for row in rows:

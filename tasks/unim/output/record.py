@@ -1,4 +1,4 @@
-"""One record of answers, checked once: its files found, so that it is read later without looking for them again."""
+"""One record of answers, checked once with its files, so that it can be read later without a search."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _SHOWN = 120
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """What a record answers and says. ``fault`` tells why it gives no answer; the rest is then empty.
+    """The question and the answer of a record. ``fault`` says why there is no answer; the rest is then empty.
 
-    ``paths`` are files below the folder of the answers by the names that the record gives them, None for one that is
-    not there. ``items`` are label, kind, and the name of a file or words: the last says whether it is a file.
+    ``paths`` are files below the folder of the answers by their names in the record, None for a missing one. ``items``
+    are label, kind, the name of a file or text, and whether it is a file.
     """
 
     fault: str = ""
@@ -38,7 +38,7 @@ class AnswerRecord:
 
     @property
     def lost(self) -> list[str]:
-        """The names of files that are not there."""
+        """The names of missing files."""
         return [name for name, path in self.paths.items() if path is None]
 
     @property
@@ -56,8 +56,7 @@ class AnswerRecord:
         return cls(fault, question, content, entries, paths, parts)
 
     def response(self, root: Path) -> Response:
-        """The answer. Raises UsageError and MissingDataError where its files have changed since, or its parts are
-        damaged."""
+        """The answer. Raises UsageError and MissingDataError where its files have changed, or its parts are damaged."""
         output = self._exact(root) if self.parts else self._flat(root)
         warnings = tuple(f"the answer names a file that is not there: {name[:_SHOWN]!r}" for name in self.lost)
         return Response(output=output, warnings=warnings)
@@ -82,7 +81,7 @@ class AnswerRecord:
 
 
 def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
-    """Which question a record answers, and which of the answers to it this is, from 0; None where it does not say."""
+    """The question that a record answers, and the number of this answer to it, from 0; None where it is missing."""
     faults: list[str] = []
     names = names_of(record.row, place.folders, faults)
     number, repeat = number_of(record.row, faults), record.row.get("repeat", 0)
@@ -92,7 +91,7 @@ def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
 
 
 def read_answer(record: Record, place: Place) -> AnswerRecord:
-    """What a record answers; with a fault where it cannot be taken."""
+    """The answer of a record; with a fault where it is invalid."""
     try:
         return _read(record, place)
     except UsageError as error:
@@ -100,14 +99,14 @@ def read_answer(record: Record, place: Place) -> AnswerRecord:
 
 
 def place_in(root: Path, file: Path) -> Place:
-    """The place of a file of answers: the folder that is called like a field, and the one below, say where it
-    belongs, also where they lie above the folder of the answers."""
+    """The place of a file of answers: its field and domain are those of the folder named like a field and the one
+    below, even if they are above the folder of the answers."""
     below = next((folder.parent for folder in file.parents if field_of(folder.name)), None)
     return Place(root, root if below is None else below, file)
 
 
 def _read(record: Record, place: Place) -> AnswerRecord:
-    """Raises UsageError for a record that holds no answer, or one that must not be taken."""
+    """Read the answer of a record. Raises UsageError for a record without an answer, or with an invalid one."""
     if record.fault:
         raise UsageError(record.fault)
     block = record.row.get("output")
@@ -128,7 +127,7 @@ def _read(record: Record, place: Place) -> AnswerRecord:
 
 
 def _question(row: Mapping[str, Any]) -> str:
-    """What a record says it was asked; empty where it does not."""
+    """The question in a record; empty without one."""
     block = row.get("input")
     said = block.get("content") if isinstance(block, dict) else None
     return said if isinstance(said, str) else ""
@@ -145,16 +144,15 @@ def _items(modal: Mapping[str, str]) -> Iterator[tuple[str, PartKind, str, bool]
 
 
 def _content(content: str, modal: Mapping[str, str]) -> str:
-    """The text of an answer. Some records repeat it under keys such as ``text1``: these count where it stands there
-    alone."""
+    """The text of an answer. Some records repeat it under keys such as ``text1``, which count if there is no other."""
     if content.strip():
         return content
     return "\n\n".join(value for key, value in modal.items() if key.lower().startswith(_TEXT_KEY)) or content
 
 
 def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str | None:
-    """A file's path below the folder of the answers; None where there is none. Raises UsageError for one that lies
-    elsewhere or is too large."""
+    """A file's path below the folder of the answers; None for a missing file. Raises UsageError for one that is
+    elsewhere or too large."""
     if "://" in value or value.startswith("data:"):
         raise UsageError(
             f"{label} is a web address ({value[:_SHOWN]}), and nothing is fetched from there; fetch the file, and "
@@ -174,7 +172,7 @@ def _found(value: str, label: str, place: Place, folders: Sequence[str]) -> str 
 
 
 def _rows(parts: str) -> list[dict[str, Any]]:
-    """The parts of our own key. Raises UsageError for what are none."""
+    """The parts in our own key. Raises UsageError for invalid ones."""
     try:
         rows = json.loads(parts)
     except (ValueError, RecursionError):

@@ -29,7 +29,7 @@ from mmeval.tasks.unim.output.layout import (
 from mmeval.wording import counted, file_name
 
 MAX_FILE_BYTES = 2**27
-"""A larger file of answers is continued in another one: readers decode a file as a whole."""
+"""A larger file of answers is continued in another one, since readers decode a file as a whole."""
 
 _NOT_THERE = f"there is no record of it, and {MANIFEST} says why"
 _LEVELS = {word: int(level) for level, word in DIFFICULTIES.items()}
@@ -38,7 +38,7 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 class _Slot(NamedTuple):
-    """Which answer: field and domain, id, repeat."""
+    """The place of an answer: field and domain, id, repeat."""
 
     names: Names
     id: str
@@ -46,7 +46,7 @@ class _Slot(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """Which task an answer came from, and its digest."""
+    """The task of an answer, and its digest."""
 
     task: str
     digest: str
@@ -57,7 +57,7 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
 
     Tasks of other benchmarks are left out, which is one of the gaps. Raises UsageError where nothing is left, or where
     two tasks have different answers to the same question; MissingDataError and CorruptMediaError for a medium of the
-    run that has gone or changed.
+    run that is missing or changed.
     """
     writer = _Writer(folder)
     foreign = [task.name for task in run.tasks if not writer.write(task)]
@@ -82,8 +82,8 @@ def _failure(slot: _Slot, error: ErrorInfo) -> dict[str, Any]:
 
 
 class _Writer:
-    """Writes answers one at a time, each medium before its record. Tasks that ask the same share an answer; one of them
-    may have failed to get it."""
+    """Writes answers one by one, each medium before its record. Tasks with the same request share an answer; one of
+    them may have failed."""
 
     def __init__(self, folder: Path) -> None:
         self.counts: Counter[str] = Counter()
@@ -93,7 +93,7 @@ class _Writer:
         self._faulty: set[tuple[str, int]] = set()
 
     def write(self, task: AnsweredTask) -> bool:
-        """Whether the trials of a task have a place; they are written there."""
+        """Write the trials of a task; false if they have no place."""
         for trial in task.trials():
             names = names_of_sample(trial.sample)
             if trial.sample.fault:
@@ -107,11 +107,11 @@ class _Writer:
 
     @property
     def faulty(self) -> int:
-        """How many trials were of samples that cannot be put to a model."""
+        """The number of trials of damaged samples, which were not asked."""
         return len(self._faulty)
 
     def failed(self) -> list[tuple[_Slot, ErrorInfo]]:
-        """The failures that no task has an answer for."""
+        """The failures without an answer of another task."""
         return [(slot, error) for slot, error in self._failed.items() if slot not in self._written]
 
     def _trial(self, task: str, trial: Trial, slot: _Slot) -> None:
@@ -146,7 +146,7 @@ class _Writer:
 
 
 def _append(place: Path, repeat: int, line: bytes) -> None:
-    """To the file of answers that still has room."""
+    """Append a line to the file of answers that has room."""
     place.mkdir(parents=True, exist_ok=True)
     name, number = f"answers_repeat{repeat}" if repeat else "answers", 1
     while True:
@@ -159,21 +159,17 @@ def _append(place: Path, repeat: int, line: bytes) -> None:
 
 
 def _question(sample: Sample) -> dict[str, Any]:
-    """What was asked, as the data set has it; the names of its media, which stay there."""
+    """The question as in the data set, with the names of its media, which stay there."""
     modal: dict[str, str] = {}
     for message in sample.input:
         for part in message.content.parts:
-            name = _key(part.label)
+            kind = part.label.rstrip("0123456789")
+            name = f"{WORDS[kind]}{part.label.removeprefix(kind)}" if kind in WORDS else ""
             if part.kind == "code" and part.text is not None and name:
                 modal[name] = whole_text(part.text)
             elif part.media is not None and part.media.path is not None and name:
                 modal[name] = "/".join(part.media.path.parts[-2:])
     return {"modal": modal, "content": whole_text(question_of(sample))}
-
-
-def _key(label: str) -> str:
-    kind = label.rstrip("0123456789")
-    return f"{WORDS[kind]}{label.removeprefix(kind)}" if kind in WORDS else ""
 
 
 class _Files:
@@ -218,7 +214,7 @@ def _stem(slot: _Slot) -> str:
 
 
 def _answer(output: Interleaved, question: str, files: _Files, counts: Counter[str]) -> dict[str, Any]:
-    """``output`` of a record, and the key of our own where that does not say all."""
+    """``output`` of a record, and our own key for what it cannot hold."""
     flat = flattened(output, question)
     modal = {name: item if isinstance(item, str) else files.put(item, _kind(name)) for name, item in flat.modal.items()}
     counts["untagged"] += sum(part.raw == "" and part.media is not None for part in output.parts)
@@ -247,7 +243,7 @@ def _count_inexact(output: Interleaved, flat: Flat, counts: Counter[str]) -> Non
 
 
 class _Told:
-    """What there is to tell of an export."""
+    """The remarks on an export."""
 
     def __init__(self, counts: Mapping[str, int], errors: list[ErrorInfo], faulty: int) -> None:
         self._counts, self._errors, self._faulty = counts, errors, faulty
@@ -259,7 +255,7 @@ class _Told:
         if unasked:
             yield f"{counted(unasked, 'answer')}: the model could not be asked; {_NOT_THERE}"
         if self._faulty:
-            yield f"{counted(self._faulty, 'answer')}: the sample is damaged, and nobody was asked; no record"
+            yield f"{counted(self._faulty, 'answer')}: the sample is damaged and was not asked; no record"
 
     def notes(self) -> Iterator[str]:
         said = (

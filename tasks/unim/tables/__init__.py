@@ -1,1 +1,1 @@
-"""The tables of UniM's paper: what they show, and what it is computed from."""
+"""The tables of UniM's paper, and the numbers that they are made of."""

@@ -1,4 +1,4 @@
-"""The averages of UniM: over what a model can take, and over everything.
+"""The averages of UniM: over the instances that a model supports, and over all.
 
 An instance is *supported* when the model takes every modality of its input; ``tau`` is the share of those. A score is
 published *absolute*, the mean over supported instances, and *relative*, ``tau`` times that. Fields are published mostly
@@ -18,8 +18,8 @@ from mmeval.aggregate import Estimate, Scores, weighted_mean_stderr
 
 
 class Sums(NamedTuple):
-    """What a slice holds of one number, each instance with its weight: all of them, those that the model takes, those
-    that have a value, and these values."""
+    """The weighted sums of one number over a slice: all instances, supported ones, ones with a value, and these
+    values."""
 
     asked: float = 0.0
     supported: float = 0.0
@@ -31,7 +31,7 @@ class Sums(NamedTuple):
 
 
 class Means(NamedTuple):
-    """The three numbers of a slice; None: not known, or of nothing."""
+    """The three numbers of a slice; None: unknown, or of an empty slice."""
 
     tau: float | None = None
     absolute: float | None = None
@@ -39,8 +39,8 @@ class Means(NamedTuple):
 
 
 def micro(sums: Sums) -> Means:
-    """The means over instances. A slice of which the model takes nothing has no absolute mean, and the relative one is
-    0; one of which everything was lost has neither."""
+    """The means over instances. A slice without supported instances has no absolute mean, and its relative one is 0; a
+    slice where all values were lost has neither."""
     if not sums.asked:
         return Means()
     tau = sums.supported / sums.asked
@@ -51,9 +51,9 @@ def micro(sums: Sums) -> Means:
 
 
 def macro(parts: Iterable[Sums]) -> Means:
-    """The unweighted means over the parts that hold an instance: each number over the parts that have it. The absolute
-    mean is over those with a value, ``tau`` and the relative one also over those of which the model takes nothing, so
-    that the relative mean is not the product of the two others. Where all that it takes was lost there is neither."""
+    """The unweighted means over the parts with instances: each number over the parts that have it. The absolute mean is
+    over parts with a value; ``tau`` and the relative mean also over parts without supported instances, so that the
+    relative mean is not the product of the two others. Where all values were lost there is neither."""
     parts = list(parts)
     found = [micro(part) for part in parts]
     tau, absolute, relative = (_mean([mean[at] for mean in found]) for at in range(len(Means._fields)))
@@ -70,8 +70,8 @@ def unim(
     """The mean of UniM's tables, absolute or relative.
 
     ``macro`` weighs every value of the label ``by`` the same, which ``breakdown`` has to name; trials without the label
-    are left out, unless none has it. ``micro`` weighs every trial the same. The standard error takes the parts as
-    independent and counts clusters within each; None where a part has less than two clusters.
+    are left out, unless none has it. ``micro`` weighs every trial the same. The standard error treats the parts as
+    independent, with clusters within each; None where a part has fewer than two clusters.
     """
     parts = [scores]
     if average == "macro":
@@ -89,7 +89,7 @@ def unim(
 
 
 class _Part(NamedTuple):
-    """A part of the scores by clusters: the repeats of a sample are no independent evidence."""
+    """A part of the scores by clusters, since the repeats of a sample are not independent."""
 
     clusters: Sequence[Sums]
     means: Means
@@ -113,8 +113,8 @@ class _Part(NamedTuple):
         return self.means.absolute if kind == "absolute" else self.means.relative
 
     def stderr(self, kind: Literal["absolute", "relative"]) -> float | None:
-        """Linearised over clusters. With nothing lost, the relative one is that of a mean in which what the model does
-        not take is 0. Where the model takes nothing the relative mean is 0 by rule, for sure."""
+        """The standard error, linearised over clusters. Without losses, the relative one is that of a mean where
+        unsupported instances are 0. Without supported instances the relative mean is exactly 0 by rule."""
         tau, absolute, whole = self.means.tau, self.means.absolute, self.whole
         if tau is None or absolute is None:
             return 0.0

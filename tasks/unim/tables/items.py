@@ -1,8 +1,8 @@
-"""The items of a run's answers by modality: how many there are, and how well they are made.
+"""The items of a run's answers by modality: their number and their quality.
 
-The quality of an answer (GQ) is a mean over all of its items. Here each modality stands by itself, so that one sees
-what a model makes well. Items are read from the evidence of the metrics of quality; an answer that the rule for a
-missing output has scored 0 holds none.
+The quality of an answer (GQ) is a mean over all of its items. Here each modality is separate, to show what a model
+makes well. Items are read from the evidence of the metrics of quality; an answer that is scored 0 for a missing output
+has none.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TITLES: Mapping[str, str] = {
     "quality_3d": "3D",
     "video_quality": "video",
 }
-"""Modalities by the number that looks at them."""
+"""Modalities by the number that scores them."""
 
 
 class Items(NamedTuple):
-    """Items of some answers: how many answers have some, how many items have a quality, the sum of these, how many have
-    none, and how many are left out because nothing here can look at them."""
+    """Items of some answers: the number of answers with items, of items with a quality, the sum of these qualities, the
+    number of items without one, and of unavailable items."""
 
     answers: int = 0
     known: int = 0
@@ -54,7 +54,7 @@ class Items(NamedTuple):
 
 @dataclass
 class _Column:
-    """The items of one modality: of each answer that has some its place, and what ``Items`` has of it."""
+    """The items of one modality: the place of each answer with items, and its ``Items``."""
 
     trials: array[int] = field(default_factory=lambda: array("q"))
     counts: array[int] = field(default_factory=lambda: array("q"))
@@ -75,8 +75,8 @@ class _Column:
 class ItemPool:
     """The items of all answers, a few bytes for each answer and modality.
 
-    ``partial`` counts the answers whose GQ goes without a piece, by the piece, ``partial_answers`` those that go
-    without any; ``unavailable`` are the numbers that nothing here gives of any answer.
+    ``partial`` counts the answers whose GQ lacks a piece, by piece, ``partial_answers`` those that lack any;
+    ``unavailable`` are the numbers that no answer has here.
     """
 
     columns: dict[str, _Column] = field(default_factory=dict)
@@ -86,8 +86,8 @@ class ItemPool:
     _seen: bytearray = field(default_factory=bytearray)
 
     def add(self, trial: int, scores: Mapping[str, Mapping[str, Any]], given: Mapping[str, str], gq: str) -> None:
-        """The scores of an answer; of one that several tasks have, the first that hold items count. ``given`` has the
-        numbers of its task, with why one is not counted where it is not; ``gq`` is the number that pools the items."""
+        """Add the scores of an answer; if several tasks have it, the first scores with items count. ``given`` has the
+        numbers of its task, with a reason for those that do not count; ``gq`` is the number that pools the items."""
         self._seen.extend(bytes(max(0, trial + 1 - len(self._seen))))
         if self._seen[trial]:
             return
@@ -112,7 +112,7 @@ class ItemPool:
 
 
 def _items(score: Mapping[str, Any]) -> Items | None:
-    """What the evidence of a score says of items; None where it holds none."""
+    """The items in the evidence of a score; None without any."""
     listed = score.get("evidence", {}).get(ITEMS)
     if not isinstance(listed, list) or not listed:
         return None

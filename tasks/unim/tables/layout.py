@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column: its header, the number that it is of, and which mean of it."""
+    """A column: its header, its number, and the mean that it shows."""
 
     header: str
     number: str
@@ -76,9 +76,9 @@ SHORT: Mapping[str, str] = {SC: "SC", GQ: "GQ", SQCS: "SQCS", STS: "StS", LES: "
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """By field and by domain a table for each family of numbers that the run gives, and for the first, with tau; by
-    difficulty, capability and combination one each, and by modality one of the items. A number that the run gives of no
-    trial has no column. Nothing where the run has no trial of UniM."""
+    """Tables by field and by domain for each family of numbers in the run (the first always, with tau); one each by
+    difficulty, capability and combination, and one of the items by modality. A number without any trial has no column.
+    Empty where the run has no trial of UniM."""
     pool = pooled(run)
     if not len(pool):
         return
@@ -87,7 +87,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
     families = [family for family in FAMILIES if family is FAMILIES[0] or tables.given.intersection(family.numbers)]
     for family in families:
         yield tables.by_field(family, notes)
-        notes = ()  # they are about all tables: said once
+        notes = ()  # they are about all tables, so they are written once
     if pool.items.columns:
         yield tables.by_modality()
     for family in families:
@@ -100,7 +100,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
 
 
 class Line(NamedTuple):
-    """A row of a table: the means of each number, how many instances or domains stand behind them, what they lack."""
+    """A row of a table: the means of each number, the number of instances or domains, and what they lack."""
 
     title: str
     means: Mapping[str, Means]
@@ -109,7 +109,7 @@ class Line(NamedTuple):
 
 
 class _Tables:
-    """The tables of a pool. ``given`` are the numbers that its run gives of some trial; the others count nowhere."""
+    """The tables of a pool. ``given`` are the numbers that some trial of its run has; the others are left out."""
 
     def __init__(self, pool: Pool, columns: Columns, eta: float) -> None:
         self.given = frozenset(columns.given())
@@ -117,7 +117,7 @@ class _Tables:
         self._places = in_order(pool.places)
 
     def by_field(self, family: Family, notes: Sequence[str]) -> Table:
-        """Fields as the mean of their domains and as the mean of their instances, and all of it."""
+        """The fields by the mean of their domains and of their instances, and the mean of all."""
         parts = self._by_place(family)
         fields = [*FIELDS, *dict.fromkeys(place.field for place in self._places if place.field not in FIELDS)]
         lines = [
@@ -126,7 +126,7 @@ class _Tables:
             if (own := [part for place, part in parts.items() if place.field == field])
             for line in self._field_lines(FIELDS.get(field, field), family, own, _domains_in(field, own), None)
         ]
-        (whole,) = self._slices(family, self._everything(), 1)
+        (whole,) = self._slices(family, self._columns.everything(), 1)
         total = sum(_domains_in(field, [place for place in parts if place.field == field]) for field in fields)
         lines += self._field_lines("All", family, list(parts.values()), total, whole)
         return self._table("Field", f"UniM by field: {family.title} (%)", family, lines, notes)
@@ -134,7 +134,7 @@ class _Tables:
     def _field_lines(
         self, title: str, family: Family, parts: Sequence[Slice], domains: int, whole: Slice | None
     ) -> Iterator[Line]:
-        """The two lines of a field; ``whole`` are its instances where they are more than its domains hold."""
+        """The two lines of a field; ``whole`` are its instances if they are more than those of its domains."""
         means = {number: macro(part.sums[number] for part in parts) for number in family.numbers}
         scored = sum(part.whole > 0 for part in parts)
         count = f"{scored}/{domains} domains"
@@ -142,7 +142,7 @@ class _Tables:
         yield self._line(f"{title}: mean of instances", family, whole or together(parts))
 
     def by_modality(self) -> Table:
-        """The mean quality of the items of each modality, over all of them, whatever answers they stand in."""
+        """The mean quality of the items of each modality, over the items of all answers."""
         fields = list(dict.fromkeys(place.field for place in self._places))
         own = self._field_codes(fields)
         groups = [-1 if code < 0 else own[code] for code in self._pool.codes["place"]]
@@ -160,7 +160,7 @@ class _Tables:
         return Table(MODALITIES, headers, tuple(rows), (OF_ITEMS,), digits=1)
 
     def by_domain(self, family: Family) -> Table:
-        """The domains of the run; those of its fields that have no instance of its levels stand there unknown."""
+        """The domains of the run; those of its fields without an instance of its levels are unknown."""
         lines = {place: self._line(_title(place), family, part) for place, part in self._by_place(family).items()}
         asked = {place.field for place in lines}
         known = {domain.name for place in lines if (domain := domain_of(place.domain))}
@@ -212,7 +212,7 @@ class _Tables:
         notes = ["Input->output, besides text: I image, V video, A audio, D document, C code, 3D."]
         return self._table("Combination", "UniM by combination of modalities (%)", ALL, lines, notes)
 
-    # --- what stands behind them --------------------------------------------------------------------------------------
+    # --- the slices behind them --------------------------------------------------------------------------------------
 
     def _slices(self, family: Family, rows: Rows, many: int) -> list[Slice]:
         given = [number for number in family.numbers if number in self.given]
@@ -222,11 +222,8 @@ class _Tables:
         parts = self._slices(family, self._columns.by_label("place"), len(self._places))
         return {place: parts[self._pool.places[place]] for place in self._places}
 
-    def _everything(self) -> Rows:
-        return self._columns.everything()
-
     def _field_codes(self, fields: Sequence[str]) -> list[int]:
-        """The place of each place's field among ``fields``."""
+        """The index of each place's field in ``fields``."""
         return [fields.index(place.field) for place in self._pool.places]
 
     def _line(self, title: str, family: Family, part: Slice) -> Line:
@@ -235,7 +232,7 @@ class _Tables:
         return Line(title, means, f"{part.whole}/{part.trials}", _lacking(lacks))
 
     def _lacking_domains(self, family: Family, parts: Sequence[Slice]) -> str:
-        """How many domains have no value of some number, by why."""
+        """The numbers of domains without a value of some number, by reason."""
         asked = [part for part in parts if part.sums[family.numbers[0]].asked]
         taken = [part for part in asked if part.sums[family.numbers[0]].supported]
         numbers = [number for number in family.numbers if number in self.given]
@@ -253,7 +250,7 @@ class _Tables:
         return Table(title, headers, rows, tuple(notes), digits=1)
 
     def _is_shown(self, column: Column) -> bool:
-        """Whether the run gives what a column shows. Where it does not, a note below the first table says why."""
+        """Whether the run has the number of a column. If not, a note below the first table says why."""
         if column.kind == "of means":
             return self.given >= OF_MEANS_NEEDS
         return column.kind == "tau" or column.number in self.given
@@ -276,14 +273,14 @@ def _lacking(counts: Mapping[str, int]) -> str:
 
 
 def _eta(run: StoredRun) -> float:
-    """The share of SQCS that does not depend on quality, as the run has it."""
+    """The share of SQCS that does not depend on quality, in the run's switches."""
     metrics = (metrics.get(SQCS, {}) for metrics in run.ours.get("metrics", {}).values())
     found = (metric.get("switches", {}).get("eta") for metric in metrics)
     return next((float(eta) for eta in found if isinstance(eta, int | float)), ETA)
 
 
 def _domains_in(field: str, present: Sequence[object]) -> int:
-    """How many domains a field has: the paper's, and where the data name others, at least those."""
+    """The number of domains of a field: that of the paper, or more if the data name more."""
     return max(len(present), sum(one.field == field for one in DOMAINS))
 
 
@@ -294,6 +291,6 @@ def _title(place: Place) -> str:
 
 
 def _numbered(line: Line) -> tuple[int, str]:
-    """Domains by their numbers, unknown ones behind them."""
+    """The sort key of domains: by their numbers, unknown ones last."""
     number = line.title.partition(" ")[0]
     return (int(number) if number.isdigit() else len(DOMAINS) + 1, line.title)

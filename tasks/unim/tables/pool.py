@@ -1,7 +1,7 @@
-"""The trials of a run's UniM tasks as columns: what the paper's tables are sums of.
+"""The trials of a run's UniM tasks as columns, which the paper's tables sum up.
 
 Tasks overlap (a level and a domain hold the same samples), so each trial counts once, by its sample's id and its
-repeat. It is read from the score rows alone, once; only the soft labels of capabilities come from the samples.
+repeat. Trials are read once from the score rows; only the soft labels of capabilities come from the samples.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ NUMBERS = SC, GQ, SQCS, STS, LES, HC, SH, ICS = (
 UNIM = "unim"
 """The loader and the layout of its tasks."""
 MAX_REASON = 400
-"""So many characters of a reason are told."""
+"""The most characters of a reason that are shown."""
 MAX_REASONS = 1000
-"""Different reasons that are counted; a judge may give another one each time."""
+"""The most different reasons that are counted, since a judge may give another one each time."""
 
 SCORED, INAPPLICABLE, UNSCORED, UNAVAILABLE, NO_ANSWER = range(5)
-"""What became of a number of a trial; where two tasks have the trial, the first of these holds."""
+"""The states of a number of a trial; if two tasks have the trial, the first of these counts."""
 OK, FAILED, UNSUPPORTED, BAD = range(4)
-"""What became of a trial; where two tasks have it, the first of these holds."""
+"""The states of a trial; if two tasks have it, the first of these counts."""
 _LABELS = ("place", "difficulty", "combination")
 _TRIAL: Mapping[str, int] = {"ok": OK, "unsupported": UNSUPPORTED}
 
@@ -54,7 +54,7 @@ class Lack(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a sample belongs: the words of its field and domain. Known spellings of a domain are one."""
+    """The words of a sample's field and domain. Known spellings of a domain are the same."""
 
     field: str
     domain: str
@@ -62,13 +62,13 @@ class Place(NamedTuple):
 
 @dataclass
 class Pool:
-    """The trials in columns. Those that could not be asked because of their own data are ``BAD``, with the labels that
-    are known of them; ``bad`` are their samples.
+    """The trials in columns. Those that could not be asked because of their own data are ``BAD``, with their known
+    labels; ``bad`` are their samples.
 
-    ``places``, ``levels``, ``combinations`` and ``capabilities`` number the values of labels as they came. ``trials``
-    says what became of each, ``states`` and ``values`` of its numbers, trial by trial; ``codes`` are the numbers of its
-    labels (-1: none), ``capable`` are trial, capability and weight of each label of one. ``lacks`` counts why numbers
-    have no value, ``items`` are those of the answers by modality.
+    ``places``, ``levels``, ``combinations`` and ``capabilities`` number the values of labels in their order. ``trials``
+    has the state of each trial, ``states`` and ``values`` those of its numbers; ``codes`` are the numbers of its labels
+    (-1: none), ``capable`` are trial, capability and weight of each label of a capability. ``lacks`` counts the reasons
+    of missing values, ``items`` are those of the answers by modality.
     """
 
     places: dict[Place, int] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Pool:
     items: ItemPool = field(default_factory=ItemPool)
     bad: dict[str, None] = field(default_factory=dict)
     shared: int = 0
-    """Trials that several tasks have."""
+    """The number of trials that several tasks share."""
     weighted: bool = False
     """Whether the data give weights to capabilities."""
     trials: bytearray = field(default_factory=bytearray)
@@ -95,8 +95,8 @@ class Pool:
         return len(self.trials)
 
     def add(self, row: Mapping[str, Any], given: Mapping[str, str], weights: Mapping[str, Mapping[str, Any]]) -> None:
-        """A score row. ``given`` has the numbers of its task, and why one is not counted where it is not; ``weights``
-        are those of capabilities by sample."""
+        """Add a score row. ``given`` has the numbers of its task, with a reason for those that do not count;
+        ``weights`` are those of capabilities by sample."""
         key = (str(row["s"]), int(row["n"]))
         trial = BAD if _is_bad(row) else _TRIAL.get(row["status"], FAILED)
         known = self._at.setdefault(key, len(self))
@@ -113,7 +113,7 @@ class Pool:
             self.items.add(known, row["scores"], given, GQ)
 
     def _append(self, labels: Mapping[str, Any], weights: Mapping[str, Any] | None) -> None:
-        """The labels of a new trial."""
+        """Add the labels of a new trial."""
         words = {name: str(labels.get(name) or "") for name in ("field", "domain", "difficulty", "combination")}
         known = domain_of(words["domain"])
         place = Place(words["field"], words["domain"] if known is None else known.name)
@@ -132,7 +132,7 @@ class Pool:
             self.weighted = self.weighted or weight is not None
 
     def _put(self, at: int, trial: int, row: Mapping[str, Any], given: Mapping[str, str]) -> None:
-        """The numbers of a trial. What another task has scored stays."""
+        """Set the numbers of a trial. Those that another task has scored stay."""
         first = at * len(NUMBERS)
         new = len(self.states) == first
         for place, name in enumerate(NUMBERS, first):
@@ -166,8 +166,8 @@ def _cut(reason: str) -> str:
 
 
 def pooled(run: StoredRun) -> Pool:
-    """The trials of a run's UniM tasks that stand behind its numbers. Bad ones come last: where another task could ask
-    for the sample, its labels are whole there."""
+    """The trials of a run's UniM tasks. Bad ones come last: if another task could ask for the sample, its labels are
+    complete there."""
     pool = Pool()
     bad: list[Mapping[str, Any]] = []
     for task in unim_tasks(run):
@@ -196,8 +196,8 @@ def unim_tasks(run: StoredRun) -> list[StoredTask]:
 
 
 def _given(run: StoredRun, task: StoredTask) -> dict[str, str]:
-    """The numbers of a task, all of them where no results file tells; with why none of its values counts, where scoring
-    was suspended."""
+    """The numbers of a task (all of them without a results file), with the reason why none counts where scoring was
+    suspended."""
     metrics = run.ours.get("metrics", {}).get(task.name)
     listed = () if metrics is None else (str(n) for one in metrics.values() for n in one.get("outputs", ()))
     outputs = (*NUMBERS, *TITLES) if metrics is None else listed
@@ -218,7 +218,7 @@ def _soft_labels(task: StoredTask) -> dict[str, Mapping[str, Any]]:
 
 
 def _weight(weights: Mapping[str, Any] | None, capability: str) -> float | None:
-    """The weight of a capability; None where the data give none that could be one."""
+    """The weight of a capability; None without a valid one."""
     found = None if weights is None else weights.get(capability)
     if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < math.inf:
         return None

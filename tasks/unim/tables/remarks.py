@@ -1,4 +1,4 @@
-"""What is said below UniM's tables: how to read them, and what stands behind them."""
+"""The notes below UniM's tables: how to read them, and what their numbers are based on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CUT = (
 )
 OF_MEANS = "SQCS of means: its formula on the row's SC and GQ, as some published rows have it."
 OF_MEANS_NEEDS = frozenset({"semantic_correctness", "unim_gq"})
-"""The numbers without which nothing has a SQCS of means."""
+"""The numbers that the SQCS of means needs."""
 OF_ITEMS = (
     "Items: those that have a quality; Answers: those that have an item of the modality. Every item counts the same. "
     "An answer that was not given, or is empty, has none."
@@ -38,11 +38,11 @@ SCORED = (
 UNKNOWN = "N/A: not known, or of no instance; it is no 0."
 BUNDLED = "Made on bundled samples: these numbers do not compare with the paper's."
 SHOWN = 3
-"""Names that a remark lists."""
+"""The most names that a remark lists."""
 
 
 def remarks(run: StoredRun, pool: Pool, letters: Mapping[str, str], given: Collection[str]) -> tuple[str, ...]:
-    """The notes of a run; ``letters`` are what the paper calls the numbers, ``given`` are those that some trial has."""
+    """The notes of a run; ``letters`` are the paper's names of the numbers, ``given`` those that some trial has."""
     of_means = (OF_MEANS,) if OF_MEANS_NEEDS.issubset(given) else ()
     about = (*_about_numbers(pool, letters, given), *_about_trials(pool))
     return (READ, MEANS, *of_means, CUT, SCORED, UNKNOWN, *_about_run(run), *about)
@@ -63,7 +63,7 @@ def _about_run(run: StoredRun) -> Iterator[str]:
 
 
 def _about_numbers(pool: Pool, letters: Mapping[str, str], given: Collection[str]) -> Iterator[str]:
-    """Numbers without a value with their most frequent reason; those of one reason together."""
+    """The numbers without a value, grouped by their most frequent reason."""
     alike: dict[str, list[str]] = {}
     for number, short in letters.items():
         reasons = {lack.reason: count for lack, count in pool.lacks.items() if lack.number == number}

@@ -1,4 +1,4 @@
-"""Slices of a run's UniM trials: what stands behind each row of the paper's tables.
+"""Slices of a run's UniM trials: the trials of each row of the paper's tables.
 
 Plain loops over columns: a run ends with these tables, and should not import numpy for them.
 """
@@ -25,10 +25,10 @@ from mmeval.tasks.unim.tables.pool import (
 
 
 class Slice(NamedTuple):
-    """What some trials hold: the sums of each number, and what became of the trials. ``whole`` have all of the numbers
-    asked about, ``unscored`` lost some of them, ``unavailable`` are those of the others of which nothing here gives
-    some; these, ``unsupported``, ``failed`` and ``bad`` are all of the ``trials``. The ``bad`` ones, which could not be
-    asked because of their own data, are in no sum."""
+    """The sums of each number over some trials, and the states of the trials. ``whole`` have all of the requested
+    numbers, ``unscored`` lost some of them, ``unavailable`` are others without a number that is unavailable here; with
+    ``unsupported``, ``failed`` and ``bad`` they are all of the ``trials``. The ``bad`` ones, which could not be asked
+    because of their own data, are in no sum."""
 
     sums: Mapping[str, Sums]
     trials: int
@@ -41,8 +41,8 @@ class Slice(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Trials by the slice in which each stands (-1: in none). One that stands in several comes as often; ``weights``
-    are those of the trials in their slices."""
+    """The slice of each trial (-1: none). A trial in several slices is repeated; ``weights`` are those of the trials in
+    their slices."""
 
     codes: Sequence[int]
     trials: Sequence[int]
@@ -54,13 +54,13 @@ class Rows(NamedTuple):
 
 
 class Columns:
-    """The trials of a pool, to be parted into slices."""
+    """The trials of a pool, to be divided into slices."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     def given(self) -> list[str]:
-        """The numbers that the run gives of some trial."""
+        """The numbers that some trial of the run has."""
         states = self._pool.states
         own = {name: states[place :: len(NUMBERS)] for place, name in enumerate(NUMBERS)}
         return [name for name, found in own.items() if SCORED in found or UNSCORED in found]
@@ -86,7 +86,7 @@ class Columns:
         return Rows(codes, trials, weights if soft else array("d", [1.0]) * len(codes))
 
     def slices(self, rows: Rows, many: int, numbers: Sequence[str], asked_about: Iterable[str]) -> list[Slice]:
-        """``many`` slices with the sums of some numbers; those ``asked_about`` are what a whole trial has."""
+        """``many`` slices with the sums of some numbers; a whole trial has all those ``asked_about``."""
         found = [_Growing(len(numbers)) for _ in range(many)]
         places = [NUMBERS.index(name) for name in numbers]
         counted = [at for at, name in enumerate(numbers) if name in set(asked_about)]
@@ -134,7 +134,7 @@ _WHOLE, _UNSUPPORTED, _FAILED, _UNSCORED, _UNAVAILABLE, _BAD = range(1, 7)
 
 
 def _outcome(trial: int, states: Sequence[int]) -> int:
-    """Which of the counts a trial belongs to."""
+    """The index of the count that a trial belongs to."""
     if trial == UNSUPPORTED:
         return _UNSUPPORTED
     if trial == FAILED:
@@ -147,7 +147,7 @@ def _outcome(trial: int, states: Sequence[int]) -> int:
 
 
 def together(slices: Sequence[Slice]) -> Slice:
-    """Slices that share no trial as one."""
+    """Join slices without common trials."""
     names = slices[0].sums if slices else ()
     return Slice(
         {name: Sums(*map(sum, zip(*(one.sums[name] for one in slices), strict=True))) for name in names},
@@ -156,7 +156,7 @@ def together(slices: Sequence[Slice]) -> Slice:
 
 
 def in_order(places: Mapping[Place, int]) -> list[Place]:
-    """Places in the order of the paper; what it does not know comes last, by name."""
+    """Places in the order of the paper; unknown ones come last, by name."""
     fields = {name: at for at, name in enumerate(FIELDS)}
 
     def key(place: Place) -> tuple[int, float, Place]:

@@ -220,7 +220,7 @@ def test_the_longer_the_gap_the_lower() -> None:
 
 
 def made(kind: str, count: int, seed: int) -> Samples:
-    """A sound that nobody makes on purpose."""
+    """A sound that is not made on purpose."""
     rng, at = np.random.default_rng(seed), np.arange(count)
     kinds = {
         "noise": rng.uniform(-1, 1, count),

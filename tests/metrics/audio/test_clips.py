@@ -124,7 +124,7 @@ def test_without_an_answer_there_is_nothing_to_score() -> None:
     assert (score.value, score.status) == (None, "unscored")
 
 
-def test_a_sound_beyond_the_limits_is_unscored_since_nobody_has_heard_it() -> None:
+def test_a_sound_beyond_the_limits_is_unscored_since_it_was_not_decoded() -> None:
     score = the_only_clip(heard(wav(np.zeros(3601 * 100, np.float32), 100)))
 
     assert isinstance(score, Score)

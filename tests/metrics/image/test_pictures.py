@@ -115,7 +115,7 @@ def test_without_an_answer_it_is_unscored() -> None:
     assert score.status == "unscored"
 
 
-def test_a_picture_above_the_limits_is_nobodys_fault() -> None:
+def test_a_picture_above_the_limits_is_unscored() -> None:
     huge = saved(Image.new("1", (6001, 6001)))
 
     for found in (produced(huge), given(huge)):

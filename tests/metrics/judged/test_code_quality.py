@@ -89,7 +89,7 @@ def test_an_answer_without_code_says_nothing_about_code(text: str) -> None:
 
 @pytest.mark.parametrize(("profile", "value"), [("standard", 0.0), ("official", None)])
 @pytest.mark.parametrize("code", [{}, {"code1": " \n"}, {"code1": "```\n\n```"}], ids=["tag", "blank", "empty fence"])
-def test_a_tag_without_code_is_0_or_unscored_and_nobody_is_asked(
+def test_a_tag_without_code_is_0_or_unscored_and_no_judge_is_asked(
     code: dict[str, str], profile: str, value: float | None
 ) -> None:
     done = quality(answer("See <<code1>>", **code), profile=profile)

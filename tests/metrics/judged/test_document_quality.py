@@ -188,7 +188,7 @@ def test_without_ocr_pictures_and_scans_are_left_out() -> None:
         (failed("internal", "rapidocr is not installed"), "lost"),
     ],
 )
-def test_what_nobody_could_judge_is_unscored_with_its_bounds(error: Response, cause: str) -> None:
+def test_what_could_not_be_judged_is_unscored_with_its_bounds(error: Response, cause: str) -> None:
     found = ask(with_documents(CSV, CSV + b"3,4"), error, {"score": 5})
 
     assert (found.score.status, found.score.cause, found.score.bounds) == ("unscored", cause, (0.5, 1.0))

@@ -95,7 +95,7 @@ def test_the_evidence_has_both_grades_the_reasons_and_the_captions() -> None:
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-def test_an_empty_answer_has_the_lowest_grades_and_nobody_is_asked(profile: str) -> None:
+def test_an_empty_answer_has_the_lowest_grades_and_no_judge_is_asked(profile: str) -> None:
     done = coherence(trial=Trial(TRIAL.sample, output=Interleaved((text_part(" \n"),))), profile=profile)
 
     assert values(done) == [0, 0, 0]

@@ -65,7 +65,7 @@ def test_the_majority_chooses() -> None:
         ({"options": ["a", "b"], "values": {"a": 1}}, "says nothing of the option 'b'"),
     ],
 )
-def test_what_cannot_be_chosen_from_is_unscored_and_nobody_is_asked(switches: dict[str, Any], reason: str) -> None:
+def test_what_cannot_be_chosen_from_is_unscored_and_no_judge_is_asked(switches: dict[str, Any], reason: str) -> None:
     done = judged("judge_choice", trial(), **switches)
 
     assert (done.score.status, done.asked) == ("unscored", [])

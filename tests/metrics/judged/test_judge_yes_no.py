@@ -84,7 +84,7 @@ def test_an_answer_cannot_pose_as_the_end_of_itself() -> None:
         ({"wanted_key": "gone"}, "label 'gone' is neither yes nor no"),
     ],
 )
-def test_a_row_that_lacks_what_is_asked_for_is_unscored_and_nobody_is_asked(
+def test_a_row_that_lacks_what_is_asked_for_is_unscored_and_no_judge_is_asked(
     switches: dict[str, Any], reason: str
 ) -> None:
     done = judged("judge_yes_no", trial(), **switches)

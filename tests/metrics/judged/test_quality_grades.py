@@ -108,7 +108,7 @@ def test_an_item_without_a_verdict_has_no_quality_and_says_whether_asking_again_
     assert torn.evidence["votes"] == [{"all": 1}, {"all": 2}]
 
 
-def test_an_item_that_nobody_has_to_look_at_has_the_lowest_grade() -> None:
+def test_an_item_that_needs_no_judge_has_the_lowest_grade() -> None:
     assert lowest_grade("nothing") == ItemScore(0.0, {"score": 1, "reason": "nothing"})
 
 
@@ -184,7 +184,7 @@ def test_all_items_are_asked_about_at_the_same_time_and_keep_their_places() -> N
     assert [(one["label"], one["quality"]) for one in score.evidence["items"]] == [("a1", 0.4), ("a2", 0), ("a3", 0.8)]
 
 
-def test_nobody_is_asked_where_everything_is_known() -> None:
+def test_no_judge_is_asked_where_everything_is_known() -> None:
     score, times = together([("a1", ItemScore(0.5))])
 
     assert (score.value, times) == (0.5, [])

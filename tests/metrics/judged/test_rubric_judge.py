@@ -102,7 +102,7 @@ def test_a_label_that_a_row_does_not_have_is_told_with_a_near_one() -> None:
     ],
     ids=str,
 )
-def test_a_rubric_that_cannot_be_used_is_unscored_and_nobody_is_asked(rubric: Any, why: str) -> None:
+def test_a_rubric_that_cannot_be_used_is_unscored_and_no_judge_is_asked(rubric: Any, why: str) -> None:
     done = judged("rubric_judge", Trial(sample(rubric=rubric), output=ANSWER))
 
     assert (done.score.status, done.asked) == ("unscored", [])

@@ -86,7 +86,7 @@ def test_the_evidence_has_the_grade_the_reason_and_the_captions_of_the_answer() 
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
-def test_an_empty_answer_has_the_lowest_grade_and_nobody_is_asked(text: str) -> None:
+def test_an_empty_answer_has_the_lowest_grade_and_no_judge_is_asked(text: str) -> None:
     trial = Trial(TRIAL.sample, output=Interleaved((text_part(text),)))
     done = judge_unim("semantic_correctness", trial)
 

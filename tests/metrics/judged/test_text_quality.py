@@ -93,7 +93,7 @@ def test_without_a_grade_the_answer_is_unscored_and_nothing_is_guessed(said: Any
 @pytest.mark.parametrize(
     "text", ["", " \n", "<<image1>>", " <<image1>>\n<<code1>> "], ids=["none", "blanks", "tag", "tags"]
 )
-def test_a_text_of_nothing_but_blanks_and_tags_has_the_lowest_grade_and_nobody_is_asked(
+def test_a_text_of_nothing_but_blanks_and_tags_has_the_lowest_grade_and_no_judge_is_asked(
     text: str, profile: str
 ) -> None:
     done = quality(trial=answer_trial(text), profile=profile)

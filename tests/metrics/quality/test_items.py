@@ -111,7 +111,7 @@ def test_an_unknown_item_leaves_the_bounds_that_follow_from_the_others() -> None
     assert score.reason == "b: lost; c: x"
 
 
-def test_an_item_that_nobody_here_can_look_at_is_left_out() -> None:
+def test_an_unavailable_item_is_left_out() -> None:
     score = together([("a", ItemScore(0.5)), ("b", ItemScore.unavailable("no reader"))])
 
     assert score.value == 0.5

@@ -29,7 +29,7 @@ SEVEN = (
 
 
 def items(*qualities: float | str | None) -> Score:
-    """A piece with items of these qualities; None is one that nobody could measure, a word one that is left out."""
+    """A piece with items of these qualities; None is an unmeasured one, a word one that is left out."""
     made = [
         ItemScore.unavailable(one)
         if isinstance(one, str)

@@ -74,9 +74,9 @@ def test_without_a_name_it_says_how_to_give_one() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["somebody/metric", "./overlap", "/somewhere/overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"],
+    ["owner/metric", "./overlap", "/somewhere/overlap", "overlap/overlap.py", "..", "~/overlap", "rouge"],
 )
-def test_code_of_somebody_runs_only_with_the_users_consent(
+def test_foreign_code_runs_only_with_the_users_consent(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -17,7 +17,7 @@ from mmeval.metrics.three_d.geometry import (
 )
 from tests.support.shapes import cube, obj, off, ply
 
-NOBODY = np.empty((0, 3), np.int64)
+NO_FACES = np.empty((0, 3), np.int64)
 
 
 def test_a_ply_file_is_what_it_holds_or_always_a_cloud() -> None:
@@ -53,14 +53,14 @@ def test_the_limits_are_those_of_the_documentation() -> None:
 
 
 def test_the_box_has_the_origin_in_its_middle_and_a_largest_side_of_one() -> None:
-    found = of_size_one(Geometry(np.array([[1.0, 2, 3], [5, 4, 3]]), NOBODY))
+    found = of_size_one(Geometry(np.array([[1.0, 2, 3], [5, 4, 3]]), NO_FACES))
 
     assert found.points.tolist() == [[-0.5, -0.25, 0], [0.5, 0.25, 0]]
 
 
 @pytest.mark.parametrize("numbers", [(0, 0), (7, 7), (-1.7e308, 1.7e308), (0, 1e-300)])
 def test_any_numbers_become_some(numbers: tuple[float, float]) -> None:
-    found = of_size_one(Geometry(np.repeat(np.array(numbers, float), 3).reshape(2, 3), NOBODY))
+    found = of_size_one(Geometry(np.repeat(np.array(numbers, float), 3).reshape(2, 3), NO_FACES))
 
     assert np.abs(found.points).max() in (0, 0.5)
 
@@ -89,7 +89,7 @@ def test_a_face_with_one_corner_twice_is_dropped() -> None:
 
 
 def test_a_cloud_keeps_its_points() -> None:
-    cloud = Geometry(np.eye(3), NOBODY)
+    cloud = Geometry(np.eye(3), NO_FACES)
 
     assert without_dangling(cloud) is cloud
 

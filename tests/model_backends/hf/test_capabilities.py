@@ -67,7 +67,7 @@ def test_the_user_has_the_last_word_on_inputs() -> None:
     assert overruled(OWN, Settings()) is OWN
 
 
-def test_outputs_may_be_fewer_and_never_what_nobody_makes() -> None:
+def test_outputs_may_be_fewer_and_never_other_kinds() -> None:
     both = Capabilities.of(["text"], ["text", "image"])
     assert {*overruled(both, Settings(outputs="image")).outputs} == {"image"}
     with pytest.raises(UsageError, match="never audio; leave it out"):

@@ -61,7 +61,7 @@ def test_any_other_answer_is_numbered_as_the_layout_counts(output: Interleaved, 
     assert [m.sha256 for m in read_flat(flat).media()] == [m.sha256 for m in output.media()]
 
 
-def test_a_placeholder_that_had_no_medium_gets_nobody_elses() -> None:
+def test_a_placeholder_that_had_no_medium_gets_no_other() -> None:
     output = spanned(f"{FIRST} lost, {SECOND} there", image1=HARE)
 
     kinds = [(part.kind, part.dangling) for part in read_flat(flattened(output)).parts if part.kind == "image"]

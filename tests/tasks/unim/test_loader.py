@@ -46,7 +46,7 @@ def test_an_id_that_repeats_across_files_stays_unique(tmp_path: Path) -> None:
     assert [sample.id for sample in unim_samples(tmp_path)] == ["natural_science/math/4", "natural_science/math/4#2"]
 
 
-def test_a_name_with_a_number_behind_it_is_nobody_else_s(tmp_path: Path) -> None:
+def test_a_name_with_a_number_behind_it_is_kept_apart(tmp_path: Path) -> None:
     write_records(tmp_path, unim_row(), unim_row(id="1#2"), unim_row())
 
     assert [sample.id.rpartition("/")[2] for sample in unim_samples(tmp_path)] == ["1", "1#2", "1#3"]

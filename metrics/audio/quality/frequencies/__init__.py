@@ -1,1 +1,1 @@
-"""What a recording holds at which frequencies: its spectrum, its tones, and the noise between them."""
+"""The frequencies of a recording: its spectrum, its tones, and the noise between them."""

@@ -1,8 +1,8 @@
-"""Chroma: how the energy of a recording moves among the twelve semitones, whatever the octave.
+"""Chroma: how the energy of a recording moves among the twelve semitones of all octaves.
 
-As ``feature.chroma_cqt`` of librosa 0.11 gives it with its defaults for 48 kHz: a constant-Q transform of seven octaves
-from C1 with 36 bins each. An octave is analysed at twice the rate of the one below by the same filters, so that one set
-of them, that of the top octave, serves all seven.
+The same numbers as ``feature.chroma_cqt`` of librosa 0.11 with its defaults for 48 kHz: a constant-Q transform of seven
+octaves from C1 with 36 bins each. Each octave is analysed at twice the rate of the one below, so that the filters of
+the top octave serve all seven.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ LOWEST = 440.0 * 2.0 ** (-45 / 12)
 """Hz: C1."""
 OCTAVES, CLASSES = 7, 12
 HOP = 256
-"""Samples at half the rate, which is all that the top octave needs."""
+"""Samples between two frames at half the rate, which suffices for the top octave."""
 FRAME = 1024
 """Samples: the longest filter of an octave, rounded up to a power of two."""
 DROPPED = 0.01
-"""Of the sum of a filter's amplitudes: its faintest bins that make up no more are left out."""
+"""The faintest bins of a filter are dropped up to this share of the sum of its amplitudes."""
 _AT_ONCE = 512
 """Frames."""
 
 
 class Filters(NamedTuple):
-    """The filters of an octave: what they pass of the bins from ``start``, of shape (bins, filters)."""
+    """The filters of an octave: their weights for the bins from ``start``, of shape (bins, filters)."""
 
     start: int
     passed: Complex
 
 
 def chroma_variance(samples: Samples, tuning: float) -> float:
-    """The variance over time of each class, of which the largest is 1 in every frame; the median over the classes."""
+    """The median over the twelve classes of their variance over time; in each frame the largest class is 1."""
     import numpy
 
     return float(numpy.median(chroma(samples, tuning).var(axis=0)))
@@ -123,7 +123,7 @@ def _sparse(passed: Complex) -> Complex:
 
 
 def _add_octave(total: Samples, octave: Samples, hop: int, filters: Filters) -> int:
-    """Add to each class what an octave has of it in each frame; returns how many frames it has."""
+    """Add the energy of an octave to each class and frame; returns the number of its frames."""
     import numpy
     from scipy.fft import rfft
 

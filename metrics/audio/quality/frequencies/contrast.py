@@ -1,6 +1,6 @@
 """Spectral contrast: how far the peaks of a spectrum rise above its valleys, in bands of an octave.
 
-As ``feature.spectral_contrast`` of librosa 0.11 gives it for amplitudes and its defaults.
+The same numbers as ``feature.spectral_contrast`` of librosa 0.11 for amplitudes with its defaults.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 LOWEST = 200.0
-"""Hz at which the first octave begins; what lies below is a band, too."""
+"""Hz at which the first octave begins; everything below is one more band."""
 OCTAVES = 6
 QUANTILE = 0.02
-"""Of the bins of a band: so many make its peak, and so many its valley."""
+"""The share of a band's bins that make its peak, and the share that make its valley."""
 FAINTEST = 1e-10
-"""The level at which decibels begin."""
+"""The lowest level that is converted to decibels."""
 SPAN_DB = 80.0
-"""Below the highest peak, or the highest valley, of the recording: what is lower counts as this much."""
+"""The most decibels below the recording's highest peak, or highest valley; lower levels count as this."""
 
 
 class Band(NamedTuple):

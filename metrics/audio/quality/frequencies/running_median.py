@@ -1,7 +1,8 @@
-"""The running median of 31 along an axis, as ``scipy.ndimage.median_filter`` gives it, by comparing whole rows.
+"""The running median of 31 rows, equal to ``scipy.ndimage.median_filter``, by comparing whole rows.
 
-Two windows side by side share thirty rows, whose two middle values decide with the one row that each has of its own.
-Those thirty are merged from runs of sixteen, eight, four and two that are in order; neighbours share the runs.
+Two neighbouring windows share thirty rows. The median of each follows from the two middle values of these and from the
+one row that it does not share. The thirty are merged from sorted runs of sixteen, eight, four and two, which neighbours
+share.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 WINDOW = 31
 HALF = WINDOW // 2
 _LANES = 2**15
-"""Numbers that are compared at a time, so that the runs stay in the processor's cache."""
+"""Numbers that are compared in one step, so that the runs stay in the processor's cache."""
 
 
 def running_median(rows: Samples) -> Samples:
@@ -40,7 +41,7 @@ def reflected(rows: Samples, before: int = HALF, after: int = HALF) -> Samples:
 
 
 def _medians(rows: Samples) -> Samples:
-    """As ``running_median``, of a few rows. An odd count is made even by a row that nobody looks at."""
+    """``running_median`` of a few rows; an odd count is made even by an unused row."""
     import numpy
 
     count = len(rows) - WINDOW + 1
@@ -49,7 +50,7 @@ def _medians(rows: Samples) -> Samples:
     pairs = (count + 1) // 2
     low, high = _middle_of_thirty(rows, pairs)
     found = numpy.empty((2 * pairs, rows.shape[1]), rows.dtype)
-    for own in range(2):  # the first row of a pair of windows is the first one's own, the last row the second one's
+    for own in range(2):  # of a pair of windows, the first row belongs to the first alone, the last row to the second
         start = own * WINDOW
         alone = rows[start : start + 2 * pairs : 2]
         numpy.minimum(numpy.maximum(alone, low), high, out=found[own::2])
@@ -57,7 +58,7 @@ def _medians(rows: Samples) -> Samples:
 
 
 def _middle_of_thirty(rows: Samples, pairs: int) -> tuple[Samples, Samples]:
-    """The fifteenth and the sixteenth of the thirty rows that begin with rows 1, 3, 5 ..."""
+    """The fifteenth and sixteenth smallest of the thirty rows that begin with rows 1, 3, 5 ..."""
     ordered: list[Samples] = [rows[1::2][: pairs + 14], rows[2::2][: pairs + 14]]
     runs: dict[int, list[Samples]] = {2: _merged(ordered[:1], ordered[1:])}
     for length in (4, 8, 16):
@@ -72,7 +73,7 @@ def _middle_of_thirty(rows: Samples, pairs: int) -> tuple[Samples, Samples]:
 
 
 def _merged(one: Sequence[Samples], other: Sequence[Samples]) -> list[Samples]:
-    """Two runs in order as one, by odd-even merging."""
+    """Merge two sorted runs, by odd-even merging."""
     if not one or not other:
         return [*one, *other]
     if len(one) == len(other) == 1:
@@ -94,8 +95,8 @@ def _ordered(one: Samples, other: Samples) -> tuple[Samples, Samples]:
 
 
 def _ranked(one: Sequence[Samples], other: Sequence[Samples], rank: int) -> Samples:
-    """The value of a rank, from 1, among two runs in order: the least of the highest that any ``rank`` of them, the
-    lowest of each run, have."""
+    """The value of a rank, from 1, among two sorted runs: take ``rank`` values, the lowest of each run, in every
+    possible way; the smallest of their maxima is the value."""
     import numpy
 
     highest = [

@@ -1,7 +1,7 @@
-"""Harmonic and percussive sound taken apart, and how much is left that is neither.
+"""Separates harmonic and percussive sound, and measures the rest that is neither.
 
-As ``decompose.hpss`` of librosa 0.11 does for amplitudes: what lasts in time is harmonic, what spreads over the
-frequencies is percussive, told by running medians.
+As ``decompose.hpss`` of librosa 0.11 for amplitudes: running medians find what lasts in time (harmonic) and what
+spreads over frequencies (percussive).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NO_MARGIN = 1.0
 def separated_snr(samples: Samples, margin: float) -> float:
     """Decibels of harmonic and percussive sound over what is neither.
 
-    With a margin of 1 nothing is left but the noise of rounding, so that this is about 120 for any sound: a defect of
-    the released code. A wider margin leaves to the rest what is not clearly one or the other.
+    With a margin of 1 the rest is only rounding noise, so that this is about 120 for any sound: a defect of the
+    released code. With a wider margin the rest is what is not clearly one or the other.
     """
     import numpy
 
@@ -45,8 +45,8 @@ def separated_snr(samples: Samples, margin: float) -> float:
 
 
 def soft_mask(wanted: Samples, other: Samples, margin: float) -> Samples:
-    """The share of each bin that belongs to what is wanted: its square over the sum of both, the other times a margin.
-    Where there is neither it is nothing, or a half without a margin."""
+    """The share of each bin that belongs to ``wanted``: its square over the sum of both squares, where ``other`` is
+    first multiplied by the margin. In an empty bin it is 0, or a half with a margin of 1."""
     import numpy
 
     other = other * numpy.float32(margin)

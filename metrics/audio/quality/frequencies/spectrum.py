@@ -1,6 +1,6 @@
 """The spectrum of a recording: how structured and how wide it is, and how much of it is hiss.
 
-It is worked on a block of frames at a time, so that a long recording takes no more memory than a short one.
+It is computed in blocks of frames, so that a long recording takes no more memory than a short one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ BINS = FRAME // 2 + 1
 ENERGY_SHARE = 0.95
 """The band that counts as filled ends where this share of the energy lies below."""
 FULL_BAND = 0.9
-"""Of the highest frequency: a band so wide is full."""
+"""A band as wide as this share of the highest frequency is full."""
 HISS_LOW, HISS_HIGH = 4_000.0, 12_000.0
-"""Hz between which the slope of the spectrum tells hiss."""
+"""Hz between which the slope of the spectrum shows hiss."""
 HIGH_LOW, HIGH_HIGH = 7_000.0, 16_000.0
 """Hz: high frequencies."""
 _TINY_HERTZ = 1e-9
@@ -39,7 +39,7 @@ _AT_ONCE = 256
 
 
 class Spectrum(NamedTuple):
-    """What is kept of a spectrum: of each frame its flatness, the mean power of each bin, the contrast in decibels, and
+    """The measures of a spectrum: the flatness of each frame, the mean power of each bin, the contrast in decibels, and
     the tuning in thirds of a semitone."""
 
     flatness: Samples
@@ -49,7 +49,7 @@ class Spectrum(NamedTuple):
 
 
 def frame_count(samples: Samples) -> int:
-    """Frames are centred on every ``HOP`` samples; the last one behind the end of the recording."""
+    """The number of frames, centred on every ``HOP`` samples; the last may lie after the end."""
     return math.ceil(len(samples) / HOP) + 1
 
 
@@ -64,14 +64,14 @@ def amplitudes(samples: Samples, first: int, last: int) -> Samples:
     before = max(0, -start)
     padded = numpy.pad(inside, (before, end - start - before - len(inside)))
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, FRAME)[::HOP]
-    # In double precision, as scipy.signal.stft works on a recording that it has padded. Where a band is empty the noise
-    # of rounding is all that there is, and flatness and contrast hear it.
+    # In double precision, as in scipy.signal.stft with padding: in an empty band only rounding noise is left, and
+    # flatness and contrast measure it.
     found: Samples = numpy.abs(rfft(frames * _window(), axis=1).astype(numpy.complex64))
     return found
 
 
 def spectrum_of(samples: Samples) -> Spectrum:
-    """One look at the whole spectrum."""
+    """Compute the whole spectrum once, block by block."""
     import numpy
 
     flatness: list[Samples] = []
@@ -93,7 +93,7 @@ def spectrum_of(samples: Samples) -> Spectrum:
 
 
 def blocks(count: int, at_once: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
-    """The first frame of each block, and the one behind its last."""
+    """The first frame of each block, and the one after its last."""
     for first in range(0, count, at_once):
         yield first, min(first + at_once, count)
 
@@ -109,7 +109,7 @@ def flatness_of(amplitude: Samples) -> Samples:
 
 
 def band_end(power: Doubles) -> float:
-    """Hz under which nearly all of the energy lies; the highest frequency where there is no energy."""
+    """Hz below which nearly all of the energy lies; the highest frequency without any energy."""
     import numpy
 
     shares = numpy.cumsum(power / (power.sum() + TINY))
@@ -123,11 +123,11 @@ def bandwidth(power: Doubles) -> float:
 
 
 def hiss_slope(power: Doubles) -> float:
-    """How the power falls with the frequency where hiss is heard, in powers of ten for each power of ten."""
+    """The slope of the power in the range of hiss, in powers of ten for each power of ten in Hz."""
     import numpy
 
     chosen = _between(HISS_LOW, HISS_HIGH)
-    over = numpy.log10(_frequencies()[chosen] + _TINY_HERTZ)
+    over = numpy.log10(numpy.linspace(0, RATE / 2, BINS)[chosen] + _TINY_HERTZ)
     level = numpy.log10(power[chosen] + TINY)
     over = over - over.mean()
     return float(over @ (level - level.mean()) / (over @ over))
@@ -146,12 +146,6 @@ def _window() -> Doubles:
 
     window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(FRAME) / FRAME)
     return (window / (FRAME / 2)).astype(numpy.float32).astype(numpy.float64)
-
-
-def _frequencies() -> Doubles:
-    import numpy
-
-    return numpy.linspace(0, RATE / 2, BINS)
 
 
 def _between(low: float, high: float) -> slice:

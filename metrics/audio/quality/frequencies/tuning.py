@@ -1,4 +1,4 @@
-"""The tuning of a recording: how far its tones lie beside those of an instrument tuned to 440 Hz.
+"""The tuning of a recording: how far its tones are from those of an instrument tuned to 440 Hz.
 
 As ``estimate_tuning`` of librosa 0.11 with its defaults, for 36 steps an octave.
 """
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 STEPS = 36
-"""Of an octave: three for each semitone."""
+"""Steps of an octave: three for each semitone."""
 LOWEST, HIGHEST = 150.0, 4_000.0
 """Hz between which tones are looked for."""
 FAINTEST = 0.1
-"""Of the highest amplitude of its frame: a tone is higher."""
+"""A tone is higher than this share of the highest amplitude of its frame."""
 CONCERT_A = 440.0
 """Hz."""
 RESOLUTION = 100
-"""Parts of a step among which the tuning is told."""
+"""Parts of a step in which the tuning is counted."""
 
 
 class Peaks(NamedTuple):
@@ -37,7 +37,7 @@ class Peaks(NamedTuple):
 
 
 def peaks_of(amplitude: Samples) -> Peaks:
-    """The local maxima of frames, each where a parabola through three bins has its own."""
+    """The local maxima of frames, each at the top of a parabola through three bins."""
     import numpy
 
     width = RATE / (2 * (amplitude.shape[1] - 1))

@@ -53,7 +53,7 @@ def claim(metric: str, words: str, **labels: Any) -> Trial:
     ],
 )
 @pytest.mark.parametrize("profile", ["standard", "official"])
-def test_an_answer_that_claims_nothing_of_the_kind_is_0_with_a_reason_and_nobody_is_asked(
+def test_an_answer_that_claims_nothing_of_the_kind_is_0_with_a_reason_and_no_judge_is_asked(
     metric: str, words: str, profile: str
 ) -> None:
     done = judged(metric, claim(metric, words), "yes", profile)
@@ -280,7 +280,7 @@ def test_a_claim_is_material_and_cannot_pose_as_its_own_end() -> None:
 
 
 @pytest.mark.parametrize("text", ["<one>", "<<a\nb>>", "none"])
-def test_an_answer_without_a_description_is_0_and_nobody_is_asked(text: str) -> None:
+def test_an_answer_without_a_description_is_0_and_no_judge_is_asked(text: str) -> None:
     done = judged("judge_pattern", said_and_drawn(text), YES)
 
     assert (done.score.value, done.calls) == (0.0, [])

@@ -106,7 +106,7 @@ def test_of_an_edited_picture_the_judge_sees_the_box_in_the_size_of_the_original
         (trial_of("none", object="a"), {"pictures": "last"}, "the answer has no picture"),
     ],
 )
-def test_an_answer_without_the_right_pictures_is_0_and_nobody_is_asked(
+def test_an_answer_without_the_right_pictures_is_0_and_no_judge_is_asked(
     trial: Trial, switches: dict[str, Any], reason: str
 ) -> None:
     done = judged("judge_presence", trial, YES, **switches)
@@ -205,7 +205,7 @@ def test_an_empty_reply_on_which_the_release_stops_is_wrong_there_and_else_lost(
     assert (standard.status, standard.cause, official.value) == ("unscored", "lost", 0.0)
 
 
-def test_two_pictures_are_0_and_nobody_is_asked() -> None:
+def test_two_pictures_are_0_and_no_judge_is_asked() -> None:
     done = judged("judge_count", trial_of("", RED, BLUE, object="kites", count=4), answer("C"))
 
     assert (done.score.value, done.calls) == (0.0, [])
@@ -314,7 +314,7 @@ def test_the_prompts_of_the_three_questions_can_be_replaced() -> None:
 @pytest.mark.parametrize(
     "label", [None, [], "left", [["kite"]], [["kite", "middle"]], [["a", "b", "near"]], [[1, "up left"]]]
 )
-def test_a_row_without_places_is_unscored_and_nobody_is_asked(label: Any) -> None:
+def test_a_row_without_places_is_unscored_and_no_judge_is_asked(label: Any) -> None:
     done = judged("judge_position", trial_of("", RED, constraint=label), YES)
 
     assert (done.score.status, done.calls) == ("unscored", [])

@@ -68,7 +68,7 @@ def test_turns_stand_between_separators_and_the_last_one_ends_with_one() -> None
     assert text == f"one{sep}two{sep}three <racm3:break><image><eoss>{sep}"
 
 
-def test_no_picture_is_begun_that_nobody_could_draw() -> None:
+def test_no_picture_is_begun_that_could_not_be_drawn() -> None:
     found = answers(chameleon(), [asked("draw", temperature=1.0, seed=seed, max_tokens=60) for seed in range(4)])
 
     assert all({part.kind for part in r.output.parts} == {"text"} for r in found if r.output)

@@ -166,7 +166,7 @@ def test_rows_that_end_early_leave_their_neighbours_alone() -> None:
     assert [said(row) for row in answers(backend, requests)] == [said(says(backend, request)) for request in requests]
 
 
-def test_a_prompt_that_fills_the_context_is_too_long_and_harms_nobody(tmp_path: Path) -> None:
+def test_a_prompt_that_fills_the_context_is_too_long_and_harms_no_other(tmp_path: Path) -> None:
     backend = started(copied("llm", tmp_path), max_length=60)
     fine, long = answers(backend, [asked("Hi"), asked("Hi " * 40)])
     assert long.error is not None
@@ -268,7 +268,7 @@ def test_weights_are_loaded_by_start_and_never_before(tmp_path: Path) -> None:
         backend.start()
 
 
-def test_a_model_that_lets_nobody_draw_is_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_random_draws_is_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     model = chat_adapter("llm").model
     own = model.generate
     monkeypatch.setattr(model, "generate", lambda **given: own(**(given | {"logits_processor": []})))

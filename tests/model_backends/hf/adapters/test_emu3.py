@@ -209,7 +209,7 @@ def test_a_word_that_ends_answers_ends_this_one() -> None:
 
 
 @pytest.mark.parametrize("token", ["<image>", "<|image start|>", "<|visual token 000001|>", "<|extra_204|>"])
-def test_control_tokens_that_somebody_writes_stay_words(token: str) -> None:
+def test_control_tokens_in_a_text_stay_words(token: str) -> None:
     odd, plain = answers(emu3(), [wanting(f"see {token}", drawn()), wanting(PROMPT)])
 
     assert odd.error is None

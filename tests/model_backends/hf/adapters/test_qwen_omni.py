@@ -72,7 +72,7 @@ def test_a_text_is_followed_by_its_speech() -> None:
     assert said.warnings == (OTHER_SYSTEM, CUT)
 
 
-def test_what_nobody_wants_is_left_out() -> None:
+def test_unwanted_parts_are_left_out() -> None:
     text, audio = says(omni(), asked("what is this")), says(omni(), wanting("what is this", wants=("audio",)))
 
     assert (kinds(text), kinds(audio)) == (["text"], ["audio"])
@@ -105,7 +105,7 @@ def test_what_is_spoken_is_answered_before_the_next_row_is_asked(monkeypatch: py
 
 
 @pytest.mark.parametrize("wants", [("text",), BOTH], ids="+".join)
-def test_a_row_has_its_own_seed_whoever_is_asked_beside_it(wants: tuple[PartKind, ...]) -> None:
+def test_a_row_has_its_own_seed_in_any_batch(wants: tuple[PartKind, ...]) -> None:
     first, other, again = answers(
         omni(), [wanting("hm", wants=wants, temperature=1.0, seed=seed) for seed in (1, 2, 1)]
     )

@@ -35,7 +35,7 @@ def test_words_become_sound_at_the_rate_of_the_model() -> None:
     assert sound.seconds > decode.audio(speech(says(vits(), asked("hi")))).seconds
 
 
-def test_a_row_has_its_own_seed_whoever_is_asked_beside_it() -> None:
+def test_a_row_has_its_own_seed_in_any_batch() -> None:
     first, again, other = (speech(r) for r in answers(vits(), [asked("one", seed=s) for s in (1, 1, 2)]))
 
     assert first == again == speech(says(vits(), asked("one", seed=1)))

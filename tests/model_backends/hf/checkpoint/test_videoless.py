@@ -32,7 +32,7 @@ def test_its_class_is_found_by_the_type_of_the_model_where_no_file_names_it(tmp_
     assert type(processor_without_video(files_of(folder), GIVEN)).__name__ == "Qwen2_5_VLProcessorWithoutVideo"
 
 
-def test_a_processor_that_nobody_knows_needs_torchvision(tmp_path: Path) -> None:
+def test_an_unknown_processor_needs_torchvision(tmp_path: Path) -> None:
     folder = copied("qwen2_5_vl", tmp_path)
     rewritten(folder / "processor_config.json", processor_class="OfTomorrow")
     with pytest.raises(UsageError, match="pip install torchvision"):

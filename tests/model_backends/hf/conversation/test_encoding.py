@@ -7,7 +7,7 @@ import torch
 
 from mmeval.model_backends.hf.conversation.encoding import encode_rows, placed, prompt_lengths
 from mmeval.model_backends.hf.conversation.messages import Chat, Film
-from mmeval.model_backends.hf.rows import Row
+from mmeval.model_backends.hf.conversation.rows import Row
 from tests.support.local_models import asked, chat_adapter, drawn
 
 

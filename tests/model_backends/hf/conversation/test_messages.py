@@ -74,7 +74,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_nobody_can_read_is_a_typed_error(case: str) -> None:
+def test_what_cannot_be_read_is_a_typed_error(case: str) -> None:
     request, kind = BAD[case]
     with pytest.raises(RowError) as caught:
         to_chat(request, ALL)

@@ -53,7 +53,7 @@ def test_grey_and_transparent_pictures_keep_what_they_are() -> None:
 
 def test_a_picture_brings_nothing_along() -> None:
     noted = Image.fromarray(SQUARE)
-    noted.info["comment"] = "made by somebody"
+    noted.info["comment"] = "made by hand"
     assert to_picture(noted) == to_picture(SQUARE)
 
 

@@ -8,6 +8,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
+from mmeval.model_backends.hf.conversation.rows import Stream
 from mmeval.model_backends.hf.generation.sampling import Sampling
 from mmeval.model_backends.hf.generation.streams import (
     DEFAULT_MAX_TOKENS,
@@ -17,7 +18,6 @@ from mmeval.model_backends.hf.generation.streams import (
     settle,
     words_that_end,
 )
-from mmeval.model_backends.hf.rows import Stream
 from tests.support.local_models import chat_adapter
 
 END, PAD = 2, 0

@@ -45,7 +45,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "mine" / "natural_science" / "math"
 
 
-# --- answers of somebody's own ----------------------------------------------------------------------------------------
+# --- answers of other origin ----------------------------------------------------------------------------------------
 
 
 def test_records_one_after_the_other_are_answers_with_their_media(place: Path, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_damaged_samples_are_counted_and_are_no_failures_of_the_model(tmp_path: 
     task = AnsweredTask("unim", lambda: iter([damaged, unim_trial(tagged("a"))]))
     done = export_unim(tmp_path / "m", task, again)
 
-    assert done.gaps == ("1 answer: the sample is damaged, and nobody was asked; no record",)
+    assert done.gaps == ("1 answer: the sample is damaged and was not asked; no record",)
     assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
 
 

@@ -1,4 +1,4 @@
-"""Rows: one request on its way through a batch, and what comes out of it."""
+"""Rows: the requests of a batch in the steps from prompt to answer."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mmeval.model_backends.hf.conversation.messages import Chat
 from mmeval.records import FinishReason, Request
 
 Encoded: TypeAlias = Mapping[str, Any]
-"""What ``model.generate`` takes, under the processor's names (``input_ids``, ``attention_mask``, ``pixel_values`` ...):
-tensors, which have no types here."""
+"""The arguments of ``model.generate`` by the processor's names (``input_ids``, ``pixel_values`` ...): tensors, which
+have no types here."""
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A request that can be asked: its position in the batch that the core gave, and its prompt as text and objects."""
+    """A request with its position in the core's batch, and its prompt as text and objects."""
 
     position: int
     request: Request
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Stream:
-    """The tokens that a model has given for one row: without the prompt, without what ended them."""
+    """The tokens that a model has generated for one row, without the prompt and the end."""
 
     ids: Sequence[int]
     finish_reason: FinishReason = "stop"
