@@ -1,4 +1,4 @@
-"""Pictures."""
+"""Decodes pictures."""
 
 from __future__ import annotations
 
@@ -35,11 +35,7 @@ def _kept_size(picture: Image) -> int:
     return 4 * picture.width * picture.height
 
 
-def _copy(picture: Image) -> Image:
-    return picture.copy()
-
-
-@decoded_once(size=_kept_size, copy=_copy)
+@decoded_once(size=_kept_size, copy=lambda picture: picture.copy())
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     """The picture, upright, as RGB or, where it has transparency, RGBA; of an animation the first frame.
 
@@ -50,8 +46,7 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
 
 
 def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
-    """As ``image``, but as it is stored: not turned, whatever the file says of its orientation. Decoded anew whenever
-    it is asked for."""
+    """As ``image``, but as it is stored: not turned by the file's orientation. Decoded at each call."""
     return _decoded(media, limits, upright=False)
 
 
