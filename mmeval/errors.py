@@ -1,10 +1,10 @@
-"""Every exception that mmeval raises on purpose, and the exit code each one means.
+"""The exceptions that mmeval raises, and the exit code of each.
 
 MmevalError                 1   something unexpected; the message still says what to do
 ├── UsageError              2   a flag, a task file or a run folder that cannot be used as asked
 │   ├── TaskFileError           a YAML file, with file and line
 │   ├── RowError                one row of a data set; the iterator that raised it goes on with the next
-│   ├── UnknownNameError        a task, metric, backend ... that nobody registered; offers near names
+│   ├── UnknownNameError        a task, metric, backend ... that is not registered; offers near names
 │   ├── AmbiguousNameError      a name that two installed plugins claim
 │   ├── IdentityChangedError    the run folder was made by another model or with other settings
 │   ├── ReplayMismatchError     a journalled step was asked with another request
@@ -34,6 +34,7 @@ from __future__ import annotations
 import difflib
 import traceback
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,18 +66,13 @@ class TaskFileError(UsageError):
         super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_task_file_error, (self.message, self.file, self.line)
-
-
-def _rebuild_task_file_error(message: str, file: Path, line: int) -> TaskFileError:
-    return TaskFileError(message, file=file, line=line)
+        return partial(TaskFileError, file=self.file, line=self.line), (self.message,)
 
 
 class RowError(UsageError):
-    """One row that cannot be made a sample. The iterator that raises it is not spent: it goes on with the next row, so
-    that the row costs itself alone.
+    """One row that cannot be made a sample; the iterator that raises it goes on with the next row.
 
-    ``id`` and ``labels`` are what is known of it all the same: a filter that another label fails does not meet it.
+    ``id`` and ``labels`` are what is known of the row, so that a filter can still leave it out.
     """
 
     def __init__(self, message: str, *, id: str = "", labels: Mapping[str, Any] | None = None) -> None:
@@ -85,7 +81,7 @@ class RowError(UsageError):
 
 
 class UnknownNameError(UsageError):
-    """Nobody registered ``name``; the message offers the names that look like it."""
+    """``name`` is not registered; the message offers the names that look like it."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.what, self.name = what, name
@@ -160,40 +156,8 @@ class Interrupted(MmevalError):
     exit_code = EXIT_INTERRUPTED
 
 
-def sentence(text: object) -> str:
-    """A message as a sentence that another may follow: with a stop, unless it ends in a mark of its own."""
-    said = str(text)
-    return said if said.endswith((".", "?", "!")) else f"{said}."
-
-
-def told(error: Exception) -> str:
-    """What an error of any origin says: ours speak for themselves, of others the class belongs to it."""
-    return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
-
-
-def written_instead(name: str, written: Iterable[str]) -> str:
-    """``; it has "rubrik": did you mean "rubric"?`` where what was written is near to the name that is looked for, so
-    that the writing is the mistake; or an empty string."""
-    near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
-    return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for the names nearest to a mistyped one, or an empty string."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    if not near:
-        return ""
-    return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out, of the machine or of a device, as Python, torch and its devices say it."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
-
-
 class RoleLostError(MmevalError):
-    """A role answers no call of this run any more: ``reason`` says why, ``way_out`` what to do first."""
+    """A role answers no call of this run any more: ``reason`` is why, ``way_out`` what to do first."""
 
     def __init__(self, reason: str, way_out: str) -> None:
         self.reason, self.way_out = reason, way_out
@@ -213,11 +177,11 @@ class KeyRefusedError(RoleLostError, MissingError):
 
 
 class StartFailedError(RoleLostError):
-    """A backend could not be started, so nobody was asked. ``message`` says why and what to do; ``exit_code`` is that
-    of the error which it met."""
+    """A backend could not be started, so no call was made. ``message`` is why, and what to do; ``exit_code`` is that of
+    the error that it met."""
 
-    def __init__(self, whom: str, message: str, exit_code: int) -> None:
-        super().__init__(f"{whom} cannot be started: {message}", "mend that")
+    def __init__(self, backend: str, message: str, exit_code: int) -> None:
+        super().__init__(f"{backend} cannot be started: {message}", "mend that")
         self.message, self.exit_code = message, exit_code
 
     def __str__(self) -> str:
@@ -226,6 +190,38 @@ class StartFailedError(RoleLostError):
 
 class StoppedError(MmevalError):
     """The user stopped the run before this call was made; its trial is neither answered nor failed."""
+
+
+def sentence(text: object) -> str:
+    """A message with a full stop, unless it ends in a mark of its own, so that another sentence can follow."""
+    message = str(text)
+    return message if message.endswith((".", "?", "!")) else f"{message}."
+
+
+def told(error: Exception) -> str:
+    """The message of an error, with its class before it unless it is one of ours."""
+    return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
+
+
+def written_instead(name: str, written: Iterable[str]) -> str:
+    """``; it has "rubrik": did you mean "rubric"?`` where a written name is near to the missing one, or an empty
+    string."""
+    near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
+    return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean "x"?`` for the names nearest to a mistyped one, or an empty string."""
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    if not near:
+        return ""
+    return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the memory of the machine or of a device ran out, by the words of Python and torch."""
+    message = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in message or "allocate memory" in message
 
 
 def raised_at(error: BaseException, *callers: str) -> str:

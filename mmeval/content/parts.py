@@ -1,4 +1,4 @@
-"""Content: parts, and the ordered sequence of parts that every prompt, answer and reference is."""
+"""Parts of content, and the ordered sequence of parts of a prompt, an answer or a reference."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ class Interleaved:
         cls, text: str, media: Sequence[Media | Part], *, spellings: Sequence[str] = DEFAULT_SPELLINGS
     ) -> Interleaved:
         """A reply whose media came beside its text, unlabelled: the n-th distinct placeholder of a kind gets the n-th
-        medium of that kind, and media without a placeholder follow the text in their order. Media are of the kind that
-        their content says, or of that of the part in which they are given."""
+        medium of that kind, and media without a placeholder follow the text in their order. A medium has the kind of
+        its content, or of the part that holds it."""
         if not media and "<" not in text and "#" not in text:
             return cls((text_part(text),) if text else ())
         tags = list(find(text, spellings))
@@ -135,7 +135,7 @@ class Interleaved:
 
     @property
     def words(self) -> str:
-        """The text parts alone: no placeholders, no code, no reasoning. What is left out parts two words as a blank."""
+        """The text parts alone: no placeholders, code or reasoning; where one is left out, a blank separates words."""
         texts: list[str] = []
         for is_text, run in groupby(self.parts, key=lambda part: part.kind == "text"):
             text = "".join(part.text or "" for part in run) if is_text else ""
