@@ -35,7 +35,11 @@ def _kept_size(geometry: trimesh.Trimesh | trimesh.PointCloud) -> int:
     return int(geometry.vertices.nbytes) + (0 if faces is None else int(faces.nbytes))
 
 
-@decoded_once(size=_kept_size, copy=lambda geometry: geometry.copy())
+def _copy(geometry: trimesh.Trimesh | trimesh.PointCloud) -> trimesh.Trimesh | trimesh.PointCloud:
+    return geometry.copy()
+
+
+@decoded_once(size=_kept_size, copy=_copy)
 def mesh(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> trimesh.Trimesh | trimesh.PointCloud:
     """The geometry of an obj, off, ply, stl or glb: one mesh, or a point cloud where there are no faces.
 
