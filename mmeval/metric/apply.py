@@ -20,7 +20,7 @@ from mmeval.records.trial import Trial
 from mmeval.system.time_limit import TimeLimit
 
 PASSING = (TimeoutError, ConnectionError, MemoryError)
-"""What a metric may fail with although it would score the same answer another time."""
+"""Errors of a metric that may not come back when it scores the same answer again."""
 NO_LIMIT = TimeLimit(math.inf)
 _FITTED: dict[str, int] = {}
 """The largest batch by the key of a metric, where memory ran out for a larger one."""
@@ -37,7 +37,7 @@ def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
 
 
 def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
-    """What a derived metric makes of the scores of its pieces; unscored with the reason where it raises."""
+    """The scores of a derived metric from those of its pieces; unscored with the reason where it raises."""
     try:
         return _as_scores(bound, bound.metric.function(scores, **bound.params))
     except (Exception, SystemExit) as error:  # as for any metric
@@ -53,8 +53,8 @@ def score_judged(bound: BoundMetric, trial: Trial, role: Callable[[str], Role]) 
 
 
 def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT) -> list[MetricScores]:
-    """The scores of each trial, in order; of a batched metric many at once. An answer that makes it raise costs only
-    itself."""
+    """The scores of each trial, in order; by a batched metric many at once. Where it raises, only the answer that makes
+    it raise is unscored."""
     if not bound.metric.batch:
         return [score_one(bound, trial) for trial in trials]
     found: list[MetricScores] = []
@@ -71,11 +71,13 @@ def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO
 def _after(
     error: BaseException, bound: BoundMetric, piece: Sequence[Trial], limit: TimeLimit
 ) -> Sequence[MetricScores]:
-    """What follows when a batch has raised: nothing yet where a smaller one is tried, else the scores."""
+    """The scores of a batch that raised; none yet where a smaller batch is tried."""
     if isinstance(error, PluginError):
         return [failed(bound, error) for _ in piece]
     if is_out_of_memory(error):
-        _release_memory()
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_available():
+            torch.cuda.empty_cache()
         if len(piece) > 1:
             _FITTED[bound.key] = len(piece) // 2
             return []
@@ -93,7 +95,7 @@ def _alone(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> Sequence[Metri
 
 
 def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> list[MetricScores]:
-    """One call, in the time that as many answers have. Raises PluginError for another number of scores."""
+    """One call, with a time limit for its number of trials. Raises PluginError for another number of scores."""
     limit.begin(len(trials))
     try:
         given: Any = bound.metric.function(list(trials), **bound.params)
@@ -125,15 +127,8 @@ def _as_scores(bound: BoundMetric, result: Any) -> MetricScores:
 def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
     """The scores of a trial on which the metric raised."""
     reason = f"{type(error).__name__}: {error}"
-    if isinstance(error, (*PASSING, WeightsError)):  # they may be put right
+    if isinstance(error, (*PASSING, WeightsError)):  # they may be corrected
         return bound.lost(reason)
     if isinstance(error, MmevalError):
         return bound.unscored(reason)
     return bound.unscored(reason + raised_at(error, __file__, scores_of.__code__.co_filename))
-
-
-def _release_memory() -> None:
-    """Let an accelerator give back what nobody holds."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
