@@ -1,4 +1,4 @@
-"""Loads the public names of a package from their modules when they are first used."""
+"""Loads the public names of a package when they are first used."""
 
 from __future__ import annotations
 

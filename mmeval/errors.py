@@ -1,6 +1,6 @@
 """The exceptions that mmeval raises, and the exit code of each.
 
-MmevalError                 1   something unexpected; the message still says what to do
+MmevalError                 1   something unexpected; the message still has an instruction
 ├── UsageError              2   a flag, a task file or a run folder that cannot be used as asked
 │   ├── TaskFileError           a YAML file, with file and line
 │   ├── RowError                one row of a data set; the iterator that raised it goes on with the next

@@ -1,4 +1,4 @@
-"""Finds where this installation of mmeval came from, and the command that adds an extra."""
+"""Finds where this mmeval came from, and the command that adds an extra."""
 
 from __future__ import annotations
 

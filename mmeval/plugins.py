@@ -16,7 +16,7 @@
 | `mmeval.formats`        | an `AnswerFormat`: answers in files, read for `--model replay`, written by `export` |
 
 mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name that two distributions claim is an error
-only for the user of that name; ``distribution/name`` always says which one is meant. What a script registers
+only for the user of that name; ``distribution/name`` always names one of them. What a script registers
 (``mmeval.registration``) counts as a distribution of the name ``script``.
 """
 

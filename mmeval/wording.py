@@ -1,4 +1,4 @@
-"""Names, counts and texts in messages, and lists of names as users write them."""
+"""Names, counts and texts in messages; lists of names as users write them."""
 
 from __future__ import annotations
 

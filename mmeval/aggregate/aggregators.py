@@ -1,4 +1,4 @@
-"""Aggregators: the mean, the median, the macro mean, and the mean with an error by repeats.
+"""Aggregators: mean, median, macro mean, and the mean with an error by repeats.
 
 The interval of ``repeats`` is that of papers that answer every sample a few times: how much the number would change if
 the same samples were answered again. The interval of ``mean``, clustered by sample, is how much it would change with

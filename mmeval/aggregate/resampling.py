@@ -1,4 +1,4 @@
-"""Estimates the error of an aggregator's value by drawing clusters of trials again.
+"""Estimates the error of any aggregator by drawing clusters of trials again.
 
 The mean and the median are computed for many draws at once. Any other aggregator is called once for each draw, with the
 rows of that draw, which is slow: so it gets fewer draws where there are many rows.

@@ -1,4 +1,4 @@
-"""Summarises the scores of trials, or of a group's tasks, as one number with its uncertainty."""
+"""Summarises scores of trials, or of tasks, as one number with its uncertainty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Capabilities of a backend: the kinds that it takes and gives, and its limits."""
+"""Capabilities of a backend: the kinds that it takes and gives, and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes excerpts of media that are enough to describe them, in a form that most models take.
+"""Makes excerpts of media to describe them, in a form that most models take.
 
 A smaller picture, the first minutes of a sound, the first pages or words of a document.
 """

@@ -1,4 +1,4 @@
-"""Renders a mesh or a point cloud as one picture with three views, for models that take pictures only.
+"""Renders a mesh or a point cloud as one picture with three views.
 
 The views are orthogonal and side by side, each in a square: along z (x to the right, y up), along y (x to the right,
 z up), and along x (y to the right, z up), none of them mirrored. Nearer places have a lighter colour, from dark

@@ -1,4 +1,4 @@
-"""Converts media that a model cannot read to a form that it can, by named routes and with a warning.
+"""Converts media to a form that a model can read, by named routes.
 
 A user names them for a model (``convert=video->frames``), a program for a call (``Call.convert``, see
 :mod:`mmeval.backend.sendable`); each answer to converted media has a warning about it.

@@ -1,4 +1,4 @@
-"""Makes what a call sends: its request with media in forms that the role's backend takes.
+"""Makes what a call sends: its request, with media in forms that are taken.
 
 A call names the routes that it allows (``Call.convert``, of :mod:`mmeval.backend.routes`), or has its own. A medium of
 a kind that the backend does not take is converted by the first route to a kind that it takes; a medium that is taken,

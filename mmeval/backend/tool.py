@@ -1,4 +1,4 @@
-"""Tools: what an agent may call for one kind of part, and the backend behind it."""
+"""Tools: what an agent may call for one kind of part."""
 
 from __future__ import annotations
 

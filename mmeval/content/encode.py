@@ -1,4 +1,4 @@
-"""Encodes pixels and samples as media; the same content always gives the same bytes."""
+"""Encodes pixels and samples as media; equal content gives equal bytes."""
 
 from __future__ import annotations
 

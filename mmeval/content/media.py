@@ -1,4 +1,4 @@
-"""Media: bytes that are read when needed and known by their SHA-256, their kinds and their places."""
+"""Media: bytes that are read when needed and known by their SHA-256."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of content, and the ordered sequence of parts of a prompt, an answer or a reference."""
+"""Parts of content, and the sequence of parts of a prompt, answer or reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses and renders media placeholders in every spelling that answers and data use.
+"""Parses and renders the media placeholders of answers and data.
 
 | spelling    | written                                 | numbered from |
 |-------------|-----------------------------------------|---------------|

@@ -1,4 +1,4 @@
-"""The contract of loaders: the source that a task file declares, and the data set made of it."""
+"""The contract of loaders: the source in a task file, and the data set from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches data sets and models of the Hugging Face Hub at a revision, or finds them in the cache.
+"""Fetches data sets and models of the Hugging Face Hub, or finds them cached.
 
 Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the cache is), ``HF_TOKEN`` (for
 gated and private ones), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (the cache alone), or for one kind
@@ -55,7 +55,7 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
         commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
         found = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
         files = tuple(_file(item) for item in found if isinstance(item, hub.hf_api.RepoFile))
-    except Exception as error:  # whatever the library or its transport says becomes one message
+    except Exception as error:  # any error of the library or its transport becomes one message
         raise _explained(error, f"{repo} at {revision}", kind, cache_too=False) from error
     for file in files:
         path = PurePosixPath(file.path)
@@ -102,7 +102,7 @@ def snapshot(
             allow_patterns=list(only) or None,
             ignore_patterns=list(without) or None,
         )
-    except Exception as error:  # whatever the library, its transport or the disk says becomes one message
+    except Exception as error:  # any error of the library, its transport or the disk becomes one message
         raise _explained(error, f"{repo} at {revision}", kind) from error
     return Path(folder)
 

@@ -1,4 +1,4 @@
-"""Reads the cache of the Hugging Face Hub on this machine, without asking the hub.
+"""Reads the cache of the Hugging Face Hub on this machine; never asks the hub.
 
 <cache>/<kind>s--<owner>--<name>/refs/<branch>          the commit that a branch was
 <cache>/<kind>s--<owner>--<name>/snapshots/<commit>/    the files

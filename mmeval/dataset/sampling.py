@@ -1,4 +1,4 @@
-"""Chooses the samples of a data set when only some are asked, by rank or by strata.
+"""Chooses samples when only some are asked, by rank or by strata.
 
 A draw is an order over the whole data set that the seed decides; ``--limit`` takes its beginning. A larger limit
 therefore asks all that a smaller one has asked, and its answers are kept.

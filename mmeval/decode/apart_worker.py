@@ -1,4 +1,4 @@
-"""Runs in the decoding process: one medium after the other, with limits of time and memory for each step."""
+"""Runs in the decoding process: takes media one after the other, within limits."""
 
 from __future__ import annotations
 

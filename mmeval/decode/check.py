@@ -1,4 +1,4 @@
-"""Checks whether media can be decoded, within some seconds, for ``mmeval validate``."""
+"""Checks whether media can be decoded, within some seconds (``mmeval validate``)."""
 
 from __future__ import annotations
 

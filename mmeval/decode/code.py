@@ -1,4 +1,4 @@
-"""Splits code into words with their kinds, in the decoding process: hostile text can keep a lexer busy for minutes."""
+"""Splits code into words with their kinds, in the decoding process."""
 
 from __future__ import annotations
 

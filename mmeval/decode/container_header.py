@@ -1,4 +1,4 @@
-"""Checks what a container declares: its length, to notice a file cut short, and the tables of an MP4 file."""
+"""Checks what a container declares: its length, and the tables of an MP4 file."""
 
 from __future__ import annotations
 

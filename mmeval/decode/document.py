@@ -1,4 +1,4 @@
-"""Decodes documents: PDF pages as pictures, and the words of PDF, office and text files.
+"""Decodes documents: PDF pages as pictures, and words of PDF, office and text.
 
 All but text files are read in the decoding process.
 """

@@ -1,4 +1,4 @@
-"""Guards every decoder: reads the whole bytes, types the errors of a library, and silences its warnings."""
+"""Guards decoders: whole bytes, typed errors, and no warnings of libraries."""
 
 from __future__ import annotations
 

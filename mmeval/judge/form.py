@@ -1,4 +1,4 @@
-"""Forms of a judge's reply: its fields, how they are asked for and how they are read."""
+"""Forms of a judge's reply: its fields, and how each is asked for and read."""
 
 from __future__ import annotations
 

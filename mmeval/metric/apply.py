@@ -1,8 +1,7 @@
-"""Applies a metric to trials, one by one or in batches. A metric that raises leaves its trial unscored.
+"""Applies a metric to trials, one by one or in batches.
 
-A batch that raises is scored answer by answer. One for which an accelerator has not enough memory is halved, and the
-size that fitted is remembered for the rest of the process.
-"""
+A metric that raises leaves its trial unscored. A batch that raises is scored answer by answer. One for which an
+accelerator has not enough memory is halved, and the size that fitted is remembered for the rest of the process."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class BoundMetric:
 
     def without_models(self, task: str = "TASK") -> str:
         """Why it cannot be computed for lack of a model, with the command that gets it; empty when all are here. An
-        empty ``task`` says that none is scored, but the metric alone."""
+        empty ``task``: the metric is scored alone, without a task."""
         for switch, lacks in self.lacking_models():
             by_hand = self.metric.models[switch].by_hand
             return lacking_message(self.models[switch], lacks, task, switch=switch, by_hand=by_hand)

@@ -1,4 +1,4 @@
-"""Derived metrics, computed from other scores of the same trial, such as the product of two of them.
+"""Derived metrics, computed from other scores of the same trial.
 
     @metric(range=(0, 1), version="1", source="this paper, section 5")
     def both(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:

@@ -1,4 +1,4 @@
-"""The device of the models that metrics use: ``--metric_device``, or ``MMEVAL_METRIC_DEVICE``."""
+"""The device of the models of metrics: ``--metric_device``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of metrics: how a switch names one, how it is loaded once, and its results for media.
+"""Models of metrics: how a switch names one, and how it is loaded once.
 
     CLAP = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin"))
 

@@ -1,4 +1,4 @@
-"""Finds the files of a metric's model on this machine, the missing ones, and their fingerprint.
+"""Finds the files of a metric's model on this machine, and their fingerprint.
 
 A model of the hub is searched below the folder that ``MMEVAL_WEIGHTS_DIR`` names, as ``OWNER/NAME/FILE``, then in the
 cache of the hub: at the named revision, else at ``main`` as it was when it was fetched.

@@ -1,4 +1,4 @@
-"""Errors of a model's files (incomplete, damaged or of another model), and how to fix them."""
+"""Errors of a model's files (incomplete, damaged, wrong), and how to fix them."""
 
 from __future__ import annotations
 

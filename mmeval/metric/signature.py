@@ -1,4 +1,4 @@
-"""Reads the kind, the switches and the roles of a metric from the arguments of its function."""
+"""Reads the kind, switches and roles of a metric from its function's arguments."""
 
 from __future__ import annotations
 

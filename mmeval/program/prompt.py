@@ -1,4 +1,4 @@
-"""Makes the messages of a sample, by a template (:mod:`mmeval.program.template`) or a plugin's function."""
+"""Makes the messages of a sample, by a template or a plugin's function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompt files: the words of a judged metric, in files that people can read, replace and cite.
+"""Prompt files: the words of a judged metric, to read, replace and cite.
 
 A metric's own prompts lie in the folder ``prompts`` beside its module, as ``<name>.jinja``. A file is a Jinja template
 of one user message; with the lines ``[system]`` and ``[user]`` it has a part for each of these messages:

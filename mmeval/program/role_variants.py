@@ -1,4 +1,4 @@
-"""Roles by kind of medium: ``captioner.audio`` beside ``captioner``, or instead of it.
+"""Roles by kind of medium: ``captioner.audio`` beside ``captioner``.
 
 Few models read every kind, so several backends may describe media: the one that a run has for a kind is asked about it,
 and the role itself about all others.

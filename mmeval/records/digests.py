@@ -1,4 +1,4 @@
-"""Digests of values, equal for equal content on every machine, and seeds made from them."""
+"""Digests of values, equal on every machine, and seeds made from them."""
 
 from __future__ import annotations
 

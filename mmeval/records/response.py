@@ -1,4 +1,4 @@
-"""Responses of a backend: an answer or a typed error, its usage and the model that served it."""
+"""Responses of a backend: an answer or a typed error, with its usage."""
 
 from __future__ import annotations
 

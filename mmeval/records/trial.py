@@ -1,4 +1,4 @@
-"""Trials: one sample put to a model once, with its exchanges and the final answer."""
+"""Trials: one sample put to a model once, with its exchanges and answer."""
 
 from __future__ import annotations
 

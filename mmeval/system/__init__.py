@@ -1,4 +1,4 @@
-"""Processes, threads, files, switches and optional packages, for all of mmeval."""
+"""Processes, threads, files, switches and optional packages."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Checks the values of switches by the types of keyword arguments, with messages for people."""
+"""Checks the values of switches by the types of keyword arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets Python's cycle collector for runs, which make many small objects and keep few."""
+"""Sets Python's cycle collector for runs: many small objects, of which few stay."""
 
 from __future__ import annotations
 

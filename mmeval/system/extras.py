@@ -1,4 +1,4 @@
-"""Imports optional packages; where one is missing, the message is the command that installs it."""
+"""Imports optional packages, or reports the command that installs them."""
 
 from __future__ import annotations
 

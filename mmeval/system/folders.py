@@ -1,4 +1,4 @@
-"""Replaces folders as a whole, and finds free space and the cache folder of mmeval."""
+"""Replaces folders as a whole; finds free space and the cache of mmeval."""
 
 from __future__ import annotations
 

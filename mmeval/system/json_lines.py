@@ -1,4 +1,4 @@
-"""Reads and writes lines of JSON, in files that survive a crash: a torn last line is cut off before an append."""
+"""Reads and writes lines of JSON, in files that survive a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads for blocking work beside an event loop, for which the end of the process does not wait.
+"""Threads for blocking work, for which the end of the process does not wait.
 
 When Python ends, it waits for the threads of ``concurrent.futures``, however long a model takes. It does not wait for
 these: their work is lost with the process, so it has to be work that may be lost.

@@ -1,4 +1,4 @@
-"""Limits the time of metrics: Python code that takes too long for one answer is interrupted.
+"""Limits the time of metrics: too slow Python code is interrupted.
 
 One alarm serves a whole batch of answers, because setting one for each would take longer than a quick metric.
 """

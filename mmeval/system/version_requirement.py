@@ -1,4 +1,4 @@
-"""Reads version requirements such as ``>=0.2,<1``, for ``requires_mmeval`` in a task file."""
+"""Reads version requirements such as ``>=0.2,<1`` (``requires_mmeval``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads rows of a documented schema (``loader: interleaved``), from JSONL with a media folder or from parquet.
+"""Loads rows of a documented schema, ``loader: interleaved``.
 
 A data set is a folder (local, or the snapshot of a hub data set) with one of these for each split, at its top, in the
 sub-folder ``dataset_name`` when the task gives one, or in ``data/`` below that:

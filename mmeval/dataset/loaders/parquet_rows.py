@@ -1,4 +1,4 @@
-"""Reads rows of parquet files, a few at a time, with the media in columns of their own."""
+"""Reads rows of parquet files, a few at a time, with media in columns."""
 
 from __future__ import annotations
 

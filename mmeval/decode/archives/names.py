@@ -1,4 +1,4 @@
-"""Checks the names in an archive: which may become files, and whether two would become the same file."""
+"""Checks which names in an archive may become files, and whether two clash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists and unpacks zip and tar archives (plain, gz, bz2 or xz) under one folder, within limits.
+"""Lists and unpacks zip and tar archives under one folder, within limits.
 
 An archive of a data set is as hostile as its media. Only plain files and folders are unpacked. An archive with a link,
 a device, an encrypted entry or a name that leads elsewhere is refused as a whole, because a data set with a part left

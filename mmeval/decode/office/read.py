@@ -1,4 +1,4 @@
-"""Decodes office documents (docx, xlsx, pptx): their paragraphs and tables, in the decoding process."""
+"""Decodes office documents (docx, xlsx, pptx): paragraphs and tables in order."""
 
 from __future__ import annotations
 

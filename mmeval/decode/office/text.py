@@ -1,4 +1,4 @@
-"""Reads the paragraphs and tables of Word documents and slides, and the entries of office files."""
+"""Reads Word documents and slides, and the entries of office files."""
 
 from __future__ import annotations
 
