@@ -113,7 +113,7 @@ class MissingError(MmevalError):
 
 
 class MissingExtraError(MissingError):
-    """A package is not installed; the message is the command that installs it, by the extra it belongs to if any."""
+    """A package is not installed; the message is the command that installs it."""
 
     def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
@@ -193,7 +193,7 @@ class StoppedError(MmevalError):
 
 
 def sentence(text: object) -> str:
-    """A message with a full stop, unless it ends in a mark of its own, so that another sentence can follow."""
+    """A message with a full stop, unless it ends in a mark of its own."""
     message = str(text)
     return message if message.endswith((".", "?", "!")) else f"{message}."
 
@@ -225,8 +225,10 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def raised_at(error: BaseException, *callers: str) -> str:
-    """`` (adapter.py:31)``; empty where the plugin's own code is not to blame: the error comes from one of
-    ``callers``, the files that call the plugin, or has no traceback any more."""
+    """`` (adapter.py:31)``: where a plugin's own code raised an error.
+
+    Empty where the error comes from one of ``callers``, the files that call the plugin, or has no traceback any more.
+    """
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     file, line = frames[-1] if frames else ("", 0)
     return "" if not file or file in callers else f" ({Path(file).name}:{line})"

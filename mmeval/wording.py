@@ -48,7 +48,7 @@ def size(count: float) -> str:
 
 
 def printable(text: str, *, limit: int) -> str:
-    """Text on one line that cannot steer a terminal, cut at ``limit`` characters; labels come from data sets."""
+    """Text on one line that cannot steer a terminal, cut at ``limit`` characters."""
     safe = "".join(char if char.isprintable() else " " for char in text)
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 

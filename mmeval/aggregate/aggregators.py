@@ -20,7 +20,7 @@ would be 3.18: the interval is too narrow, and kept so that numbers can be compa
 
 
 class Spread(NamedTuple):
-    """The mean of some repeats, and its standard error by how they differ; None for a single one."""
+    """The mean of some repeats, and its standard error; None for a single repeat."""
 
     mean: float
     stderr: float | None
@@ -32,7 +32,7 @@ class Spread(NamedTuple):
 
 
 def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic") -> Estimate:
-    """The arithmetic mean of the values that exist, with the standard error clustered by ``cluster``.
+    """The arithmetic mean, with the standard error clustered by ``cluster``.
 
     Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
     there is no standard error. ``interval: bootstrap`` leaves it to be bootstrapped.
@@ -75,7 +75,10 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
 
 
 def spread(means: Sequence[float]) -> Spread:
-    """The mean of the means of one or more repeats, and their standard deviation (n - 1) over the root of n."""
+    """The mean of the means of the repeats, and its standard error.
+
+    That is their standard deviation (n - 1) over the root of n.
+    """
     mean = math.fsum(means) / len(means)
     if len(means) < 2:
         return Spread(mean, None)
@@ -93,7 +96,7 @@ def repeat_means(scores: Scores) -> list[float]:
 
 
 def repeats(scores: Scores) -> Estimate:
-    """The mean of the scored trials; its standard error and 95 % interval by how the means of the repeats differ.
+    """The mean of the scored trials, with the error of the repeats' means.
 
     The standard error is the standard deviation of the repeats' means (n - 1) over the root of their number, the
     interval 1.96 of it to both sides, not cut at the range. With one repeat there is neither.

@@ -97,8 +97,11 @@ class Scores:
         labels: Mapping[str, Any] | None = None,
         faulty: bool = False,
     ) -> None:
-        """Add one trial's score, or its status where there is no more: for a trial without an answer, or a score
-        without value and bounds. ``faulty`` if it could not be asked because of its own data."""
+        """Add one trial's score, or its status where there is no more.
+
+        There is only a status for a trial without an answer, or a score without value and bounds. ``faulty``: it could
+        not be asked because of its own data.
+        """
         if faulty:
             self._faulty.add(len(self))
         status = score if isinstance(score, str) else score.status
@@ -168,8 +171,7 @@ class Scores:
         return {level: self.at(places) for level, places in self.places(label).items()}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
-        """The places of the rows of each value of a label, as ``by_level`` divides them; the same for all columns over
-        the same trials."""
+        """The places of the rows of each value of a label, as ``by_level`` divides them."""
         found: dict[str | int | float, array[int]] = {}
         for i, labels in enumerate(self._labels):
             value = labels.get(label)
@@ -209,8 +211,10 @@ class Scores:
         return resample
 
     def filled(self, end: Literal[0, 1]) -> Scores:
-        """The same rows with every failed or unscored trial at the low (0) or high (1) end of what it could have been:
-        its own bounds where it has some, else the metric's range."""
+        """The rows with each failed or unscored trial at its lowest (0) or highest (1).
+
+        These are its own bounds where it has some, else the ends of the metric's range.
+        """
         filled = Scores(range=self.range, higher_is_better=self.higher_is_better)
         filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
         filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]

@@ -67,10 +67,11 @@ class Startable(Protocol):
 
 @runtime_checkable
 class Parallel(Protocol):
-    """A batch backend that may be copied: each entry of ``workers`` holds the arguments in which one copy differs from
-    this one, such as ``{"device": "cuda:1"}``. Where there are entries, the core starts a process for each, which makes
-    the backend by its name, its arguments and those of its entry, and this instance is never started or asked. A copy
-    has the same identity, and no workers of its own.
+    """A batch backend that may be copied.
+
+    Each entry of ``workers`` holds the arguments in which one copy differs from this one, such as its ``device``. Where
+    there are entries, the core starts a process for each, which makes the backend by its name, its arguments and those
+    of its entry, and this instance is never started or asked. A copy has the same identity, and no workers of its own.
     """
 
     @property
@@ -96,8 +97,7 @@ class SampleBackend(Backend, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaskAhead:
-    """A task that a run is going to ask: the chosen samples that can be asked, and how often each is put to the
-    model."""
+    """A task that a run is going to ask, with the chosen samples that can be asked."""
 
     name: str
     protocol: str
@@ -107,10 +107,11 @@ class TaskAhead:
 
 @runtime_checkable
 class WholeAnswers(SampleBackend, Protocol):
-    """A sample backend that has the whole answer of each trial already, such as those that were made elsewhere.
+    """A sample backend that has the whole answers already, made elsewhere.
 
     A sample is put to it once, under any protocol of its task, and its media become the run's own. ``foresee`` is
-    called before the first sample, to report on the log what is missing."""
+    called before the first sample, to report on the log what is missing.
+    """
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None: ...
 

@@ -70,8 +70,10 @@ def can_take(kind: PartKind, routes: Sequence[str | Route], capabilities: Capabi
 
 
 def route_mark(call: Call, capabilities: Capabilities) -> str:
-    """A digest of the routes that may convert the call's media for these capabilities, with their versions; empty where
-    all are sent as they are."""
+    """A digest of the routes that may convert the call's media, with their versions.
+
+    It is empty where all media are sent as they are.
+    """
     if not call.convert:
         return ""
     routes = _routes(call.convert, capabilities)

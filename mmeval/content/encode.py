@@ -48,7 +48,9 @@ def rgb_png(pixels: bytes, width: int) -> Media:
 
 
 def wav(samples: np.ndarray[Any, np.dtype[np.float32]], rate: int) -> Media:
-    """Samples of shape (n,) or (n, channels) in -1..1 at ``rate`` Hz as WAV with 16 bits; what lies outside is clipped.
+    """Samples in -1..1 as WAV with 16 bits; values outside are clipped.
+
+    They have the shape (n,) or (n, channels), at ``rate`` Hz.
 
     Raises ValueError for other shapes, for samples that are no numbers, and for none at all.
     """

@@ -203,7 +203,7 @@ def stored_path(root: Path, sha256: str, mime: str) -> Path:
 
 
 def path_inside(root: Path, relative: str) -> Path:
-    """``root / relative``, refused with UsageError when it is absolute or leads out of ``root`` (links included).
+    """``root / relative``; UsageError where that is outside of ``root``, by links too.
 
     What would lead out on any system is refused on all: a drive, a share, ``..`` behind a backslash, an address such as
     ``file:...``. Nothing is expanded: ``~`` and ``%2e`` are letters of a name. Only the links of a hub snapshot may

@@ -118,7 +118,10 @@ def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Tag]:
-    """The placeholders of a text, in order, without overlaps; where two spellings fit, the earlier named one wins."""
+    """The placeholders of a text, in order and without overlaps.
+
+    Where two spellings fit, the earlier named one wins.
+    """
     if not spellings or ("<" not in text and "#" not in text):
         return
     for match in _compiled(tuple(spellings)).finditer(text):

@@ -81,8 +81,10 @@ def snapshot(
     without: Sequence[str] = (),
     into: Path | None = None,
 ) -> Path:
-    """The folder of a repository's files at ``revision`` (a commit, tag or branch; a commit never changes): all of
-    them, or those that match a pattern of ``only`` and none of ``without``. It is in the cache, or is ``into``.
+    """The folder of a repository's files at ``revision``, in the cache or ``into``.
+
+    ``revision`` is a commit, tag or branch; a commit never changes. They are all files, or those that match a pattern
+    of ``only`` and none of ``without``.
 
     Cached files are not fetched again, and an interrupted download goes on where it ended.
 
@@ -108,7 +110,7 @@ def snapshot(
 
 
 def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[str]:
-    """The files of a repository; an empty list where the hub cannot be asked now: then the cache is all there is.
+    """The files of a repository; an empty list where the hub cannot be asked.
 
     Raises MissingExtraError without huggingface_hub.
     """

@@ -35,14 +35,16 @@ class _Box(NamedTuple):
 
 
 def missing_bytes(data: bytes, mime: str) -> int:
-    """How many bytes a file lacks of what its container declares; 0 when it is whole, or when nothing is declared."""
+    """The bytes that a file lacks of what its container declares; 0 if none."""
     declared = _DECLARED.get(mime)
     return 0 if declared is None else max(0, declared(data) - len(data))
 
 
 def check_tables(data: bytes) -> None:
-    """Raises ValueError for tables that promise more samples than the file has bytes, for more than ``MAX_EDITS``
-    edits, and for tables that are packed."""
+    """Raises ValueError for tables of an MP4 file that cannot be decoded safely.
+
+    They promise more samples than the file has bytes, more than ``MAX_EDITS`` edits, or are packed.
+    """
     promised = 0
     for number, box in enumerate(_boxes(data, 0, len(data), 0)):
         if number > _MOST_BOXES:

@@ -69,8 +69,10 @@ def _kept_size(text: str) -> int:
 
 @decoded_once(size=_kept_size)
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
-    """The words of a document: a PDF's text layer, pages joined by line breaks, those of an office document (docx,
-    xlsx, pptx), or a text file as it is.
+    """The words of a document.
+
+    They are a PDF's text layer, pages joined by line breaks; the words of an office document (docx, xlsx, pptx); or a
+    text file as it is.
 
     Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this package.
     """
@@ -97,8 +99,10 @@ def document_start(media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_L
 
 
 def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[tuple[TextBox, ...]]:
-    """The text layer of each page of a PDF, lazily: its pieces as they are set, in points; of a page of very many
-    pieces its lines, one below the other. Empty for a page that is only a picture. Raises the errors of this package.
+    """The pieces of text on each page of a PDF with their places in points, lazily.
+
+    For a page of very many pieces, its lines one below the other; none for a page that is only a picture. Raises the
+    errors of this package.
     """
     need("pypdfium2", "doc")
     data = _pdf_bytes(media, limits)

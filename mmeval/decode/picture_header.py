@@ -33,9 +33,11 @@ _SCAN, _END = 0xDA, 0xD9
 
 
 def check_size(media: Media, *, limits: DecodeLimits) -> None:
-    """Raises MediaLimitError for a picture that declares more pixels than ``limits`` allow, CorruptMediaError for one
-    whose header cannot be read. The pixels are not read. Without the extra ``image``, formats other
-    than PNG and GIF pass."""
+    """Raises MediaLimitError for a picture that declares too many pixels.
+
+    CorruptMediaError for one whose header cannot be read. The pixels are not read. Without the extra ``image``, formats
+    other than PNG and GIF pass.
+    """
     if media.path is None:
         return
     width, height = _plain_size(media, media.path) or _size(media, media.path)

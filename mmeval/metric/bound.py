@@ -67,15 +67,21 @@ class BoundMetric:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The switches as scores depend on them: a prompt by its words, whatever its place and name; a model by its
-        files, and empty where it is not needed."""
+        """The switches as scores depend on them.
+
+        A prompt counts by its words, whatever its place and name; a model by its files, and as empty where it is not
+        needed.
+        """
         models = {switch: self.models[switch]["fingerprint"] if self._needs(switch) else "" for switch in self.models}
         return {**self.params, **{switch: prompt["sha256"] for switch, prompt in self.prompts.items()}, **models}
 
     @property
     def described(self) -> dict[str, Any]:
-        """The switches for people to read: a prompt by its name and sha256 (its words are in the run's record), a
-        model by its name, revision and fingerprint."""
+        """The switches for people to read.
+
+        A prompt by its name and sha256 (its words are in the run's record), a model by its name, revision and
+        fingerprint.
+        """
         short = {switch: {"name": p["name"], "sha256": p["sha256"]} for switch, p in self.prompts.items()}
         models = {
             switch: {key: value for key, value in model.items() if key != "folder"}
@@ -93,8 +99,11 @@ class BoundMetric:
 
     @property
     def at_once(self) -> int:
-        """The number of trials that it scores at once in the process that holds models: its batch, or 1 where it opens
-        a model; 0 for a metric that any process may compute, such as one whose switches make its models unnecessary."""
+        """The number of trials that it scores at once in the process that holds models.
+
+        It is its batch, or 1 where it opens a model; 0 for a metric that any process may compute, such as one whose
+        switches make its models unnecessary.
+        """
         opens = any(self._needs(switch) and model["name"] for switch, model in self.models.items())
         if self.models and not opens:
             return 0
@@ -130,8 +139,10 @@ class BoundMetric:
                 yield MissingExtraError(package, extra)
 
     def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
-        """Why it cannot be computed here, in a run with these roles besides the model, with what changes it: a package,
-        a role or a model; empty when it can."""
+        """Why it cannot be computed in a run with these roles; empty when it can.
+
+        The reason names what to supply: a package, a role besides the model, or a model of its own.
+        """
         for missing in self.missing():
             return str(missing)
         return self._without_roles(roles) or self.without_models(task)
@@ -151,11 +162,11 @@ class BoundMetric:
         return f"it asks the {those} {' and '.join(lacking.values())}, which this run has not; add {flags}"
 
     def sample_fault(self, sample: Sample) -> str:
-        """Why no answer to a sample could be scored, as far as the metric can tell beforehand; empty when one could."""
+        """Why no answer to a sample could be scored; empty when one could."""
         return "" if self.metric.check is None else self.metric.check(sample, self.params)
 
     def supposed(self, trial: Trial) -> Trial:
-        """A trial whose answer is only a stand-in, with one after which the metric asks what it asks at most."""
+        """A trial for a dry run, with an answer after which the metric asks the most."""
         answer = None if self.metric.supposed is None else self.metric.supposed(trial, self.params)
         return trial if answer is None else replace(trial, output=answer)
 

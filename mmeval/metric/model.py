@@ -54,8 +54,9 @@ _UNUSABLE: dict[Hashable, WeightsError] = {}
 
 
 class HubModel(FilePath, Checked):
-    """Marks a switch as the name of a model, and names every file of it that the metric opens, so that missing ones are
-    found without the hub.
+    """Marks a switch as the name of a model, and names all files that are opened.
+
+    With them, missing files are found without the hub.
 
     In ``files`` alternatives are written ``model.safetensors|pytorch_model.bin``: the first that exists is opened; one
     that ends in ``|`` is optional. ``unless`` names another switch that makes the model unnecessary when it is set
@@ -127,8 +128,10 @@ def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, 
 
 
 def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
-    """The files of a model that are missing or cannot be read, at the place with the fewest; empty when it can be
-    used."""
+    """The files of a model that are missing or cannot be read; empty if it is usable.
+
+    They are those at the place with the fewest.
+    """
     named = named_in(written)
     if not named.name:
         return ""
@@ -213,9 +216,10 @@ def _identity(load: Callable[..., object]) -> Hashable:
 
 
 def remembered_all(media: Sequence[Media], key: Hashable, compute: Callable[[Sequence[Media]], Sequence[T]]) -> list[T]:
-    """The result of ``compute`` for each medium, kept with the medium under ``key``, so that the metrics of one trial
-    share it. ``compute`` is called once with the media that have no result yet, without duplicates, and not at all when
-    there are none; it returns one result for each, in order.
+    """The result of ``compute`` for each medium, kept with the medium under ``key``.
+
+    The metrics of one trial share it. ``compute`` is called once with the media that have no result yet, without
+    duplicates, and not at all when there are none; it returns one result for each, in order.
 
     ``key`` names all that the result depends on (the function, the model's fingerprint, its settings). A result must
     not be changed; an error is not kept.

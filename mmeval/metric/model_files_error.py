@@ -36,9 +36,12 @@ class WeightsError(MissingDataError):
 
 
 def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
-    """The weights that a library did not find in the files, or found in another shape, and has filled with random
-    numbers: ``report`` is its ``output_loading_info``. Empty where it has filled none but those whose last name is
-    ``ignored``. Weights without a place in the model do not count."""
+    """The weights that a library did not find in the files of a model.
+
+    They were missing or had another shape, and are filled with random numbers: ``report`` is its
+    ``output_loading_info``. Empty where these are only weights whose last name is ``ignored``. Weights without a place
+    in the model do not count.
+    """
     missing = sorted(name for name in report.get("missing_keys", ()) if name.rpartition(".")[2] not in ignored)
     if missing:
         return f"{len(missing)} of its weights are not in its files ({_some(missing)})"
@@ -53,8 +56,10 @@ def _some(names: list[str]) -> str:
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
-    """The missing weights of equal blocks, named ``START.NUMBER.NAME``: of a block between others, or one that another
-    block has. Empty where none is missing."""
+    """The missing weights of equal blocks, named ``START.NUMBER.NAME``.
+
+    Missing is a block between others, or a weight that another block has. Empty where none is.
+    """
     found: dict[int, set[str]] = {}
     for name in names:
         number, _, rest = name.removeprefix(f"{start}.").partition(".")

@@ -18,8 +18,11 @@ MetricScores: TypeAlias = Mapping[str, Score]
 
 
 def scores_of(result: Any, name: str, outputs: Sequence[str], spread: tuple[float, float]) -> MetricScores:
-    """The return value of the metric ``name`` as scores: a number, a ``Score``, or a mapping of its ``outputs`` to
-    either. ``spread`` is its range. Raises PluginError for other outputs than these."""
+    """The return value of the metric ``name`` as scores, checked by its range.
+
+    It is a number, a ``Score``, or a mapping of its ``outputs`` to either; ``spread`` is the range. Raises PluginError
+    for other outputs than these.
+    """
     if not isinstance(result, Mapping):
         if len(outputs) != 1:
             raise PluginError(f"the metric {name!r} must return a mapping with {list(outputs)}")

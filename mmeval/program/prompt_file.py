@@ -80,8 +80,10 @@ class PromptFile:
         return {"name": self.name, "sha256": self.sha256, "text": self.text}
 
     def check(self, names: Sequence[str], *, form: bool = True) -> None:
-        """Raises PromptError for a text that is no template, that reads anything but ``names``, or, with ``form``, does
-        not state the wanted reply."""
+        """Raises PromptError for a text that cannot be the prompt of a metric.
+
+        It is no template, reads anything but ``names``, or, with ``form``, does not state the wanted reply.
+        """
         try:
             templates = _templates(self.text, tuple(names))
             if form and not any("form" in template.reads for _, template in templates):

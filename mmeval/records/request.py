@@ -116,7 +116,7 @@ class Request:
         return request
 
     def without_options(self, names: Collection[str]) -> Request:
-        """The request without some parameters of one modality; the digest stays, as the answer is to the whole."""
+        """The request without some parameters of one modality, under the same digest."""
         if not names:
             return self
         options = {name: value for name, value in self.params.options.items() if name not in names}

@@ -36,7 +36,7 @@ class Trial:
 
     @property
     def digest(self) -> str:
-        """The digest of all that a score of this trial depends on: the sample, the requests and the answers."""
+        """The digest of the sample, the requests and the answers, as scores depend on them."""
         answers = [("answer", e.response.output) for e in self.exchanges if e.response.output is not None]
         if self.output is not None and not any(self.output is answer for _, answer in answers):
             answers.append(("output", self.output))

@@ -33,7 +33,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class VideoInfo:
-    """What a video declares: size in pixels, frames per second, length in seconds (0 where it is not declared)."""
+    """What a video declares; ``seconds`` is 0 where its length is not declared.
+
+    Width and height are in pixels, ``rate`` in frames per second.
+    """
 
     width: int
     height: int
@@ -64,8 +67,10 @@ def video(
 
 
 def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Frame]:
-    """The frames with some places in decoding order, lazily and in this order; none after the last of the video.
-    Raises the errors of this package."""
+    """The frames with some places in decoding order, lazily and in this order.
+
+    There are none after the last of the video. Raises the errors of this package.
+    """
     need("av", "video")
     wanted = frozenset(indices)
     data = whole_bytes(media, limits)

@@ -47,8 +47,9 @@ Block: TypeAlias = str | Table
 
 
 def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Generator[Block, None, None]:
-    """The paragraphs and tables of an office document in order, lazily: the body of a Word document, each sheet of a
-    workbook after its name, each slide of a presentation.
+    """The paragraphs and tables of an office document in order, lazily.
+
+    They are the body of a Word document, each sheet of a workbook after its name, or each slide of a presentation.
 
     A long table may come in several. Comments, notes, headers and charts are left out. Raises the errors of this
     package.

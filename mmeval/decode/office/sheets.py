@@ -150,8 +150,10 @@ def _shown(cell: Element, strings: Sequence[str], formats: Sequence[str]) -> str
 
 
 def displayed(number: float, code: str) -> str:
-    """A number as a format shows it, as far as decimals, powers of ten, thousands, percent and days go; without a
-    format as it is."""
+    """A number as a format shows it; without a format as it is.
+
+    Supported are decimals, powers of ten, thousands, percent and days.
+    """
     plain = _NOT_FORMAT.sub("", code.partition(";")[0]).lower()
     if re.search(r"[ymdhs]", plain):
         return _moment(number, plain)

@@ -73,9 +73,11 @@ def slide_blocks(entries: Entries) -> Iterator[list[Any]]:
 
 
 def flow(source: IO[bytes], names: str) -> Iterator[list[Any]]:
-    """The paragraphs and tables of markup whose elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in a namespace,
-    as in Word and in slides. A table inside a cell becomes words of that cell; a box of text in a paragraph, a
-    paragraph before it."""
+    """The paragraphs and tables of the markup of Word documents and slides.
+
+    The elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in the namespace ``names``. A table inside a cell becomes
+    words of that cell; a box of text in a paragraph, a paragraph before it.
+    """
     text = _Text(names)
     for event, element in iterparse(source, events=("start", "end")):
         if event == "start":
