@@ -5,9 +5,8 @@
     found = mmeval.evaluate(model="reference", tasks=["my_task"])
     found.results, found.exit_code, found.folder
 
-Importing this package is cheap: the standard library only. What it offers is loaded when it is used; everything else
-lives in the modules that are named after it (``mmeval.content.parts``, ``mmeval.records.score``,
-``mmeval.program.calls``, ...)."""
+Importing this package imports the standard library only; its names are loaded when they are used. Everything else is
+in the packages below it (``mmeval.content``, ``mmeval.records``, ``mmeval.program``, ...)."""
 
 from importlib import import_module
 from pathlib import Path

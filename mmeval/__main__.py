@@ -1,4 +1,4 @@
-"""The entry of ``mmeval`` and ``python -m mmeval``: from a command line to an exit code that tells the truth."""
+"""Runs ``mmeval`` and ``python -m mmeval``: from a command line to an exit code."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Whatever ends it is one clear message on stderr and an exit code. Without ``argv`` the command
-    is what this process is there for, and ends with it."""
+    """Run one command and return its exit code; an error is one message on stderr.
+
+    Without ``argv``, the command of this process, whose threads end with it.
+    """
     code = _run(list(sys.argv[1:] if argv is None else argv))
     if argv is None:
         _leave_work_behind(code)
@@ -26,8 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _leave_work_behind(code: int) -> None:
-    """End the process here and now where a thread still loads or asks a model for which nobody waits any more: Python
-    would take itself apart around it."""
+    """End the process at once where a thread still works on a call that was given up: Python must not shut down under
+    it."""
     threads = sys.modules.get("mmeval.system.threads")
     if threads is None or not threads.any_at_work():
         return
@@ -51,25 +53,20 @@ def _run(words: list[str]) -> int:
         return _say("interrupted; what was answered is saved, and the same command continues", errors.EXIT_INTERRUPTED)
     except MmevalError as error:
         _trace_if_debugging(words)
-        said = str(error) if isinstance(error, Interrupted) else f"error: {error}"
-        return _say(said, error.exit_code)
+        return _say(str(error) if isinstance(error, Interrupted) else f"error: {error}", error.exit_code)
     except Exception as error:  # the last line of defence: one line for the user, the traceback on request
         if not _trace_if_debugging(words):
-            _say(f"error: {_disk_trouble(error) or _unexpected(error)}", 0)
+            how = "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
+            _say(f"error: {_disk_trouble(error) or f'unexpected {type(error).__name__}: {error}; {how}'}", 0)
         return errors.EXIT_UNEXPECTED
 
 
 def _disk_trouble(error: Exception) -> str:
-    """What to do about a disk that cannot be written, wherever it was met; empty for any other error."""
+    """What to do about a disk that cannot be written; empty for any other error."""
     if not isinstance(error, OSError) or error.errno not in _DISK_ERRORS:
         return ""
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror}. What was written before is kept: free space, then run the same command"
-
-
-def _unexpected(error: Exception) -> str:
-    where = "run it again with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
-    return f"unexpected {type(error).__name__}: {error}; {where}"
 
 
 def _say(message: str, code: int) -> int:

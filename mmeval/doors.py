@@ -1,4 +1,4 @@
-"""Doors of packages: the public names of a package, each loaded from its module when it is first used."""
+"""Loads the public names of a package when they are first used."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Any
 
 
 def door(package: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package: gives a name of its ``__all__`` from the module that the block under
-    ``TYPE_CHECKING`` in its ``__init__.py`` imports it from, so that each name and its module stand there once.
+    """The ``__getattr__`` of a package, which loads the names of its ``__all__``.
 
-    It raises AttributeError for any other name.
+    The imports under ``TYPE_CHECKING`` in its ``__init__.py`` name the module of each. AttributeError for other names.
     """
     module = sys.modules[package]
 

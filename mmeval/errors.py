@@ -1,10 +1,10 @@
-"""Every exception that mmeval raises on purpose, and the exit code each one means.
+"""The exceptions that mmeval raises, and the exit code of each.
 
-MmevalError                 1   something unexpected; the message still says what to do
+MmevalError                 1   something unexpected; the message still has an instruction
 ├── UsageError              2   a flag, a task file or a run folder that cannot be used as asked
 │   ├── TaskFileError           a YAML file, with file and line
 │   ├── RowError                one row of a data set; the iterator that raised it goes on with the next
-│   ├── UnknownNameError        a task, metric, backend ... that nobody registered; offers near names
+│   ├── UnknownNameError        a task, metric, backend ... that is not registered; offers near names
 │   ├── AmbiguousNameError      a name that two installed plugins claim
 │   ├── IdentityChangedError    the run folder was made by another model or with other settings
 │   ├── ReplayMismatchError     a journalled step was asked with another request
@@ -34,6 +34,7 @@ from __future__ import annotations
 import difflib
 import traceback
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -65,18 +66,13 @@ class TaskFileError(UsageError):
         super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_task_file_error, (self.message, self.file, self.line)
-
-
-def _rebuild_task_file_error(message: str, file: Path, line: int) -> TaskFileError:
-    return TaskFileError(message, file=file, line=line)
+        return partial(TaskFileError, file=self.file, line=self.line), (self.message,)
 
 
 class RowError(UsageError):
-    """One row that cannot be made a sample. The iterator that raises it is not spent: it goes on with the next row, so
-    that the row costs itself alone.
+    """One row that cannot be made a sample; the iterator that raises it goes on with the next row.
 
-    ``id`` and ``labels`` are what is known of it all the same: a filter that another label fails does not meet it.
+    ``id`` and ``labels`` are what is known of the row, so that a filter can still leave it out.
     """
 
     def __init__(self, message: str, *, id: str = "", labels: Mapping[str, Any] | None = None) -> None:
@@ -85,7 +81,7 @@ class RowError(UsageError):
 
 
 class UnknownNameError(UsageError):
-    """Nobody registered ``name``; the message offers the names that look like it."""
+    """``name`` is not registered; the message offers the names that look like it."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.what, self.name = what, name
@@ -117,7 +113,7 @@ class MissingError(MmevalError):
 
 
 class MissingExtraError(MissingError):
-    """A package is not installed; the message is the command that installs it, by the extra it belongs to if any."""
+    """A package is not installed; the message is the command that installs it."""
 
     def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
@@ -160,9 +156,45 @@ class Interrupted(MmevalError):
     exit_code = EXIT_INTERRUPTED
 
 
+class RoleLostError(MmevalError):
+    """A role answers no call of this run any more: ``reason`` is why, ``way_out`` what to do first."""
+
+    def __init__(self, reason: str, way_out: str) -> None:
+        self.reason, self.way_out = reason, way_out
+        super().__init__(f"{sentence(reason)} What was answered is kept: {way_out}, then run the same command")
+
+
+class BackendDownError(RoleLostError):
+    """A role stopped answering altogether; the run stops instead of failing sample after sample."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class KeyRefusedError(RoleLostError, MissingError):
+    """The server does not accept the key: no call of this run can succeed."""
+
+    exit_code = EXIT_MISSING
+
+
+class StartFailedError(RoleLostError):
+    """A backend could not be started, so no call was made. ``message`` is why, and what to do; ``exit_code`` is that of
+    the error that it met."""
+
+    def __init__(self, backend: str, message: str, exit_code: int) -> None:
+        super().__init__(f"{backend} cannot be started: {message}", "mend that")
+        self.message, self.exit_code = message, exit_code
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class StoppedError(MmevalError):
+    """The user stopped the run before this call was made; its trial is neither answered nor failed."""
+
+
 class Caught:
-    """A block that runs code of others: a plugin, a model, a library. Whatever it raises, SystemExit included, ends the
-    block and is kept as ``error``, but for the errors that are to pass. False where the block came to its end."""
+    """A block that runs code of a plugin, a model or a library. Any exception, SystemExit included, ends the block and
+    is kept as ``error``, except those of the types ``passing``. It is false if the block came to its end."""
 
     error: Exception | SystemExit
 
@@ -187,19 +219,19 @@ class Caught:
 
 
 def sentence(text: object) -> str:
-    """A message as a sentence that another may follow: with a stop, unless it ends in a mark of its own."""
-    said = str(text)
-    return said if said.endswith((".", "?", "!")) else f"{said}."
+    """A message with a full stop, unless it ends in a mark of its own."""
+    message = str(text)
+    return message if message.endswith((".", "?", "!")) else f"{message}."
 
 
 def told(error: BaseException) -> str:
-    """What an error of any origin says: ours speak for themselves, of others the class belongs to it."""
+    """The message of an error, with its class before it unless it is one of ours."""
     return str(error) if isinstance(error, MmevalError) else f"{type(error).__name__}: {error}"
 
 
 def written_instead(name: str, written: Iterable[str]) -> str:
-    """``; it has "rubrik": did you mean "rubric"?`` where what was written is near to the name that is looked for, so
-    that the writing is the mistake; or an empty string."""
+    """``; it has "rubrik": did you mean "rubric"?`` where a written name is near to the missing one, or an empty
+    string."""
     near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
     return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
 
@@ -213,50 +245,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out, of the machine or of a device, as Python, torch and its devices say it."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
-
-
-class RoleLostError(MmevalError):
-    """A role answers no call of this run any more: ``reason`` says why, ``way_out`` what to do first."""
-
-    def __init__(self, reason: str, way_out: str) -> None:
-        self.reason, self.way_out = reason, way_out
-        super().__init__(f"{sentence(reason)} What was answered is kept: {way_out}, then run the same command")
-
-
-class BackendDownError(RoleLostError):
-    """A role stopped answering altogether; the run stops instead of failing sample after sample."""
-
-    exit_code = EXIT_INCOMPLETE
-
-
-class KeyRefusedError(RoleLostError, MissingError):
-    """The server does not accept the key: no call of this run can succeed."""
-
-    exit_code = EXIT_MISSING
-
-
-class StartFailedError(RoleLostError):
-    """A backend could not be started, so nobody was asked. ``message`` says why and what to do; ``exit_code`` is that
-    of the error which it met."""
-
-    def __init__(self, whom: str, message: str, exit_code: int) -> None:
-        super().__init__(f"{whom} cannot be started: {message}", "mend that")
-        self.message, self.exit_code = message, exit_code
-
-    def __str__(self) -> str:
-        return self.message
-
-
-class StoppedError(MmevalError):
-    """The user stopped the run before this call was made; its trial is neither answered nor failed."""
+    """Whether the memory of the machine or of a device ran out, by the words of Python and torch."""
+    message = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in message or "allocate memory" in message
 
 
 def raised_at(error: BaseException, *callers: str) -> str:
-    """`` (adapter.py:31)``; empty where the plugin's own code is not to blame: the error comes from one of
-    ``callers``, the files that call the plugin, or has no traceback any more."""
+    """`` (adapter.py:31)``: where a plugin's own code raised an error.
+
+    Empty where the error comes from one of ``callers``, the files that call the plugin, or has no traceback any more.
+    """
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     file, line = frames[-1] if frames else ("", 0)
     return "" if not file or file in callers else f" ({Path(file).name}:{line})"

@@ -1,4 +1,4 @@
-"""Plugins: everything that is found by an entry point, loaded only when it is used.
+"""Finds plugins by their entry points; each is loaded when it is first used.
 
 | group                   | what the entry point names                                                          |
 |-------------------------|-------------------------------------------------------------------------------------|
@@ -11,12 +11,12 @@
 | `mmeval.layouts`        | `layout(run: StoredRun) -> Iterable[Table]`: a paper's tables of a run              |
 | `mmeval.model_backends` | a class, called with the backend's arguments as keywords                            |
 | `mmeval.loggers`        | `log(published: Published, **arguments) -> None`                                    |
-| `mmeval.hf_adapters`    | an `Adapter` class, under the `model_type` of the models that it speaks to          |
-| `mmeval.tools`          | a `Tool`: what an agent may call, and who plays it                                  |
+| `mmeval.hf_adapters`    | an `Adapter` class, under the `model_type` of the models that it is for             |
+| `mmeval.tools`          | a `Tool`: what an agent may call, and what runs it                                   |
 | `mmeval.formats`        | an `AnswerFormat`: answers in files, read for `--model replay`, written by `export` |
 
 mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name that two distributions claim is an error
-only for the user of that name; ``distribution/name`` always says which one is meant. What a script registers
+only for the user of that name; ``distribution/name`` always names one of them. What a script registers
 (``mmeval.registration``) counts as a distribution of the name ``script``.
 """
 
@@ -48,13 +48,12 @@ Group = Literal[
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
-
 SCRIPT = "script"
-"""The owner of what this process has registered itself."""
+"""The distribution name for what this process has registered itself."""
 
 
 class _Registered(EntryPoint):
-    """A plugin that is here already."""
+    """A plugin that needs no loading."""
 
     def __init__(self, group: str, name: str, plugin: Any) -> None:
         described = getattr(plugin, "function", plugin)  # a metric is a record around its function
@@ -70,8 +69,10 @@ _of_script: dict[Group, dict[str, _Registered]] = {group: {} for group in GROUPS
 
 
 def register(group: Group, name: str, plugin: Any) -> None:
-    """Make a plugin known to this process. The same definition again (a notebook's cell that is run anew) replaces the
-    earlier one. Raises UsageError for a name that something else in this process has."""
+    """Register a plugin for this process.
+
+    The same definition again (a notebook's cell that is run anew) replaces the earlier one. Raises UsageError for a
+    name that another plugin of this process has."""
     entry = _Registered(group, name, plugin)
     before = _of_script[group].get(name)
     if before is not None and before.value != entry.value:
@@ -90,16 +91,16 @@ def is_of_script(group: Group, name: str) -> bool:
 
 
 def _claims(group: Group) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Every claim to a name, those of this process last."""
+    """Every entry point by name, those of this process last."""
     claims, own = _registered()[group], _of_script[group]
     return {**claims, **{name: (*claims.get(name, ()), entry) for name, entry in own.items()}} if own else claims
 
 
 @cache
 def _registered() -> dict[Group, dict[str, tuple[EntryPoint, ...]]]:
-    """Every claim to a name, by group; the same claim seen twice (an egg-info beside an installation) counts once.
+    """Every entry point by group and name; a repeated one (an egg-info beside an installation) counts once.
 
-    All groups at once: the metadata of every installed distribution are read for it, which takes most of the time.
+    All groups at once, as most of the time goes into reading the metadata of every installed distribution.
     """
     found = entry_points()
     registered: dict[Group, dict[str, tuple[EntryPoint, ...]]] = {}
@@ -140,7 +141,7 @@ def entries(group: Group) -> list[EntryPoint]:
 
 
 def load(group: Group, name: str) -> Any:
-    """The object that a plugin name stands for.
+    """Load a plugin by its name.
 
     Raises UnknownNameError (with near names), AmbiguousNameError (naming both distributions), PluginError when the
     plugin cannot be imported, MissingExtraError when it needs an extra that is not installed.
@@ -177,9 +178,9 @@ def _find(group: Group, name: str) -> EntryPoint:
 
 
 def package_folder(package: str) -> Path | None:
-    """Where a package lies, found without importing it (its parents are)."""
+    """The folder of a package, found without importing it (its parents are imported)."""
     spec = None
-    with Caught():  # of a parent package; the caller says which tasks are missing
+    with Caught():  # of a parent package; the caller reports which tasks are missing
         spec = importlib.util.find_spec(package)
     locations = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(locations[0]) if locations and Path(locations[0]).is_dir() else None

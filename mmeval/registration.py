@@ -1,10 +1,10 @@
-"""Registration of plugins by a script or a notebook, for the process that it runs in.
+"""Registers plugins from a script or a notebook, for its own process.
 
     @mmeval.register_metric("shouting", range=(0, 1))
     def shouting(trial, *, limit=0.5): ...
 
 A package registers the same things by entry points (see ``mmeval.plugins``), and its names hold everywhere. Nothing is
-overridden: a name that an installed package has too is an error for whoever uses it.
+overridden: a name that an installed package has too is an error when it is used.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def register_metric(
     batch: int | None = None,
     supposed: Supposed | None = None,
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
-    """A scoring function as a metric; the keywords are those of ``mmeval.metric.contract.metric``.
+    """Register a scoring function as a metric; the keywords are those of ``mmeval.metric.contract.metric``.
 
-    Without a ``range`` there are no bounds for what is missing. Without a ``version`` the function's own source text is
-    the version, so that an edited metric scores anew. A function that ``metric`` has described already keeps its
+    Without a ``range`` a value with missing scores has no bounds. Without a ``version`` the function's own source text
+    is the version, so that an edited metric scores anew. A function that ``metric`` has described already keeps its
     description.
     """
     _check_name(name, "register_metric")
@@ -71,31 +71,31 @@ def register_metric(
 
 
 def register_backend(*names: str) -> Callable[[T], T]:
-    """A class as a backend, called with the backend's arguments."""
+    """Register a class as a backend; it is called with the backend's arguments."""
     return _registrar("mmeval.model_backends", names, "register_backend")
 
 
 register_model = register_backend
-"""The name that lm-evaluation-harness has for it."""
+"""The name of lm-evaluation-harness for the same."""
 
 
 def register_loader(name: str) -> Callable[[T], T]:
-    """``load(source: DataSource) -> Dataset`` as a loader."""
+    """Register ``load(source: DataSource) -> Dataset`` as a loader."""
     return _registrar("mmeval.loaders", (name,), "register_loader")
 
 
 def register_aggregation(name: str) -> Callable[[T], T]:
-    """``aggregate(scores: Scores, **options) -> Estimate`` as an aggregation."""
+    """Register ``aggregate(scores: Scores, **options) -> Estimate`` as an aggregation."""
     return _registrar("mmeval.aggregators", (name,), "register_aggregation")
 
 
 def register_protocol(name: str) -> Callable[[T], T]:
-    """A generator ``protocol(ask: Ask, **options) -> Program[Interleaved]`` as a protocol."""
+    """Register a generator ``protocol(ask: Ask, **options) -> Program[Interleaved]`` as a protocol."""
     return _registrar("mmeval.protocols", (name,), "register_protocol")
 
 
 def register_prompt(name: str) -> Callable[[T], T]:
-    """``prompt(sample: Sample, **options) -> Sequence[Message]`` as a prompt."""
+    """Register ``prompt(sample: Sample, **options) -> Sequence[Message]`` as a prompt."""
     return _registrar("mmeval.prompts", (name,), "register_prompt")
 
 
@@ -112,7 +112,7 @@ def _registrar(group: plugins.Group, names: Sequence[str], called: str) -> Calla
 
 
 def _check_name(name: object, called: str) -> None:
-    """Raises UsageError where a decorator stands without its parentheses, and would register nothing."""
+    """Raises UsageError for a decorator without its parentheses, which would register nothing."""
     if not isinstance(name, str):
         of = name.name if isinstance(name, Metric) else getattr(name, "__name__", "a_name")
         raise UsageError(f'{called} needs a name: write @mmeval.{called}("{of}")')

@@ -1,4 +1,4 @@
-"""Hides keys, tokens and passwords in what is shown or written."""
+"""Hides keys, tokens and passwords in output and files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ HIDDEN = "***"
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping with the values of keys, tokens and passwords hidden, at any depth."""
-    return {name: HIDDEN if _secret(name, value) else _inner(value) for name, value in values.items()}
+    return {
+        name: HIDDEN if _SECRET.search(name) and isinstance(value, str) and value else _inner(value)
+        for name, value in values.items()
+    }
 
 
 def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """What :func:`without_secrets` has hidden, at any depth: ``a.b`` for a value in a mapping."""
+    """The names whose values :func:`without_secrets` has hidden, at any depth: ``a.b`` for a value in a mapping."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from hidden_names(value, f"{path}{name}.")
@@ -33,10 +36,6 @@ def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
 def text_without_secrets(text: str) -> str:
     """A command line with the values of keys, tokens and passwords hidden."""
     return _WRITTEN_SECRET.sub(rf"\1{HIDDEN}", text)
-
-
-def _secret(name: str, value: Any) -> bool:
-    return bool(_SECRET.search(name)) and isinstance(value, str) and bool(value)
 
 
 def _inner(value: Any) -> Any:

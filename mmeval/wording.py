@@ -1,4 +1,4 @@
-"""Names and counts in a text: as users write several of them, and as a message says them."""
+"""Names, counts and texts in messages; lists of names as users write them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _OF_ONE = re.compile(r"^it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it$")
-"""Where a reason speaks of the metric, as one metric says it of itself."""
+"""The words of a reason that stand for one metric."""
 _SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their", "it": "them"}
 
 _STEERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -19,7 +19,11 @@ def split_names(texts: Iterable[str]) -> tuple[str, ...]:
     """``["a,b c", "d"]`` as a, b, c, d: in order, once each. A text that is a file or a folder stays whole."""
     found: list[str] = []
     for text in texts:
-        found += [text] if _exists(text) else re.split(r"[,\s]+", text)
+        try:
+            is_path = Path(text).exists()
+        except (OSError, ValueError):  # too long, or with a null character
+            is_path = False
+        found += [text] if is_path else re.split(r"[,\s]+", text)
     return tuple(dict.fromkeys(name for name in found if name))
 
 
@@ -34,13 +38,6 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # too long, or with a null character
-        return False
-
-
 def size(count: float) -> str:
     """Bytes in the unit that reads best: ``0 B``, ``12.3 MiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -51,7 +48,7 @@ def size(count: float) -> str:
 
 
 def printable(text: str, *, limit: int) -> str:
-    """Text on one line that cannot steer a terminal, cut at ``limit`` characters; labels come from data sets."""
+    """Text on one line that cannot steer a terminal, cut at ``limit`` characters."""
     safe = "".join(char if char.isprintable() else " " for char in text)
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
@@ -60,15 +57,8 @@ def escaped(text: str) -> str:
     """Text in which control characters are spelt out (``\\x1b``); line breaks and tabs stay."""
     if text.isprintable():
         return text
-    return "".join(_spelt_out(char) if _steers(char) else char for char in text)
-
-
-def _steers(char: str) -> bool:
-    return char not in "\n\t" and unicodedata.category(char) in _STEERS
-
-
-def _spelt_out(char: str) -> str:
-    return char.encode("unicode_escape").decode()
+    steers = {char for char in text if char not in "\n\t" and unicodedata.category(char) in _STEERS}
+    return "".join(char.encode("unicode_escape").decode() if char in steers else char for char in text)
 
 
 def file_name(name: str) -> str:
@@ -78,5 +68,5 @@ def file_name(name: str) -> str:
 
 
 def of_several(reason: str) -> str:
-    """A reason that one metric gives of itself, said of several."""
+    """A reason that is written for one metric, in words for several."""
     return _OF_ONE.sub(lambda found: _SEVERAL[found[0]], reason)

@@ -1,9 +1,8 @@
-"""How sure a number is by its repeats: the interval of papers that answer every sample a few times and report how much
-the mean of one whole pass over the data set varies.
+"""Aggregators: mean, median, macro mean, and the mean with an error by repeats.
 
-It says how much the number would move if the same samples were answered again, and nothing of other samples. The usual
-interval of a mean (``mean``, clustered by sample) says how much it would move with other samples of the same kind,
-which is mostly more.
+The interval of ``repeats`` is that of papers that answer every sample a few times: how much the number would change if
+the same samples were answered again. The interval of ``mean``, clustered by sample, is how much it would change with
+other samples of the same kind, which is mostly more.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from mmeval.aggregate import statistics
 from mmeval.aggregate.scores import Estimate, Scores, cluster_sums
 
 NORMAL_95 = 1.96
-"""Half the width of a 95 % interval in standard errors, as those papers round it. Over four repeats Student's t would
-be 3.18: the interval is known to be too narrow, and kept so that numbers compare."""
+"""Half the width of a 95 % interval over repeats in standard errors, as papers round it. Over four repeats Student's t
+would be 3.18: the interval is too narrow, and kept so that numbers can be compared."""
 
 
 class Spread(NamedTuple):
-    """The mean of some repeats, and its standard error by how they differ; None for a single one."""
+    """The mean of some repeats, and its standard error; None for a single repeat."""
 
     mean: float
     stderr: float | None
@@ -32,42 +31,8 @@ class Spread(NamedTuple):
         return None if self.stderr is None else NORMAL_95 * self.stderr
 
 
-def spread(means: Sequence[float]) -> Spread:
-    """Of the means of the repeats, one or more: their mean, and their standard deviation (n - 1) over the root of n."""
-    mean = math.fsum(means) / len(means)
-    if len(means) < 2:
-        return Spread(mean, None)
-    variance = math.fsum((value - mean) ** 2 for value in means) / (len(means) - 1)
-    return Spread(mean, math.sqrt(variance / len(means)))
-
-
-def repeat_means(scores: Scores) -> list[float]:
-    """The mean of each repeat over the trials of it that are scored, in the order of the repeats."""
-    found: dict[int, list[float]] = {}
-    for row in scores:
-        if row.value is not None:
-            found.setdefault(row.repeat, []).append(row.value)
-    return [math.fsum(values) / len(values) for _, values in sorted(found.items())]
-
-
-def repeats(scores: Scores) -> Estimate:
-    """The mean of the scored trials; its standard error and 95 % interval by how the means of the repeats differ.
-
-    The standard error is the standard deviation of the repeats' means (n - 1) over the root of their number, the
-    interval 1.96 of it to both sides, not cut at the range. With one repeat there is neither.
-    """
-    values = scores.values
-    if not values:
-        return Estimate(None)
-    value = math.fsum(values) / len(values)
-    found = spread(repeat_means(scores))
-    if found.half_width is None:
-        return Estimate(value, resample=False)
-    return Estimate(value, found.stderr, (value - found.half_width, value + found.half_width))
-
-
 def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic") -> Estimate:
-    """The arithmetic mean of the values that exist, with the standard error clustered by ``cluster``.
+    """The arithmetic mean, with the standard error clustered by ``cluster``.
 
     Clusters default to samples, so the repeats of one sample do not count as independent evidence. With one cluster
     there is no standard error. ``interval: bootstrap`` leaves it to be bootstrapped.
@@ -107,3 +72,40 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
     shares = [1 / len(values)] * len(values)
     stderr = statistics.weighted_mean_stderr(errors, shares) if len(errors) == len(values) else None
     return Estimate(math.fsum(values) / len(values), stderr)
+
+
+def spread(means: Sequence[float]) -> Spread:
+    """The mean of the means of the repeats, and its standard error.
+
+    That is their standard deviation (n - 1) over the root of n.
+    """
+    mean = math.fsum(means) / len(means)
+    if len(means) < 2:
+        return Spread(mean, None)
+    variance = math.fsum((value - mean) ** 2 for value in means) / (len(means) - 1)
+    return Spread(mean, math.sqrt(variance / len(means)))
+
+
+def repeat_means(scores: Scores) -> list[float]:
+    """The mean of each repeat over the trials of it that are scored, in the order of the repeats."""
+    found: dict[int, list[float]] = {}
+    for row in scores:
+        if row.value is not None:
+            found.setdefault(row.repeat, []).append(row.value)
+    return [math.fsum(values) / len(values) for _, values in sorted(found.items())]
+
+
+def repeats(scores: Scores) -> Estimate:
+    """The mean of the scored trials, with the error of the repeats' means.
+
+    The standard error is the standard deviation of the repeats' means (n - 1) over the root of their number, the
+    interval 1.96 of it to both sides, not cut at the range. With one repeat there is neither.
+    """
+    values = scores.values
+    if not values:
+        return Estimate(None)
+    value = math.fsum(values) / len(values)
+    found = spread(repeat_means(scores))
+    if found.half_width is None:
+        return Estimate(value, resample=False)
+    return Estimate(value, found.stderr, (value - found.half_width, value + found.half_width))

@@ -1,4 +1,4 @@
-"""Resampling: what an aggregator would have given, had other clusters been drawn.
+"""Estimates the error of any aggregator by drawing clusters of trials again.
 
 The mean and the median are computed for many draws at once. Any other aggregator is called once for each draw, with the
 rows of that draw, which is slow: so it gets fewer draws where there are many rows.

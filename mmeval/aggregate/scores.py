@@ -1,4 +1,4 @@
-"""Score rows of a task in columns, what an aggregator is given and what it returns."""
+"""The scores of a task in columns, and the contract of aggregators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from mmeval import plugins
 from mmeval.records.score import Score, ScoreStatus
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
-"""``failed``: the model gave no answer (an error of the way); ``unsupported``: it cannot take or give what is asked."""
+"""``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is asked."""
+
+_CODES: tuple[Any, ...] = ("scored", "unscored", "failed", "unavailable", "unsupported", "inapplicable")
+"""The statuses of trials; a column holds their places here."""
+_SCORED, _UNSCORED, _FAILED = 0, 1, 2
+_IS_SCORED = bytes(code == _SCORED for code in range(256))
+_LOST = re.compile(b"[%c%c]" % (_UNSCORED, _FAILED))
+_NO_LABELS: Mapping[str, Any] = {}
 
 
 class ScoreRow(NamedTuple):
@@ -32,17 +39,21 @@ class ScoreRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an aggregator gives: a value, None where there are too few scores to say.
+    """The result of an aggregator: a value, None where there are too few scores.
 
-    An aggregator that knows a standard error gives it, and a 95 % interval besides where it knows a better one than its
-    standard error makes. Without a standard error the value is bootstrapped, unless ``resample`` is False: then it is
-    not known.
+    An aggregator that knows a standard error gives it, and also a 95 % interval where it knows a better one than the
+    standard error gives. Without a standard error the value is bootstrapped, unless ``resample`` is False: then the
+    error is not known.
     """
 
     value: float | None
     stderr: float | None = None
     ci95: tuple[float, float] | None = None
     resample: bool = True
+
+
+Aggregator = Callable[..., Estimate]
+"""The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``."""
 
 
 class Scores:
@@ -63,9 +74,6 @@ class Scores:
         "higher_is_better",
         "range",
     )
-
-    _CODES: tuple[Any, ...] = ("scored", "unscored", "failed", "unavailable", "unsupported", "inapplicable")
-    _SCORED, _UNSCORED, _FAILED = 0, 1, 2
 
     def __init__(self, *, range: tuple[float, float] = (-math.inf, math.inf), higher_is_better: bool = True) -> None:
         self.range, self.higher_is_better = range, higher_is_better
@@ -89,21 +97,24 @@ class Scores:
         labels: Mapping[str, Any] | None = None,
         faulty: bool = False,
     ) -> None:
-        """One trial's score, or its status where that is all there is to say: of a trial that has no answer to score,
-        or of a score without value and bounds; ``faulty`` if its own data kept it from being asked."""
+        """Add one trial's score, or its status where there is no more.
+
+        There is only a status for a trial without an answer, or a score without value and bounds. ``faulty``: it could
+        not be asked because of its own data.
+        """
         if faulty:
             self._faulty.add(len(self))
         status = score if isinstance(score, str) else score.status
         if isinstance(score, Score) and score.bounds is not None and status == "unscored":
             self._known[len(self)] = score.bounds
         value = math.nan if isinstance(score, str) or score.value is None else score.value
-        self._add(sample, repeat, value, self._CODES.index(status), cluster=cluster, labels=labels)
+        self._add(sample, repeat, value, _CODES.index(status), cluster=cluster, labels=labels)
 
     def add_value(
         self, sample: str, repeat: int, value: float, *, cluster: str = "", labels: Mapping[str, Any] | None = None
     ) -> None:
-        """One trial's score where it is known to be a value, as nearly all are."""
-        self._add(sample, repeat, value, self._SCORED, cluster=cluster, labels=labels)
+        """Add one trial's score where it is known to be a value, as nearly all are."""
+        self._add(sample, repeat, value, _SCORED, cluster=cluster, labels=labels)
 
     def _add(
         self, sample: str, repeat: int, value: float, code: int, *, cluster: str, labels: Mapping[str, Any] | None
@@ -120,7 +131,7 @@ class Scores:
 
     def __iter__(self) -> Iterator[ScoreRow]:
         for i, value in enumerate(self._values):
-            status = self._CODES[self._statuses[i]]
+            status = _CODES[self._statuses[i]]
             known = value if status == "scored" else None
             yield ScoreRow(
                 self._samples[i],
@@ -152,7 +163,7 @@ class Scores:
         return len(self._faulty)
 
     def count(self, status: str) -> int:
-        return self._statuses.count(self._CODES.index(status))
+        return self._statuses.count(_CODES.index(status))
 
     def by_level(self, label: str) -> dict[str | int | float, Scores]:
         """The rows of each value of a label, the values sorted as text. A row whose label is a list belongs to each of
@@ -160,8 +171,7 @@ class Scores:
         return {level: self.at(places) for level, places in self.places(label).items()}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
-        """Where the rows of each value of a label stand, as ``by_level`` parts them: what columns over the same trials
-        have in common."""
+        """The places of the rows of each value of a label, as ``by_level`` divides them."""
         found: dict[str | int | float, array[int]] = {}
         for i, labels in enumerate(self._labels):
             value = labels.get(label)
@@ -192,48 +202,27 @@ class Scores:
         resample = Scores(range=self.range, higher_is_better=self.higher_is_better)
         for number, rows in enumerate(clusters):
             for i in rows:
-                resample._copy(self, i, name=f"{number}:{self._samples[i]}", cluster=str(number))
+                if i in self._known:
+                    resample._known[len(resample)] = self._known[i]
+                if i in self._faulty:
+                    resample._faulty.add(len(resample))
+                name, repeat, value = f"{number}:{self._samples[i]}", self._repeats[i], self._values[i]
+                resample._add(name, repeat, value, self._statuses[i], cluster=str(number), labels=self._labels[i])
         return resample
 
     def filled(self, end: Literal[0, 1]) -> Scores:
-        """The same rows with every failed or unscored trial at the low (0) or high (1) end of what it could have been:
-        its own bounds where it has some, else the metric's range."""
+        """The rows with each failed or unscored trial at its lowest (0) or highest (1).
+
+        These are its own bounds where it has some, else the ends of the metric's range.
+        """
         filled = Scores(range=self.range, higher_is_better=self.higher_is_better)
         filled._values, filled._statuses, filled._repeats = self._values[:], self._statuses[:], self._repeats[:]
         filled._samples, filled._clusters, filled._labels = self._samples[:], self._clusters[:], self._labels[:]
         for lost in _LOST.finditer(self._statuses):
             i = lost.start()
             filled._values[i] = self._known.get(i, self.range)[end]
-            filled._statuses[i] = self._SCORED
+            filled._statuses[i] = _SCORED
         return filled
-
-    def _copy(self, other: Scores, i: int, *, name: str = "", cluster: str = "") -> None:
-        """Take over a row of another column, under other names where they are given."""
-        if i in other._known:
-            self._known[len(self)] = other._known[i]
-        if i in other._faulty:
-            self._faulty.add(len(self))
-        self._values.append(other._values[i])
-        self._statuses.append(other._statuses[i])
-        self._repeats.append(other._repeats[i])
-        self._samples.append(name or other._samples[i])
-        self._clusters.append(cluster or other._clusters[i])
-        self._labels.append(other._labels[i])
-
-
-_NO_LABELS: Mapping[str, Any] = {}
-
-_IS_SCORED = bytes(code == Scores._SCORED for code in range(256))
-
-_LOST = re.compile(b"[%c%c]" % (Scores._UNSCORED, Scores._FAILED))
-
-
-def _plain(values: Iterable[Any]) -> list[str | int | float]:
-    return [value for value in values if isinstance(value, (str, int, float))]
-
-
-Aggregator = Callable[..., Estimate]
-"""The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) -> Estimate``."""
 
 
 def load_aggregator(name: str) -> Aggregator:
@@ -242,7 +231,7 @@ def load_aggregator(name: str) -> Aggregator:
 
 
 class ClusterSums(NamedTuple):
-    """The sum of each cluster's values and how many there are: what a mean and its standard error are made of."""
+    """The sum of each cluster's values and their number, for a mean and its standard error."""
 
     totals: array[float]
     counts: array[int]
@@ -262,3 +251,7 @@ def cluster_sums(scores: Scores) -> ClusterSums:
         totals[place] += value
         counts[place] += 1
     return ClusterSums(totals, counts)
+
+
+def _plain(values: Iterable[Any]) -> list[str | int | float]:
+    return [value for value in values if isinstance(value, (str, int, float))]

@@ -1,7 +1,7 @@
-"""How sure a number is: standard errors and 95 % intervals, by formula or by bootstrap.
+"""Standard errors and 95 % intervals, by formula or by bootstrap.
 
 Evidence is counted in *clusters*: groups of trials that may resemble each other, such as the repeats of one sample or
-the questions about one picture. Clusters are taken to be independent of each other, trials within one are not.
+the questions about one picture. Clusters are treated as independent of each other, trials within one are not.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Statistic: TypeAlias = Callable[[Draws], Values]
 UPPER = 0.975
 """The probability below the upper end of a 95 % interval with equal tails."""
 MANY_CLUSTERS = 1000
-"""From here on the normal quantile stands for Student's, which is larger by one part in a thousand. Importing
+"""From here on the normal quantile replaces Student's, which is larger by one part in a thousand. Importing
 ``scipy.special`` costs 0.2 s, 0.3 s of CPU and 30 MiB: a run of ten thousand samples should not pay that for it."""
 
 BOOTSTRAP_ITERS = 1000
 FEWEST_DRAWS = 100
-"""With fewer a standard error is off by more than a tenth, and an interval rests on two or three draws a side."""
+"""With fewer, a standard error is off by more than a tenth, and each end of an interval rests on two or three draws."""
 BOOTSTRAP_SEED = 0
 """The same scores always give the same interval, whichever run or later scoring computes it."""
 DRAWN_AT_ONCE = 1 << 20
@@ -44,7 +44,7 @@ class Bootstrapped(NamedTuple):
 
 
 def import_quantiles() -> None:
-    """Import what intervals over few clusters need, for whoever has time to do it early."""
+    """Import the package for intervals over few clusters, ahead of time."""
     import scipy.special  # noqa: F401
 
 
@@ -125,7 +125,7 @@ def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Bootstrap
         return statistic(drawn)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # of draws without a value: told by returning None
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # of draws without a value: None is returned
         found: Any = stats.bootstrap(  # scipy brings no types
             (np.arange(clusters),),
             of_draws,

@@ -1,4 +1,4 @@
-"""Aggregators: from the scores of trials to one number with its uncertainty."""
+"""Summarises scores of trials, or of tasks, as one number with its uncertainty."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def summarise(
     An estimate without a standard error is bootstrapped ``bootstrap_iters`` times; 0 leaves it without. Where scoring
     was ``suspended`` there are only counts and bounds.
     """
-    bound = _sound(aggregator, options or {})
-    estimate = bound(scores)
+    options = options or {}
+    estimate = _sound(aggregator, options)(scores)
+    # The bounds need the value alone, for which the mean need not compute its standard error.
+    quick = {**options, "interval": "bootstrap"} if aggregator is mean else options
     clusters = len(set(scores.clusters))
     sure = _Sureness()
     if estimate.value is not None and clusters > 1 and not suspended:
-        sure = _sureness(
-            scores, estimate.value, estimate, clusters, partial(_resampled, aggregator, options or {}, bootstrap_iters)
-        )
+        resampled = partial(_resampled, aggregator, options, bootstrap_iters)
+        sure = _sureness(scores, estimate.value, estimate, clusters, resampled)
     return Result(
         task=task,
         metric=metric,
@@ -49,7 +50,7 @@ def summarise(
         unsupported=scores.count("unsupported"),
         stderr=sure.stderr,
         ci95=sure.ci95,
-        bounds=_bounds(scores, estimate.value, _sound(*_bare(aggregator, options or {}))),
+        bounds=_bounds(scores, estimate.value, _sound(aggregator, quick)),
         higher_is_better=scores.higher_is_better,
         suspended=suspended,
         clusters=clusters,
@@ -59,13 +60,8 @@ def summarise(
     )
 
 
-def _bare(aggregator: Aggregator, options: Mapping[str, Any]) -> tuple[Aggregator, Mapping[str, Any]]:
-    """An aggregator of which the value is wanted alone: the mean need not work out its standard error."""
-    return (aggregator, {**options, "interval": "bootstrap"}) if aggregator is mean else (aggregator, options)
-
-
 def _sound(aggregator: Aggregator, options: Mapping[str, Any]) -> Callable[[Scores], Estimate]:
-    """The aggregator with its options, where NaN and infinity are unknown: a correlation of equal values, say."""
+    """The aggregator with its options, with None for NaN and infinity (a correlation of equal values, say)."""
 
     def estimate(scores: Scores) -> Estimate:
         found: Estimate = aggregator(scores, **options)
@@ -89,7 +85,7 @@ class _Sureness(NamedTuple):
 def _sureness(
     scores: Scores, value: float, estimate: Estimate, clusters: int, resampled: Callable[[Scores], _Sureness]
 ) -> _Sureness:
-    """What is known of a value from its aggregator, from a formula, or from resampling, in this order."""
+    """The uncertainty of a value by its aggregator, by a formula, or by resampling, in this order."""
     if estimate.ci95 is not None:
         return _Sureness(estimate.stderr, estimate.ci95)
     found = _Sureness(estimate.stderr)
@@ -106,8 +102,8 @@ def _sureness(
 
 
 def _alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
-    """Whether the clusters are alike, up to rounding, and the value lies in a finite range: what was never seen then
-    bounds the interval, since neither formula nor resampling has anything to go by."""
+    """Whether all clusters have the same value, up to rounding, and it lies in a finite range: neither formula nor
+    resampling can give an interval then, and the values not seen so far bound it."""
     low, high = range
     within = math.isfinite(low) and math.isfinite(high) and low <= value <= high
     return within and math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value)))
@@ -141,9 +137,9 @@ def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size
 
     A task in which nothing could be asked or computed (unsupported, faulty, unavailable) is left out, and so is one of
     which no answer holds anything for the metric (inapplicable). One whose trials were all lost (failed, unscored)
-    leaves the group without a value: its bounds say what the value could be. Weights count the trials that could have
-    been scored, so that neither lost nor faulty ones move them. Bounds also weigh the faulty ones, as they say what the
-    value could be were these right.
+    leaves the group without a value: its bounds are what the value could be. Weights count the trials that could have
+    been scored, so that neither lost nor faulty ones change them. Bounds also weigh the faulty ones, as if these could
+    have been scored.
 
     Standard error and interval take the members as independent: they are, unless tasks share samples. Both are those of
     the same weighted mean; None when a member has none.

@@ -1,8 +1,8 @@
-"""What a backend declares: kinds it takes and gives, and its limits."""
+"""Capabilities of a backend: the kinds that it takes and gives, and limits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -34,15 +34,14 @@ class Capabilities:
     outputs: Mapping[PartKind, Limit] = field(default_factory=lambda: {"text": ANY, "code": ANY})
     output_mode: OutputMode = "single"
     declarable: frozenset[PartKind] = frozenset()
-    """Kinds that it gives as well when its argument ``outputs`` says so (``outputs=text+audio``)."""
+    """Kinds that it also gives when its argument ``outputs`` names them (``outputs=text+audio``)."""
     options: frozenset[str] | None = None
-    """The parameters of one modality (``image.size``) that it knows; None where nobody can say. It is never given one
-    that it does not know: a user's is refused before the run, and an answer to a task file's says that it was left
-    out."""
+    """The parameters of one modality (``image.size``) that it knows; None where that is not known. It never gets one
+    that it does not know: a user's is refused before the run, and one of a task file is left out with a warning."""
 
     @classmethod
     def of(cls, inputs: Sequence[str], outputs: Sequence[str], mode: OutputMode = "interleaved") -> Capabilities:
-        """Capabilities by names of kinds; ``code`` travels as text, so whoever takes text takes code.
+        """Capabilities by names of kinds; ``code`` travels as text, so a backend that takes text takes code.
 
         Raises UnknownNameError for a kind that does not exist.
         """
@@ -56,16 +55,13 @@ class Capabilities:
         gaps += [f"gives no {kind}" for kind in request.wants if kind not in self.outputs]
         asked = {"text" if kind == "code" else kind for kind in request.wants}  # code travels as text
         if self.output_mode in ("single", "exclusive") and len(asked) > 1:
-            gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted{self._way_out(asked)}")
+            able = self.output_mode == "exclusive" and asked <= self.outputs.keys()
+            how = "; --protocol text_then_media asks for one after the other" if able else ""
+            gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted{how}")
         return gaps + self._undeclared(request) + self._exceeded(request)
 
-    def _way_out(self, asked: Set[str]) -> str:
-        """How a model that makes every kind, each in a call of its own, is asked for several."""
-        able = self.output_mode == "exclusive" and asked <= self.outputs.keys()
-        return "; --protocol text_then_media asks for one after the other" if able else ""
-
     def _undeclared(self, request: Request) -> list[str]:
-        """What to write where the user alone knows what the model gives."""
+        """What to write where only the user knows what the model gives."""
         more = [kind for kind in request.wants if kind not in self.outputs]
         if not more or not self.declarable.issuperset(more):
             return []
@@ -77,7 +73,7 @@ class Capabilities:
         return sorted(params.options.keys() - self.options) if params.options and self.options is not None else []
 
     def _plainly_able(self, request: Request) -> bool:
-        """The quick look at the usual request: text in, one kind out."""
+        """The quick check of the usual request: text in, one kind out."""
         wants = request.wants
         if len(wants) != 1 or wants[0] not in self.outputs or "text" not in self.inputs:
             return False
@@ -85,10 +81,10 @@ class Capabilities:
 
     def _exceeded(self, request: Request) -> list[str]:
         counts: dict[PartKind, list[int]] = {}
-        for item in request.messages:
-            for part in item.content.parts:
-                if part.media is not None:
-                    counts.setdefault(part.kind, []).append(part.media.size if self._sized(part.kind) else 0)
+        for part in (part for item in request.messages for part in item.content.parts):
+            if part.media is not None:
+                has_limit = self.inputs.get(part.kind, ANY).max_bytes is not None
+                counts.setdefault(part.kind, []).append(part.media.size if has_limit else 0)
         gaps = []
         for kind, sizes in counts.items():
             limit = self.inputs.get(kind, ANY)
@@ -97,9 +93,6 @@ class Capabilities:
             if limit.max_bytes is not None and max(sizes) > limit.max_bytes:
                 gaps.append(f"takes at most {limit.max_bytes} bytes of {kind}, {max(sizes)} given")
         return gaps
-
-    def _sized(self, kind: PartKind) -> bool:
-        return self.inputs.get(kind, ANY).max_bytes is not None
 
 
 def _limits(kinds: Sequence[str]) -> dict[PartKind, Limit]:

@@ -1,4 +1,4 @@
-"""The backend contract: what answers requests, what it can take and give, and who it is."""
+"""The contract of backends, which answer requests."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class BatchBackend(Backend, Protocol):
     ``wants`` and ``params``. Whatever it raises concerns the whole batch: its open rows are asked again, in halves when
     memory ran out, else one by one.
 
-    There are never more than ``max_batch_size`` requests in a batch. Where fewer are usual, unless a user says
-    otherwise, it may have a ``usual_batch_size`` as well.
+    There are never more than ``max_batch_size`` requests in a batch. It may have a smaller ``usual_batch_size``, for
+    users who do not set one.
     """
 
     @property
@@ -56,10 +56,10 @@ class BatchBackend(Backend, Protocol):
 class Startable(Protocol):
     """A backend that loads something before it can answer, such as weights.
 
-    ``start`` blocks. It is called once before the first request that is really sent, in the thread or the process that
-    will answer, and not at all in a run that has every answer already, nor by a dry run. What it raises ends the run
-    with that message and exit code, and no sample is blamed for it: MissingError for what has to be supplied,
-    UsageError for arguments that cannot be used here.
+    ``start`` blocks. It is called once before the first request that is sent, in the thread or the process that will
+    answer; not at all in a run that has every answer already, nor in a dry run. What it raises ends the run with that
+    message and exit code, and fails no sample: MissingError for what has to be supplied, UsageError for arguments that
+    cannot be used here.
     """
 
     def start(self) -> None: ...
@@ -67,10 +67,11 @@ class Startable(Protocol):
 
 @runtime_checkable
 class Parallel(Protocol):
-    """A batch backend that may be copied: each entry of ``workers`` holds the arguments in which one copy differs from
-    this one, such as ``{"device": "cuda:1"}``. Where there are entries, the core starts a process for each, which makes
-    the backend by its name, its arguments and those of its entry, and this instance is never started nor asked. A copy
-    has the same identity, and no workers of its own.
+    """A batch backend that may be copied.
+
+    Each entry of ``workers`` holds the arguments in which one copy differs from this one, such as its ``device``. Where
+    there are entries, the core starts a process for each, which makes the backend by its name, its arguments and those
+    of its entry, and this instance is never started or asked. A copy has the same identity, and no workers of its own.
     """
 
     @property
@@ -88,7 +89,7 @@ class ProgramBackend(Backend, Protocol):
 class SampleBackend(Backend, Protocol):
     """Answers from the sample instead of the request: upper and lower bounds, answers made elsewhere.
 
-    Never shared between samples, and never something to call a model.
+    Its answers are never shared between samples, and never count as those of a model.
     """
 
     def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response: ...
@@ -96,8 +97,7 @@ class SampleBackend(Backend, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaskAhead:
-    """A task as a run is about to ask it: the samples that were chosen and can be asked, and how often each is put to
-    the model."""
+    """A task that a run is going to ask, with the chosen samples that can be asked."""
 
     name: str
     protocol: str
@@ -107,10 +107,10 @@ class TaskAhead:
 
 @runtime_checkable
 class WholeAnswers(SampleBackend, Protocol):
-    """A sample backend that has the whole answer of each trial already, such as those that were made elsewhere.
+    """A sample backend that has the whole answers already, made elsewhere.
 
-    A sample is put to it once, whatever protocol its task follows, and its media become the run's own. ``foresee`` is
-    called before anything is asked: what is missing is said then, on the log.
+    A sample is put to it once, under any protocol of its task, and its media become the run's own. ``foresee`` is
+    called before the first sample, to report on the log what is missing.
     """
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None: ...
@@ -125,5 +125,5 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 
 
 def billed_name(identity: Mapping[str, Any]) -> str:
-    """Under which name a backend's calls are priced: its model, else the backend's own name."""
+    """The name for the price of a backend's calls: its model, else the backend's own name."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")

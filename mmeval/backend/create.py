@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mmeval import plugins
 from mmeval.backend.contract import AnyBackend
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.system.arguments import fault_of, hint_of
+
+_FOREIGN = frozenset(
+    (
+        "async_openai",
+        "local_chat_completions",
+        "local_completions",
+        "openai_chat",
+        "openai_chat_completions",
+        "openai_compatible",
+        "openai_completions",
+        "sglang",
+        "vllm",
+    )
+)
+"""Names in other harnesses for a server with the OpenAI interface."""
+_FOREIGN_LOCAL = frozenset(("hf_auto", "hf_multimodal", "hf_causal", "huggingface", "transformers"))
+"""Names in other harnesses for a model of the Hugging Face hub that runs on this machine."""
+_FLAGS_INSTEAD = {
+    "batch_size": "It is a flag of its own: --batch_size N",
+    "max_batch_size": "The largest batch is a flag of its own: --batch_size N",
+}
+"""Arguments of backends in other harnesses, with the flags for them here."""
+_TEXT = (str, "str", str | None, "str | None")
+
+
+class _Arguments(NamedTuple):
+    known: list[str]
+    takes_any: bool
 
 
 def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
@@ -25,7 +53,8 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     known, takes_any = _arguments(factory)
     for arg in args:
         if arg not in known and not takes_any:
-            near, hint = ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, _taken(known))
+            takes = f"It takes: {', '.join(known)}." if known else "It takes no arguments."
+            near, hint = ((), _FLAGS_INSTEAD[arg]) if arg in _FLAGS_INSTEAD else (known, takes)
             raise UnknownNameError(f"argument of the backend {name!r}", arg, near, hint)
     texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
     given = {arg: _text(name, arg, value) if arg in texts else value for arg, value in args.items()}
@@ -44,7 +73,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
 
 
 def takes_argument(name: str, arg: str) -> bool:
-    """Whether a backend takes an argument. One that cannot be loaded may: whoever makes it says why it cannot."""
+    """Whether a backend takes an argument; True for one that cannot be loaded, as making it reports why."""
     try:
         known, takes_any = _arguments(plugins.load("mmeval.model_backends", name))
     except MmevalError:
@@ -52,41 +81,11 @@ def takes_argument(name: str, arg: str) -> bool:
     return takes_any or arg in known
 
 
-class _Arguments(NamedTuple):
-    known: list[str]
-    takes_any: bool
-
-
 def _arguments(factory: Callable[..., object]) -> _Arguments:
     """The names of a backend's arguments, and whether it takes others too."""
     parameters = inspect.signature(factory).parameters.values()
     known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
     return _Arguments(known, len(known) < len(parameters))
-
-
-_FOREIGN = frozenset(
-    (
-        "async_openai",
-        "local_chat_completions",
-        "local_completions",
-        "openai_chat",
-        "openai_chat_completions",
-        "openai_compatible",
-        "openai_completions",
-        "sglang",
-        "vllm",
-    )
-)
-"""What other harnesses call a server that speaks the OpenAI interface."""
-
-_FOREIGN_LOCAL = frozenset(("hf_auto", "hf_multimodal", "hf_causal", "huggingface", "transformers"))
-"""What other harnesses call a model of the Hugging Face hub that is run on this machine."""
-
-_FLAGS_INSTEAD = {
-    "batch_size": "It is a flag of its own: --batch_size N",
-    "max_batch_size": "The largest batch is a flag of its own: --batch_size N",
-}
-"""Arguments that other harnesses give to a backend, and what is written here."""
 
 
 def _refuse_foreign(name: str) -> None:
@@ -99,17 +98,10 @@ def _refuse_foreign(name: str) -> None:
     raise UnknownNameError("model backend", name, (), hint)
 
 
-def _taken(arguments: Sequence[str]) -> str:
-    return f"It takes: {', '.join(arguments)}." if arguments else "It takes no arguments."
-
-
-_TEXT = (str, "str", str | None, "str | None")
-
-
 def _text(backend: str, arg: str, value: Any) -> Any:
-    """What a parameter that is annotated as text is given: ``revision=1234567`` is the text of that number.
+    """The value of a parameter that is annotated as text: ``revision=1234567`` is the text of that number.
 
-    Raises UsageError for a fraction or a power of ten, which may have been written in another way than its value is.
+    Raises UsageError for a fraction or a power of ten, whose spelling does not follow from its value.
     """
     if isinstance(value, float):
         raise UsageError(

@@ -1,14 +1,12 @@
-"""Excerpts: as much of a medium as somebody needs who is to say what it holds, in a form that most models take.
+"""Makes excerpts of media to describe them, in a form that most models take.
 
-A picture that is not too large, the first minutes of a sound, the first pages or words of a document.
+A smaller picture, the first minutes of a sound, the first pages or words of a document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from mmeval.content.encode import png, wav
 from mmeval.content.media import Media
@@ -17,28 +15,25 @@ from mmeval.decode import DecodeLimits, SoundStart, document_start, image, pages
 from mmeval.decode.office.read import OFFICE
 from mmeval.system.extras import need
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
 MAX_SIDE = 4096
 """Pixels of a picture, each way."""
 MAX_AUDIO_SECONDS = 300
 AUDIO_RATE = 16_000
-"""Hz, in one channel, of a sound that is put into another form."""
+"""Hz, in one channel, of a sound that is converted."""
 MAX_DOCUMENT_CHARS = 20_000
 MAX_DOCUMENT_PAGES = 8
-"""Shown of a document that holds no text."""
+"""Pages that are shown of a document without text."""
 PAGE_DPI = 96.0
 _PLAIN_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml")
-"""What every server takes, or is drawn before it is sent."""
+"""Formats that every server takes, or that are drawn before they are sent."""
 _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
-"""What the usual interface has a name for."""
+"""Formats with a name in the usual interface."""
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _UNREAD = ("application/vnd.", "application/zip")
 
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
-    """Whether a picture is to be made smaller, or put into a form that is taken everywhere. Decodes it."""
+    """Whether a picture is to be made smaller, or put into a common format. Decodes it."""
     return max(image(media, limits=limits).size) > MAX_SIDE or media.mime not in _PLAIN_PICTURES
 
 
@@ -52,8 +47,7 @@ def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 
 def is_long(media: Media, limits: DecodeLimits) -> bool:
-    """Whether only the beginning of a sound is to be heard, or it is to be put into a form that is taken everywhere.
-    Decodes its beginning."""
+    """Whether a sound is to be cut, or put into a common format. Decodes its beginning."""
     return _heard(media, limits).more or media.mime not in _PLAIN_SOUNDS
 
 
@@ -72,22 +66,22 @@ def _heard(media: Media, limits: DecodeLimits) -> SoundStart:
 
 
 def is_read(media: Media) -> bool:
-    """Whether words or pages can be got out of documents of this type at all, whether or not this one is sound."""
+    """Whether words or pages can be read from documents of this type, damaged ones included."""
     if media.mime in OFFICE:
         return True
     return not media.mime.startswith(_UNREAD) and not media.read().startswith(_OLD_OFFICE)
 
 
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
-    """The first ``MAX_DOCUMENT_CHARS`` characters of a document; pictures of its first pages where it is a PDF without
-    any. Raises the errors of ``mmeval.decode``."""
+    """The first ``MAX_DOCUMENT_CHARS`` characters of a document.
+
+    Pictures of its first pages where it is a PDF without text. Raises the errors of ``mmeval.decode``.
+    """
     words, more = document_start(media, MAX_DOCUMENT_CHARS, limits=limits)
     if not words.strip() and media.mime == "application/pdf":
-        shown = [media_part(png(page)) for page in islice(_rendered(media, limits), MAX_DOCUMENT_PAGES)]
+        limits = replace(limits, max_pages=max(limits.max_pages, 100_000))
+        first = islice(pages(media, dpi=PAGE_DPI, limits=limits), MAX_DOCUMENT_PAGES)
+        shown = [media_part(png(page)) for page in first]
         return shown, f"{len(shown)} pictures of its pages, which hold no text,"
     count = f"its first {len(words):,} characters" if more else f"{len(words):,} characters of text"
     return [text_part(f"\n{words}\n")], count
-
-
-def _rendered(media: Media, limits: DecodeLimits) -> Iterator[Image]:
-    return pages(media, dpi=PAGE_DPI, limits=replace(limits, max_pages=max(limits.max_pages, 100_000)))

@@ -1,9 +1,9 @@
-"""Renders: a mesh or a point cloud as one picture with three views of it, for whoever sees pictures only.
+"""Renders a mesh or a point cloud as one picture with three views.
 
 The views are orthogonal and side by side, each in a square: along z (x to the right, y up), along y (x to the right,
-z up), and along x (y to the right, z up), none of them mirrored. What is nearer to the eye has a lighter colour, from
-dark blue to yellow, and faces are darker the more they are turned away. Own colours, materials and light are left out.
-The same geometry is the same picture.
+z up), and along x (y to the right, z up), none of them mirrored. Nearer places have a lighter colour, from dark
+blue to yellow, and faces are darker the more they are turned away. Colours, materials and light of the file are left
+out. The same geometry always gives the same picture.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ MAX_FACES = 200_000
 MAX_TESTS = 20_000_000
 """Pixels that the boxes of all triangles of a view may cover together; a mesh above it is drawn as its vertices."""
 MAX_POINTS = 1_000_000
-"""Of more points so many are drawn, evenly taken in their order."""
+"""Of more points so many are drawn, chosen evenly in their order."""
 FEW_POINTS = 20_000
-"""Up to so many points of a cloud are drawn three pixels wide, so that they are seen."""
+"""Up to so many points of a cloud are drawn three pixels wide, so that they are visible."""
 _CHUNK = 1 << 20
-"""Pixels that are tested at once."""
+"""Pixels that are tested in one step."""
 _EDGE = -1e-9
-"""The weight of a corner at a pixel from which on the pixel lies in the triangle: a little below 0, so that no gap is
-left between two that share an edge."""
+"""The least weight of a corner at a pixel inside the triangle: a little below 0, so that two triangles with one edge
+leave no gap."""
 _GROUND = 255
 _RULE = 200
 _COLOURS = ((13, 8, 90), (84, 2, 163), (168, 34, 150), (227, 89, 98), (249, 154, 52), (250, 240, 60))
 """From far to near, evenly."""
 _FLAT = 0.45
-"""How bright a face is that is seen from its edge."""
+"""The brightness of a face that is seen from its edge."""
 
 
 class View(NamedTuple):
-    """Which axis goes to the right and which up, which one points to the eye, and whether it does so backwards."""
+    """The axes to the right, up and towards the eye, and the sign of the last one."""
 
     right: int
     up: int
@@ -61,7 +61,7 @@ VIEWS = (View(0, 1, 2, 1.0), View(0, 2, 1, -1.0), View(1, 2, 0, 1.0))
 
 
 class Render(NamedTuple):
-    """A picture, and what it shows, in a few words."""
+    """A picture, with a few words about it."""
 
     picture: Media
     about: str
@@ -92,9 +92,9 @@ def _about(geometry: MeshArrays, solid: bool, shown: int) -> str:
 
 
 def _placed(vertices: Floats) -> Floats:
-    """In pixels from the middle, so that the longest side of the box fills the view; at the middle where it has none.
+    """Vertices in pixels from the middle, so that the longest side of their box fills the view.
 
-    Scaled down first where squares and differences of huge numbers would not be finite.
+    They are scaled down first, as squares and differences of huge numbers would not be finite.
     """
     import numpy
 
@@ -125,7 +125,7 @@ def _view(vertices: Floats, faces: Ints, view: View, *, cloud: bool) -> NDArray[
 
 
 def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
-    """Places on the view in pixels from its upper left corner, and how near each vertex is to the eye."""
+    """Vertices in pixels from the upper left corner of the view, and how near each is to the eye."""
     import numpy
 
     flat = numpy.stack([SIDE / 2 + vertices[:, view.right], SIDE / 2 - vertices[:, view.up]], axis=1)
@@ -133,7 +133,7 @@ def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
 
 
 def _turned(vertices: Floats, faces: Ints, view: View) -> Floats:
-    """How bright each face is: 1 where it is seen from the front, whichever side that is, less where it is turned."""
+    """The brightness of each face: 1 where it is seen straight, from either side, less where it is turned."""
     import numpy
 
     corners = vertices[faces]
@@ -145,7 +145,7 @@ def _turned(vertices: Floats, faces: Ints, view: View) -> Floats:
 
 
 class _Fragments(NamedTuple):
-    """Pixels that something covers, with how near and how bright it is there."""
+    """Covered pixels, with the nearness and brightness of what covers them."""
 
     pixels: Ints
     depth: Floats
@@ -173,13 +173,13 @@ def _boxes(flat: Floats, faces: Ints) -> tuple[Ints, Ints]:
 
 
 def _tests(vertices: Floats, faces: Ints, view: View) -> int:
-    """How many pixels would have to be tested to draw the faces."""
+    """The number of pixels to test for drawing the faces."""
     _, sizes = _boxes(_projected(vertices, view)[0], faces)
     return int(sizes.prod(axis=1).sum())
 
 
 def _fragments(flat: Floats, depth: Floats, bright: Floats, faces: Ints) -> Iterator[_Fragments]:
-    """What the faces cover. Those with boxes of one size are tested together, some at a time."""
+    """The pixels that the faces cover. Faces with boxes of one size are tested together, some at a time."""
     import numpy
 
     if not len(faces):
@@ -195,7 +195,7 @@ def _fragments(flat: Floats, depth: Floats, bright: Floats, faces: Ints) -> Iter
 
 
 def _covered(corners: Floats, depth: Floats, bright: Floats, first: Ints, steps: Ints) -> _Fragments:
-    """The pixels whose middles lie in their triangles, edges included; none of a triangle without area."""
+    """The pixels whose middles are in their triangles, edges included; none of a triangle without area."""
     import numpy
 
     area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -221,7 +221,7 @@ def _cross(one: Floats, other: Floats) -> Floats:
 
 
 class _Canvas:
-    """What is nearest to the eye at each pixel so far."""
+    """The nearest fragment at each pixel so far."""
 
     def __init__(self) -> None:
         import numpy
@@ -230,14 +230,14 @@ class _Canvas:
         self._bright = numpy.ones(SIDE * SIDE)
 
     def uncovered(self, fragments: _Fragments) -> _Fragments:
-        """Those where nothing has been drawn yet."""
+        """The fragments where nothing has been drawn yet."""
         import numpy
 
         free = numpy.isneginf(self._depth[fragments.pixels])
         return _Fragments(fragments.pixels[free], fragments.depth[free], fragments.bright[free])
 
     def add(self, fragments: _Fragments) -> None:
-        """Add what is nearer than what is there; of equals the brightest is seen."""
+        """Add the fragments that are nearer than earlier ones; of equally near ones, the brightest."""
         import numpy
 
         place, depth, bright = fragments

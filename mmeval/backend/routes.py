@@ -1,15 +1,14 @@
-"""Converters of input: what a model cannot read, given to it in a form that it can, by name and never in silence.
+"""Converts media to a form that a model can read, by named routes.
 
 A user names them for a model (``convert=video->frames``), a program for a call (``Call.convert``, see
-:mod:`mmeval.backend.sendable`); each answer that they touched carries a warning that says what was done.
+:mod:`mmeval.backend.sendable`); each answer to converted media has a warning about it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from mmeval.backend.capabilities import ANY, Capabilities
 from mmeval.backend.excerpt import (
@@ -32,22 +31,19 @@ from mmeval.program.route import Route
 from mmeval.records.request import Request
 from mmeval.records.sample import Message
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
 FRAMES = 8
-"""Taken evenly over a video."""
+"""Frames of a video, at even distances."""
 MAX_VIDEO_BYTES = 20 * 2**20
-"""A film above it is shown as frames where only what it holds is asked for."""
+"""A larger video is described by its frames."""
+MAX_PAGES = 64
+"""Pages of a document that is shown as pictures; a longer one is given as text."""
 _MATERIAL = "model/mtl"
 _LOOSE_GLTF = "model/gltf+json"
-"""Its geometry lies in other files."""
-MAX_PAGES = 64
-"""More pictures than this are no fallback for a document: its text is."""
+"""Its geometry is in other files."""
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, once each. Raises UnknownNameError for one that there is not, UsageError for two that take a kind."""
+    """The names, once each. Raises UnknownNameError for an unknown one, UsageError for two that take the same kind."""
     taken: dict[PartKind, str] = {}
     for name in names:
         if name in LATER:
@@ -61,9 +57,9 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
-    """The capabilities with the kinds that can be given in a form that is taken.
+    """The capabilities with the kinds that the named routes convert to one that is taken.
 
-    Raises UsageError for a converter that makes what is not taken either.
+    Raises UsageError for a route to a kind that is not taken either.
     """
     inputs = dict(capabilities.inputs)
     for name in names:
@@ -77,10 +73,10 @@ def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
 def convert(
     request: Request, names: Sequence[str], limits: DecodeLimits = DEFAULT_LIMITS
 ) -> tuple[Request, tuple[str, ...]]:
-    """The request with every medium that a named converter takes in its other form, and what was done, as warnings.
+    """The request with the media that the named routes convert, and a warning about each.
 
-    A named converter is used whether or not the model could read the medium itself: what a machine has installed must
-    not decide what a model is shown. One that only shortens leaves what is short. Raises the errors of
+    A named route is used even where the model could read the medium itself, as the packages on a machine must not
+    decide what a model gets. A route that only shortens leaves short media alone. Raises the errors of
     ``mmeval.decode``.
     """
     routes = {ROUTES[name].takes: name for name in names}
@@ -105,7 +101,7 @@ def even_frames(media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMI
 
 
 def _measured(media: Media, limits: DecodeLimits) -> float:
-    """Seconds of a video that does not say how long it is: the time of its last frame."""
+    """Seconds of a video that does not declare its length: the time of its last frame."""
     last = 0.0
     for frame in video(media, limits=limits):
         last = frame.time
@@ -148,16 +144,8 @@ def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 def _page_images(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     few = replace(limits, max_pages=min(limits.max_pages, MAX_PAGES))
-    shown = [media_part(png(page)) for page in _rendered(media, few)]
+    shown = [media_part(png(page)) for page in pages(media, dpi=PAGE_DPI, limits=few)]
     return shown, "1 picture of its page" if len(shown) == 1 else f"{len(shown)} pictures of its pages"
-
-
-def _is_big(media: Media, _limits: DecodeLimits) -> bool:
-    return media.size > MAX_VIDEO_BYTES
-
-
-def _is_drawn(media: Media) -> bool:
-    return media.mime != _LOOSE_GLTF
 
 
 def _renders(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
@@ -167,22 +155,20 @@ def _renders(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     return [media_part(drawn.picture)], drawn.about
 
 
-def _rendered(media: Media, limits: DecodeLimits) -> Iterator[Image]:
-    return pages(media, dpi=PAGE_DPI, limits=limits)
-
-
 ROUTES: Mapping[str, Route] = {
-    "video->frames": Route("video", "image", _frames, due=_is_big, items=FRAMES),
+    "video->frames": Route(
+        "video", "image", _frames, due=lambda media, _limits: media.size > MAX_VIDEO_BYTES, items=FRAMES
+    ),
     "document->text": Route("document", "text", _text, version=2, items=sys.maxsize),
     "document->page_images": Route("document", "image", _page_images),
     "document->excerpt": Route(
         "document", "text", document_excerpt, version=2, reads=is_read, items=MAX_DOCUMENT_CHARS
     ),
-    "3d->renders": Route("3d", "image", _renders, reads=_is_drawn),
+    "3d->renders": Route("3d", "image", _renders, reads=lambda media: media.mime != _LOOSE_GLTF),
     "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),
     "image->smaller": Route("image", "image", smaller, due=is_large),
 }
 TO_DESCRIBE = ("image->smaller", "audio->excerpt", "video->frames", "document->excerpt", "3d->renders")
-"""For whoever is asked what a medium holds: a form that is taken, and no more of it than that needs."""
+"""The routes for describing media: to forms that are taken, and no longer than a description needs."""
 LATER = ("audio->transcript",)
 """Known by name only."""

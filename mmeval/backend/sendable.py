@@ -1,10 +1,11 @@
-"""What a call sends: its request with media in a form that whoever plays the role takes.
+"""Makes what a call sends: its request, with media in forms that are taken.
 
-A call names the routes that it allows (``Call.convert``, of :mod:`mmeval.backend.routes`), or brings them along. A
-medium of a kind that the role does not take goes the first of them that leads to one which it does; a medium that is
-taken, but is longer than the call needs it, becomes an excerpt; all others are sent as they are. The request keeps its
-digest, which is of the media themselves. What else decides about the answer, the routes that may be gone and their
-versions, is part of the call's name in the journal: a renderer that draws in another way asks anew."""
+A call names the routes that it allows (``Call.convert``, of :mod:`mmeval.backend.routes`), or has its own. A medium of
+a kind that the backend does not take is converted by the first route to a kind that it takes; a medium that is taken,
+but longer than the call needs, becomes an excerpt; all others are sent as they are. The request keeps its digest, which
+is of the media themselves. The routes that it may use and their versions also decide about the answer, so they are part
+of the call's name in the journal: a renderer that draws in another way asks anew.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from mmeval.records.response import ErrorInfo, ErrorKind
 from mmeval.records.sample import Message
 
 DRAWN_BYTES = 500_000
-"""A picture that a route makes, for estimates."""
+"""Bytes of a picture that a route makes, for estimates."""
 
 
 class Sendable(NamedTuple):
@@ -42,9 +43,8 @@ class Sendable(NamedTuple):
 def sendable(call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFAULT_LIMITS) -> Sendable:
     """Make what a call sends. It decodes media, which may take seconds: call it in a thread.
 
-    A medium that is damaged is an error of the kind ``bad_media``; one above the limits, and one that nobody can
-    convert, is ``unsupported``; a file that has gone, and a package that is not installed, ``internal``: these may be
-    there another time.
+    A damaged medium is an error of the kind ``bad_media``; one above the limits, or that cannot be converted, is
+    ``unsupported``; a missing file or package is ``internal``, as it may be there another time.
     """
     conversion = _Conversion(_routes(call.convert, capabilities), capabilities, limits)
     try:
@@ -60,7 +60,7 @@ def sendable(call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFA
 
 
 def missing(call: Call, capabilities: Capabilities) -> list[str]:
-    """Why whoever has these capabilities cannot answer a call, as far as the kinds of its media tell."""
+    """Why a backend with these capabilities cannot answer a call, by the kinds of its media."""
     return capabilities.missing(foreseen(call, capabilities) if call.convert else call.request)
 
 
@@ -70,19 +70,21 @@ def can_take(kind: PartKind, routes: Sequence[str | Route], capabilities: Capabi
 
 
 def route_mark(call: Call, capabilities: Capabilities) -> str:
-    """Names the routes that the call's media may go on their way to whoever has these capabilities, with their
-    versions; empty where they are sent as they are."""
+    """A digest of the routes that may convert the call's media, with their versions.
+
+    It is empty where all media are sent as they are.
+    """
     if not call.convert:
         return ""
     routes = _routes(call.convert, capabilities)
     kinds = call.request.kinds() & routes.keys()
-    gone = (kind for kind in sorted(kinds) if kind not in capabilities.inputs or routes[kind].route.due)
-    names = [f"{routes[kind].name}.{routes[kind].route.version}" for kind in gone]
+    used = (kind for kind in sorted(kinds) if kind not in capabilities.inputs or routes[kind].route.due)
+    names = [f"{routes[kind].name}.{routes[kind].route.version}" for kind in used]
     return digest(names)[:8] if names else ""
 
 
 def foreseen(call: Call, capabilities: Capabilities) -> Request:
-    """The request with stand-ins for the media that would be converted: what a dry run counts. Nothing is read."""
+    """The request with stand-ins for the media that would be converted, for a dry run. Nothing is read."""
     routes = _routes(call.convert, capabilities)
     away = {kind: named.route for kind, named in routes.items() if kind not in capabilities.inputs}
     if not away.keys() & call.request.kinds():
@@ -120,14 +122,14 @@ class _MediaError(Exception):
 
 
 class _Conversion:
-    """Puts the media of one request into another form where they have to be, and notes in ``done`` what it did."""
+    """Converts the media of one request where needed, and lists the conversions in ``done``."""
 
     def __init__(self, routes: Mapping[PartKind, _Named], capabilities: Capabilities, limits: DecodeLimits) -> None:
         self.done: list[str] = []
         self._routes, self._capabilities, self._limits = routes, capabilities, limits
 
     def request(self, request: Request) -> Request:
-        """The request to send, with the digest of the one that is meant. Raises _MediaError."""
+        """The request to send, with the digest of the original one. Raises _MediaError."""
         messages = tuple(self._message(message) for message in request.messages)
         if not self.done:
             return request
@@ -152,23 +154,23 @@ class _Conversion:
             raise _MediaError("internal", str(error)) from None
 
     def _made(self, part: Part, media: Media) -> list[Part]:
-        """What is sent for a medium. Raises the errors of ``mmeval.decode``."""
+        """The parts to send for a medium. Raises the errors of ``mmeval.decode``."""
         named = self._routes.get(part.kind)
         if part.kind in self._capabilities.inputs and not (named and _due(named.route, media, self._limits)):
             _check(media, self._limits)
             return [part]
         if named is None:
-            return [part]  # whoever looks at the kinds of the request says that it is not taken
+            return [part]  # the check of the whole request reports that it is not taken
         if not named.route.reads(media):
-            said = f"{media.label}: it is {media.mime}, which is not taken as it is and cannot be read here"
-            raise _MediaError("unsupported", said)
+            reason = f"{media.label}: it is {media.mime}, which is not taken as it is and cannot be read here"
+            raise _MediaError("unsupported", reason)
         made, about = named.route.convert(media, self._limits)
         self.done.append(f"{named.name}: {about} instead of the {part.kind}")
         return made
 
 
 def _damaged(media: Media, error: CorruptMediaError) -> _MediaError:
-    """A medium that cannot be decoded; where its file is another one by now, that is not whose it was at fault."""
+    """The error for a medium that cannot be decoded; ``internal`` where its file has changed or gone."""
     try:
         media.read()
     except (ContentError, MissingError) as changed:
@@ -179,12 +181,12 @@ def _damaged(media: Media, error: CorruptMediaError) -> _MediaError:
 def _due(route: Route, media: Media, limits: DecodeLimits) -> bool:
     try:
         return route.due is not None and route.due(media, limits)
-    except MissingExtraError:  # nobody can look at it here, and whoever it is sent to takes it
+    except MissingExtraError:  # it cannot be decoded here, and the backend takes it
         return False
 
 
 def _check(media: Media, limits: DecodeLimits) -> None:
-    """Raises CorruptMediaError for a medium that is sent as it is and cannot be decoded, as far as is looked."""
+    """Raises CorruptMediaError for a medium that is sent as it is and cannot be decoded, by a quick check."""
     if not media.size:
         raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
     try:
@@ -206,12 +208,11 @@ def _stood_in(content: Interleaved, routes: Mapping[PartKind, Route]) -> Interle
     parts: list[Part] = []
     for part in content.parts:
         route = None if part.media is None else routes.get(part.kind)
-        parts += [part] if route is None or part.media is None else _stand_ins(route, part.media)
+        if route is None or part.media is None:
+            parts.append(part)
+        elif route.gives == "text":
+            parts.append(text_part("x" * min(part.media.size, route.items)))
+        else:
+            drawn = Media(data=b"", sha256=part.media.sha256, mime="image/png", size=DRAWN_BYTES)
+            parts += [Part(route.gives, media=drawn)] * route.items
     return Interleaved(tuple(parts))
-
-
-def _stand_ins(route: Route, media: Media) -> list[Part]:
-    if route.gives == "text":
-        return [text_part("x" * min(media.size, route.items))]
-    drawn = Media(data=b"", sha256=media.sha256, mime="image/png", size=DRAWN_BYTES)
-    return [Part(route.gives, media=drawn)] * route.items

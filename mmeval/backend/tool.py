@@ -1,4 +1,4 @@
-"""Tools: what an agent may call for one kind of part, and who plays it."""
+"""Tools: what an agent may call for one kind of part."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mmeval.records.request import GenerationParams
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool under its ``name``, which is also the role that plays it: ``--role text_to_image=diffusers,...``.
+    """A tool under its ``name``, which is also the name of its role: ``--role text_to_image=diffusers,...``.
 
     It makes one part of the kind ``makes`` out of parts of the kinds ``takes``. ``about`` is one sentence for a
-    planner's prompt; ``backend`` names a backend that can play it.
+    planner's prompt; ``backend`` names a backend for it.
     """
 
     name: str

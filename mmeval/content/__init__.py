@@ -1,4 +1,4 @@
-"""Parts, media, placeholders and encoding: what an interleaved answer is made of."""
+"""Parts, media, placeholders and encoding of interleaved content."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Media out of pixels and samples, the other way round than ``mmeval.decode``: the same content is the same file."""
+"""Encodes pixels and samples as media; equal content gives equal bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PNG_LEVEL = 6
-"""Of compression: written down, so that another default of the library does not change the bytes."""
+"""Level of compression, fixed so that another default of the library does not change the bytes."""
 
 
 def png(picture: Image) -> Media:
@@ -28,8 +28,10 @@ def png(picture: Image) -> Media:
 
 
 def rgb_png(pixels: bytes, width: int) -> Media:
-    """Pixels as PNG, without pillow, which is an extra: red, green and blue of 8 bits each, row by row, ``width`` to a
-    row. Raises ValueError for pixels that do not fill their rows, and for none at all."""
+    """Pixels as PNG, without pillow, which is an extra: 8 bits each of red, green and blue, row by row.
+
+    ``width`` is the pixels of a row. Raises ValueError for pixels that do not fill their rows, and for no pixels.
+    """
     stride = 3 * width
     if width <= 0 or not pixels or len(pixels) % stride:
         raise ValueError(f"no picture: {len(pixels)} bytes in rows of {width} pixels")
@@ -39,15 +41,16 @@ def rgb_png(pixels: bytes, width: int) -> Media:
         (b"IDAT", zlib.compress(rows, PNG_LEVEL)),
         (b"IEND", b""),
     )
-    return Media.from_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(_sealed(name, body) for name, body in chunks))
-
-
-def _sealed(name: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+    file = b"\x89PNG\r\n\x1a\n"
+    for name, body in chunks:
+        file += struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+    return Media.from_bytes(file)
 
 
 def wav(samples: np.ndarray[Any, np.dtype[np.float32]], rate: int) -> Media:
-    """Samples of shape (n,) or (n, channels) in -1..1 at ``rate`` Hz as WAV with 16 bits; what lies outside is clipped.
+    """Samples in -1..1 as WAV with 16 bits; values outside are clipped.
+
+    They have the shape (n,) or (n, channels), at ``rate`` Hz.
 
     Raises ValueError for other shapes, for samples that are no numbers, and for none at all.
     """

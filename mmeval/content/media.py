@@ -1,4 +1,4 @@
-"""Media: lazy bytes known by their SHA-256, their kinds, and where they may lie."""
+"""Media: bytes that are read when needed and known by their SHA-256."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mmeval.content.media_type import sniff_file, suffix_for
 from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE)
-"""Addresses, which are no paths: a name may well have a colon in it."""
+"""Addresses, which are no paths; a colon alone is not enough, as names may have one."""
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
@@ -23,7 +23,7 @@ _PAGES = ("image/png", "image/jpeg")
 
 
 def kind_for(mime: str) -> MediaKind:
-    """The kind of part that a medium of this MIME type makes; whatever is nothing else is a document."""
+    """The kind of part for a medium of this MIME type; ``document`` where no other kind fits."""
     family = mime.partition("/")[0]
     if family in ("image", "audio", "video"):
         return family  # type: ignore[return-value]  # just narrowed
@@ -31,8 +31,7 @@ def kind_for(mime: str) -> MediaKind:
 
 
 def may_be(kind: str, mime: str) -> bool:
-    """Whether a medium of this MIME type can be what a part of some kind holds. A document may be the picture of its
-    page."""
+    """Whether a part of this kind can hold a medium of this MIME type; a document may be the picture of a page."""
     return kind_for(mime) == kind or (kind == "document" and mime in _PAGES)
 
 
@@ -61,7 +60,7 @@ class Media:
         self._unproven = False  # True while a record's digest has not been compared with the file's bytes
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """What another process is given: everything but the memo, which may be large or tied to this process."""
+        """The state for another process: all but the memo, which may be large or tied to this process."""
         kept = (name for name in self.__slots__ if name != "_memo")
         return None, {**{name: getattr(self, name) for name in kept}, "_memo": None}
 
@@ -102,12 +101,12 @@ class Media:
 
     @property
     def label(self) -> str:
-        """What a message calls the medium: its path, else its name, else the beginning of its digest."""
+        """The medium's name in messages: its path, else its name, else the beginning of its digest."""
         return str(self.path or self.name or f"medium {self.sha256[:12]}")
 
     @property
     def memo(self) -> dict[Hashable, object]:
-        """What was worked out of the bytes and is worth keeping as long as this object; ``mmeval.decode`` fills it."""
+        """Results computed from the bytes and kept as long as this object; ``mmeval.decode`` fills it."""
         if self._memo is None:
             self._memo = {}
         return self._memo
@@ -136,7 +135,7 @@ class Media:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any], root: Path) -> Media:
-        """The medium of a record; without a path it is looked for in the store under ``root``."""
+        """The medium of a record; without a path, that of the store under ``root``."""
         sha256, mime = str(row["sha256"]), str(row["mime"])
         stored = stored_path(root, sha256, mime)
         path = Path(row["path"]) if row.get("path") else stored
@@ -145,7 +144,7 @@ class Media:
         return media
 
     def _prove(self, data: bytes) -> None:
-        """Compare the bytes with the recorded digest; a size that differs already says no."""
+        """Compare the bytes with the recorded size and digest; CorruptMediaError where they differ."""
         if len(data) == self._size and hashlib.sha256(data).hexdigest() == self._sha256:
             self._unproven = False
             return
@@ -196,7 +195,7 @@ class Media:
 def stored_path(root: Path, sha256: str, mime: str) -> Path:
     """Where the store under ``root`` keeps a medium: ``<root>/ab/abcd....png``.
 
-    Raises UsageError for a digest that is none, so that no record can point elsewhere.
+    Raises UsageError for anything but a digest, so that no record can point elsewhere.
     """
     if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
         raise UsageError(f"{sha256[:80]!r} is not the SHA-256 of a medium; the record is damaged")
@@ -204,7 +203,7 @@ def stored_path(root: Path, sha256: str, mime: str) -> Path:
 
 
 def path_inside(root: Path, relative: str) -> Path:
-    """``root / relative``, refused with UsageError when it is absolute or leads out of ``root`` (links included).
+    """``root / relative``; UsageError where that is outside of ``root``, by links too.
 
     What would lead out on any system is refused on all: a drive, a share, ``..`` behind a backslash, an address such as
     ``file:...``. Nothing is expanded: ``~`` and ``%2e`` are letters of a name. Only the links of a hub snapshot may
@@ -212,18 +211,15 @@ def path_inside(root: Path, relative: str) -> Path:
     """
     path = root / relative
     try:
-        out = _is_rooted(relative) or _climbs(relative) or _climbs(relative.replace("\\", "/"))
+        there = PureWindowsPath(relative)
+        out = bool(there.drive or there.root or _ADDRESS.match(relative))
+        out = out or _climbs(relative) or _climbs(relative.replace("\\", "/"))
         out = out or not _kept_inside(path.resolve(), root.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL character
         raise UsageError(f"{relative[:200]!r} is not a path inside {root} ({error})") from None
     if out:
         raise UsageError(f"{relative[:200]!r} leads out of {root}; paths in data must stay inside it")
     return path
-
-
-def _is_rooted(relative: str) -> bool:
-    there = PureWindowsPath(relative)
-    return bool(there.drive or there.root or _ADDRESS.match(relative))
 
 
 def _climbs(relative: str) -> bool:

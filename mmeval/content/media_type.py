@@ -1,4 +1,4 @@
-"""The MIME type of content, by what it holds and not by its name; and the file suffix of a MIME type."""
+"""The MIME type of content by its bytes, and the file suffix of a MIME type."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import BinaryIO, NamedTuple
 
-_PATH = (b"moov", b"trak", b"mdia", b"hdlr")
-MAX_BOXES = 10_000
-"""So many boxes are looked at; a file that hides its tracks behind more of them is hostile."""
-
+UNKNOWN_MIME = "application/octet-stream"
 SNIFF_BYTES = 4096
 ZIP_TAIL_BYTES = 65536
-"""How much of a zip's end is read to tell office files apart: their names stand in the directory there."""
-UNKNOWN_MIME = "application/octet-stream"
+"""How much of a zip's end is read to distinguish office files: the directory there names their entries."""
+MAX_BOXES = 10_000
+"""Boxes of an MP4 file that are inspected; a file that hides its tracks behind more of them is hostile."""
+_TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
+"""The boxes, one inside the other, that lead to the handler of a track."""
 
 _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), mime)
@@ -59,7 +59,7 @@ _MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
     (b"heix", "image/heic"),
 )
 _ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
-"""Still or moving pictures of any codec: the compatible brands say which."""
+"""Still or moving pictures of any codec: the compatible brands name it."""
 _OFFICE: tuple[tuple[bytes, str], ...] = (
     (b"word/document", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     (b"xl/workbook", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
@@ -124,7 +124,7 @@ _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def sniff_file(file: BinaryIO, name: str = "") -> str:
-    """The MIME type of a whole file: of its beginning, and of the place that tells what a container holds."""
+    """The MIME type of a whole file, by its first bytes, the end of a zip and the tracks of an MP4."""
     head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
     if head.startswith(b"PK"):
         file.seek(max(0, size - ZIP_TAIL_BYTES))
@@ -139,12 +139,14 @@ def sniff_file(file: BinaryIO, name: str = "") -> str:
 def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: bytes = b"") -> str:
     """The MIME type of content by its first bytes; a file name decides only between kinds of plain text.
 
-    ``size`` (bytes in all) tells a binary STL, which has no mark of its own; ``tail`` (the last bytes) tells an office
-    file whose first entries are large. Unknown binary content is ``application/octet-stream``.
+    A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in all), an office file whose first
+    entries are large by its ``tail`` (the last bytes). Unknown binary content is ``application/octet-stream``.
     """
     for pattern, mime in _MAGIC:
         if pattern.match(head):
-            return _audio_only(head, mime)
+            # Matroska holds sound alone as often as video; the names of its codecs are near the start.
+            sound = mime in ("video/webm", "video/x-matroska") and b"A_" in head and b"V_" not in head
+            return "audio/webm" if sound else mime
     if head[4:8] == b"ftyp":
         return _by_brand(head)
     if head[4:8] in (b"moov", b"wide"):
@@ -156,20 +158,26 @@ def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: by
     return _sniff_text(head, name)
 
 
+def suffix_for(mime: str) -> str:
+    """The file suffix of a MIME type, with its dot; ``.bin`` when there is none."""
+    return _SUFFIX_BY_MIME.get(mime, ".bin")
+
+
+def handlers(file: BinaryIO, size: int) -> set[bytes]:
+    """The handlers of an MP4 file's tracks: ``soun`` for sound, ``vide`` for video, and others.
+
+    ``size`` is the file's, in bytes. Of a damaged file, those that can be found.
+    """
+    return set(_handlers(file, 0, size, _TO_HANDLER, iter(range(MAX_BOXES))))
+
+
 def _by_brand(head: bytes) -> str:
-    """What the brands at the beginning of an MP4 or HEIF file say."""
+    """The MIME type of an MP4 or HEIF file, by the brands at its beginning."""
     major, end = head[8:12], min(len(head), int.from_bytes(head[:4]))
     any_heif = major in _ANY_HEIF_BRANDS
     brands = [head[at : at + 4] for at in range(16, end, 4)] if any_heif else [major]
     found = (mime for name, mime in _MP4_BRANDS for brand in brands if brand.startswith(name))
     return next(found, "image/heic" if any_heif else "video/mp4")
-
-
-def _audio_only(head: bytes, mime: str) -> str:
-    """Matroska holds sound alone as often as video: its codec names tell, when they are near the start."""
-    if mime in ("video/webm", "video/x-matroska") and b"A_" in head and b"V_" not in head:
-        return "audio/webm"
-    return mime
 
 
 def _sniff_text(head: bytes, name: str) -> str:
@@ -178,45 +186,26 @@ def _sniff_text(head: bytes, name: str) -> str:
         return named or "text/plain"
     if b"\x00" in head:
         return UNKNOWN_MIME
+    is_whole = len(head) < SNIFF_BYTES
     try:
         # A character cut by the end of the window is no sign of binary content.
-        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < SNIFF_BYTES)
+        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
     except UnicodeDecodeError:
         return UNKNOWN_MIME
-    return _marked_text(text.lstrip("\ufeff \t\r\n"), cut=len(head) >= SNIFF_BYTES, named=named)
-
-
-def _marked_text(start: str, *, cut: bool, named: str | None) -> str:
-    if _SVG.match(start):
-        return "image/svg+xml"
-    if _HTML.match(start):
-        return "text/html"
-    if named is None and _is_obj(start, cut=cut):
+    text = text.lstrip("\ufeff \t\r\n")
+    if _SVG.match(text) or _HTML.match(text):
+        return "image/svg+xml" if _SVG.match(text) else "text/html"
+    # OBJ has no mark: every line starts with one of its words, and there is a vertex.
+    lines = [line.strip() for line in text.splitlines()[: None if is_whole else -1] if line.strip()]
+    if named is None and all(map(_OBJ_LINE.match, lines)) and any(map(_OBJ_VERTEX.match, lines)):
         return "model/obj"
     return named or "text/plain"
-
-
-def _is_obj(text: str, *, cut: bool) -> bool:
-    """OBJ has no mark: every line starts with one of its words, and there is a vertex."""
-    written = [line.strip() for line in text.splitlines()[: -1 if cut else None] if line.strip()]
-    return all(_OBJ_LINE.match(line) for line in written) and any(_OBJ_VERTEX.match(line) for line in written)
-
-
-def suffix_for(mime: str) -> str:
-    """The file suffix of a MIME type, with its dot; ``.bin`` when there is none."""
-    return _SUFFIX_BY_MIME.get(mime, ".bin")
 
 
 class _Box(NamedTuple):
     kind: bytes
     start: int
     end: int
-
-
-def handlers(file: BinaryIO, size: int) -> set[bytes]:
-    """What handles the tracks of a file of so many bytes: ``soun`` for sound, ``vide`` for video, and others. Where the
-    file is damaged, those that can be found."""
-    return set(_handlers(file, 0, size, _PATH, iter(range(MAX_BOXES))))
 
 
 def _handlers(file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget: Iterator[int]) -> Iterator[bytes]:
@@ -226,7 +215,7 @@ def _handlers(file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget
         if len(path) > 1:
             yield from _handlers(file, box.start, box.end, path[1:], budget)
         elif box.start + 12 <= box.end:
-            file.seek(box.start + 8)  # after the version, the flags and a field that says nothing
+            file.seek(box.start + 8)  # after the version, the flags and a field without meaning
             yield file.read(4)
 
 

@@ -1,4 +1,4 @@
-"""Content: parts, and the ordered sequence of parts that every prompt, answer and reference is."""
+"""Parts of content, and the sequence of parts of a prompt, answer or reference."""
 
 from __future__ import annotations
 
@@ -102,9 +102,11 @@ class Interleaved:
     def from_reply(
         cls, text: str, media: Sequence[Media | Part], *, spellings: Sequence[str] = DEFAULT_SPELLINGS
     ) -> Interleaved:
-        """A reply whose media came beside its text, unlabelled: the n-th distinct placeholder of a kind gets the n-th
-        medium of that kind, and media without a placeholder follow the text in their order. Media are of the kind that
-        their content says, or of that of the part in which they are given."""
+        """A reply whose media came beside its text, without labels.
+
+        The n-th distinct placeholder of a kind gets the n-th medium of that kind, and media without a placeholder
+        follow the text in their order. A medium has the kind of its content, or of the part that holds it.
+        """
         if not media and "<" not in text and "#" not in text:
             return cls((text_part(text),) if text else ())
         tags = list(find(text, spellings))
@@ -135,7 +137,7 @@ class Interleaved:
 
     @property
     def words(self) -> str:
-        """The text parts alone: no placeholders, no code, no reasoning. What is left out parts two words as a blank."""
+        """The text parts alone: no placeholders, code or reasoning; where one is left out, a blank separates words."""
         texts: list[str] = []
         for is_text, run in groupby(self.parts, key=lambda part: part.kind == "text"):
             text = "".join(part.text or "" for part in run) if is_text else ""
@@ -169,8 +171,11 @@ class Interleaved:
         return "".join(out)
 
     def filled(self, media: Sequence[Media]) -> Interleaved:
-        """With media that were made for it: the n-th distinct dangling placeholder of a kind gets the n-th medium of
-        that kind, the others follow in their order. Every other part stays as it is."""
+        """The content with media for its dangling placeholders.
+
+        The n-th distinct one of a kind gets the n-th medium of that kind; the other media follow in their order. Every
+        other part stays as it is.
+        """
         return Interleaved(tuple(_filled(self.parts, map(media_part, media))))
 
     def respelled(self, spellings: Sequence[str]) -> Interleaved:

@@ -1,4 +1,4 @@
-"""The one grammar of media placeholders: every spelling that answers and data use, parsed and rendered here.
+"""Parses and renders the media placeholders of answers and data.
 
 | spelling    | written                                 | numbered from |
 |-------------|-----------------------------------------|---------------|
@@ -12,15 +12,15 @@
 Parsing is as tolerant as the published scorers; rendering writes the one canonical form, and what was parsed keeps
 the characters it was written with, so that an answer renders back byte for byte.
 
-Answers are hostile: every pattern reads each character a bounded number of times (a run of ``<`` is entered only at
-its first one, and possessive quantifiers never give back what they took), knows ASCII digits and letters only, and
-so takes time linear in the text.
+Answers are hostile: every pattern accepts ASCII digits and letters only and reads each character a bounded number of
+times (a run of ``<`` is entered only at its first one, and possessive quantifiers never backtrack), so that the time
+is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -67,29 +67,20 @@ class Spelling(NamedTuple):
     kinds: frozenset[str]
 
 
-def _render_tag(kind: TagKind, index: int) -> str:
-    return f"<<{kind}{index}>>"
-
-
-def _render_span(kind: TagKind, index: int) -> str:
-    return f"<{kind}_start><{kind}_{index}><{kind}_end>"
-
-
-def _render_block(kind: TagKind, index: int) -> str:
-    return f"<gen_{'img' if kind == 'image' else kind}{index}>"
-
-
 SpellingName = Literal["span", "block", "tag", "hash", "generated", "pair"]
 
 SPELLINGS: dict[str, Spelling] = {
     "span": Spelling(
         r"<(?P<span>image|audio)_start><(?P=span)_(?P<span_i>[0-9]++)><(?P=span)_end>",
-        _render_span,
+        lambda kind, index: f"<{kind}_start><{kind}_{index}><{kind}_end>",
         0,
         frozenset(("image", "audio")),
     ),
     "block": Spelling(
-        r"<(?:gen|query)_(?P<block>img|text)(?P<block_i>[0-9]++)>", _render_block, 1, frozenset(("image", "text"))
+        r"<(?:gen|query)_(?P<block>img|text)(?P<block_i>[0-9]++)>",
+        lambda kind, index: f"<gen_{'img' if kind == 'image' else kind}{index}>",
+        1,
+        frozenset(("image", "text")),
     ),
     "generated": Spelling(
         r"<(?P<generated>GEN)_(?P<generated_i>[0-9]++)>",
@@ -98,23 +89,23 @@ SPELLINGS: dict[str, Spelling] = {
         frozenset(("image",)),
     ),
     "pair": Spelling(r"(?P<pair><boi><eoi>)", lambda _kind, _index: "<boi><eoi>", 0, frozenset(("image",))),
-    "hash": Spelling(r"#(?P<hash>image)(?P<hash_i>[0-9]++)#", lambda k, i: f"#{k}{i}#", 1, frozenset(("image",))),
+    "hash": Spelling(
+        r"#(?P<hash>image)(?P<hash_i>[0-9]++)#", lambda kind, index: f"#{kind}{index}#", 1, frozenset(("image",))
+    ),
     "tag": Spelling(
         r"(?<!<)<++[ \t]*+(?P<tag>(?ai:image|audio|video|document|code|threeD|3d))[ \t_]*+(?P<tag_i>[0-9]++)"
         r"[ \t]*+(?:>++|:)",
-        _render_tag,
+        lambda kind, index: f"<<{kind}{index}>>",
         1,
         frozenset(("image", "audio", "video", "document", "code", "3d")),
     ),
 }
 
 DEFAULT_SPELLINGS = ("span", "block", "pair", "tag")
-"""What is recognised in an answer when a task does not say: `generated` and `hash` belong to plans, not to answers."""
+"""The spellings of answers unless a task states others; `generated` and `hash` belong to plans, not to answers."""
 
 MAX_INDEX_DIGITS = 9
 """Longer numbers are text, not placeholders: a hostile answer must not make huge integers."""
-
-
 _LABEL = re.compile(r"([A-Za-z]+|3[dD])[ _]?([0-9]+)")
 
 
@@ -127,7 +118,10 @@ def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Tag]:
-    """The placeholders of a text, in order, without overlaps; where two spellings fit, the earlier named one wins."""
+    """The placeholders of a text, in order and without overlaps.
+
+    Where two spellings fit, the earlier named one wins.
+    """
     if not spellings or ("<" not in text and "#" not in text):
         return
     for match in _compiled(tuple(spellings)).finditer(text):
@@ -163,7 +157,7 @@ def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
 
 
 def canonical_label(name: str) -> str:
-    """The label that a data file's own name for a medium means: ``threeD1`` and ``3d 1`` are ``3d1``.
+    """The label for a data file's own name of a medium: ``3d1`` for ``threeD1`` and ``3d 1``.
 
     A name that is no kind and number stays as it is.
     """
@@ -177,8 +171,3 @@ def canonical_label(name: str) -> str:
 def label_kind(label: str) -> TagKind | None:
     """The kind that a label begins with (``audio`` of ``audio2``), None when it begins with none."""
     return _KINDS.get(label.rstrip("0123456789").lower())
-
-
-def labels(tags: Iterable[Tag]) -> set[str]:
-    """The distinct labels among placeholders, such as ``{"image1", "audio2"}``."""
-    return {tag.label for tag in tags}

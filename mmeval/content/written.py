@@ -1,8 +1,8 @@
-"""Content as people write it in data rows and on the command line, made into parts.
+"""Reads content as people write it in data rows and on the command line.
 
-- ``"a <<image1>> b"``: a text with tags; the media around it say what they are.
-- ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its own media; those that it has no tag
-  for follow it.
+- ``"a <<image1>> b"``: a text with tags, for the media of the row.
+- ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its own media; those without a tag
+  follow it.
 - ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in order; their texts are taken as
   they are, tags and all.
 
@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmeval.content.media import MEDIA_KINDS, Media, MediaKind
+from mmeval.content.media import MEDIA_KINDS, Media
 from mmeval.content.parts import Interleaved, Part, text_part
 from mmeval.content.placeholders import DEFAULT_SPELLINGS, find
 from mmeval.errors import UnknownNameError, UsageError
@@ -26,10 +26,20 @@ Resolve = Callable[[str, str], Media]
 
 _LABEL = re.compile(r"(image|img|audio|video|document|code|3d|threed)[ _]?(\d{1,9})", re.IGNORECASE)
 _KIND_OF_WORD = {"img": "image", "threed": "3d"}
+_TYPE_NAMES: Mapping[type, str] = {
+    type(None): "missing",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+    bytes: "bytes",
+}
 
 
 def normal_label(written: str) -> str | None:
-    """The label that a key of a ``media`` mapping stands for (``threeD1``: ``3d1``), or None when it is none."""
+    """The label for a key of a ``media`` mapping (``3d1`` for ``threeD1``), or None when it is no label."""
     match = _LABEL.fullmatch(written)
     if match is None:
         return None
@@ -53,7 +63,7 @@ class ContentReader:
         self._named: set[str] = set()
 
     def read(self, written: Any, where: str) -> Interleaved:
-        """Content in any of the written forms. Raises UsageError that says what is wrong at ``where``."""
+        """Content in any of the written forms. Raises UsageError for what is wrong at ``where``."""
         if isinstance(written, str):
             return self._text(written, {})
         if isinstance(written, Mapping):
@@ -63,7 +73,7 @@ class ContentReader:
         raise UsageError(f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} or a list of parts')
 
     def unnamed(self) -> list[str]:
-        """Labels of the row's media that no text has named so far."""
+        """Labels of the row's media that no text read so far has named."""
         return [label for label in self.shared if label not in self._named]
 
     def _text(self, text: str, own: Mapping[str, Media | str]) -> Interleaved:
@@ -111,32 +121,16 @@ class ContentReader:
             raise UsageError(f'{where} is {_named_type(written)}, not a part such as {{"type": "text", "text": "..."}}')
         kind = written.get("type")
         if kind in ("text", "code"):
-            return self._text_part(kind, written.get("text"), where)
+            text = written.get("text")
+            if not isinstance(text, str):
+                raise UsageError(f'{where} needs "text", which is {_named_type(text)}')
+            return text_part(text) if kind == "text" else Part("code", text=text, raw=text)
         if kind not in MEDIA_KINDS:
             raise UnknownNameError(f"type of part in {where}:", str(kind), ("text", "code", *MEDIA_KINDS))
-        return self._media_part(kind, written.get("path"), where)
-
-    def _text_part(self, kind: str, text: Any, where: str) -> Part:
-        if not isinstance(text, str):
-            raise UsageError(f'{where} needs "text", which is {_named_type(text)}')
-        return text_part(text) if kind == "text" else Part("code", text=text, raw=text)
-
-    def _media_part(self, kind: MediaKind, path: Any, where: str) -> Part:
+        path = written.get("path")
         if not isinstance(path, str):
             raise UsageError(f'{where} needs "path", which is {_named_type(path)}')
         return Part(kind, media=self.resolve(path, where))
-
-
-_TYPE_NAMES: Mapping[type, str] = {
-    type(None): "missing",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    str: "a text",
-    list: "a list",
-    dict: "an object",
-    bytes: "bytes",
-}
 
 
 def _named_type(value: Any) -> str:

@@ -1,8 +1,8 @@
-"""Bad samples: those that cannot be put to a model. They are counted and named, and never asked."""
+"""Bad samples, which cannot be put to a model: counted and named, and never asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from mmeval.dataset.contract import Dataset
@@ -12,19 +12,19 @@ from mmeval.records.sample import Sample
 from mmeval.wording import counted, printable
 
 MAX_NAMED = 10
-"""So many are named in a message; the others are counted."""
+"""Samples that a message names; the others are counted."""
 MAX_TASKS = 3
-"""As :data:`MAX_NAMED`, for the tasks of a sample that several have."""
+"""Tasks of one sample that a message names."""
 MAX_CHARS = 400
-"""So much of a fault is told: it begins with the file and the row."""
+"""Characters of a fault in a message; it begins with the file and the row."""
 
 
 def rows_of(dataset: Dataset) -> Iterator[Sample]:
     """Every row of a data set as a sample. One that its loader cannot read (RowError) is a sample with that fault;
-    where nobody knows its id it is called ``row N``, by its place in the data set from 1.
+    without an id it is called ``row N``, by its place in the data set from 1.
 
-    Raises what the loader raises otherwise; a RowError too where the rows behind it do not come, as they would be
-    missing in silence.
+    Raises what the loader raises otherwise; also a RowError after which the loader ends early, as the other rows would
+    be missing in silence.
     """
     rows, number = iter(dataset), 0
     last: RowError | None = None
@@ -39,17 +39,14 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
         except RowError as error:
             if number >= len(dataset):  # it would be raised for ever
                 raise
-            last, sample = error, _unread(error, number + 1)
+            fault = str(error) or "the row cannot be read"
+            last, sample = error, Sample(error.id or f"row {number + 1}", (), metadata=error.labels, fault=fault)
         number += 1
         yield sample
 
 
-def _unread(error: RowError, number: int) -> Sample:
-    return Sample(error.id or f"row {number}", (), metadata=error.labels, fault=str(error) or "the row cannot be read")
-
-
 def without_content(sample: Sample, reason: str) -> Sample:
-    """A sample whose content cannot be written down, as one that cannot be asked; an earlier fault stays its own."""
+    """A sample whose content cannot be recorded, as a bad sample; an earlier fault stays."""
     return replace(sample, input=(), references=(), fault=sample.fault or reason)
 
 
@@ -60,13 +57,13 @@ def error_of(sample: Sample) -> ErrorInfo | None:
 
 @dataclass
 class BadSamples:
-    """Those that were met: each once, however many tasks have it, and the first few in words. ``trials`` counts it once
-    a task and repeat."""
+    """The bad samples found so far: each once, however many tasks have it, the first few in words. ``trials`` counts
+    each task and repeat."""
 
     trials: int = 0
     _seen: set[int] = field(default_factory=set)
     _named: dict[str, list[str]] = field(default_factory=dict)
-    """The tasks of those that are kept in words."""
+    """The tasks of the samples that are kept in words."""
 
     @property
     def count(self) -> int:
@@ -88,15 +85,13 @@ class BadSamples:
         return f"{counted(self.count, 'sample')}{trials} cannot be asked"
 
     def lines(self) -> Iterator[str]:
-        """Those that are kept in words, and how many more there are."""
-        yield from (f"{_tasks(tasks)}: {words}" for words, tasks in self._named.items())
+        """The samples that are kept in words, and how many more there are."""
+        for words, tasks in self._named.items():
+            others = len(tasks) - MAX_TASKS
+            rest = f" and {counted(others, 'other task')}" if others > 0 else ""
+            yield f"{', '.join(tasks[:MAX_TASKS])}{rest}: {words}"
         if more := self.count - len(self._named):
             yield f"and {more:,} more"
-
-
-def _tasks(names: Sequence[str]) -> str:
-    more = len(names) - MAX_TASKS
-    return ", ".join(names[:MAX_TASKS]) + (f" and {counted(more, 'other task')}" if more > 0 else "")
 
 
 def in_words(sample: Sample) -> str:

@@ -1,4 +1,4 @@
-"""Where samples come from: the source that a task file declares, and what a loader makes of it."""
+"""The contract of loaders: the source in a task file, and the data set from it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mmeval.records.sample import Sample
 
 @dataclass(frozen=True)
 class DataSource:
-    """What a loader is given. ``folder`` is where the data lie: a local folder, or a snapshot of a hub data set that
-    was downloaded at its pinned revision before the loader ran. ``options`` are the task's ``dataset_kwargs``."""
+    """The input of a loader. ``folder`` holds the data: a local folder, or a snapshot of a hub data set that was
+    downloaded at its pinned revision before the loader ran. ``options`` are the task's ``dataset_kwargs``."""
 
     task: str
     folder: Path
@@ -34,8 +34,8 @@ class Dataset(Protocol):
 
     def __iter__(self) -> Iterator[Sample]:
         """A row that cannot be put to a model is a sample with a ``fault``, which names file and row, or a RowError
-        where nothing can be made of it and the same iterator goes on with the next row: either costs itself alone.
-        Whatever else is raised ends the data."""
+        where no sample can be made of it and the same iterator goes on with the next row. Any other error ends the
+        data."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Data sets and models of the Hugging Face Hub: a snapshot at a revision, from the cache when it is there.
+"""Fetches data sets and models of the Hugging Face Hub, or finds them cached.
 
 Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the cache is), ``HF_TOKEN`` (for
 gated and private ones), ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (the cache alone), or for one kind
@@ -18,16 +18,15 @@ from typing import Any, Literal, NamedTuple
 from mmeval.errors import Caught, MissingDataError, MmevalError, StorageError
 from mmeval.system.extras import need
 
-_TRUE = ("1", "ON", "YES", "TRUE")
-
 RepoKind = Literal["dataset", "model"]
 NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
 _OWN_OFFLINE: Mapping[RepoKind, str] = {"dataset": "HF_DATASETS_OFFLINE", "model": "TRANSFORMERS_OFFLINE"}
-"""What forbids the network for one kind alone, whatever HF_HUB_OFFLINE says."""
+"""The variable that forbids the network for one kind alone, whether or not HF_HUB_OFFLINE is set."""
+_TRUE = ("1", "ON", "YES", "TRUE")
 
 
 class OutOfReachError(MissingDataError):
-    """The hub gave no answer that says anything of what was asked for; elsewhere, or later, it may."""
+    """The hub could not answer; elsewhere, or later, it may."""
 
 
 class HubFile(NamedTuple):
@@ -41,7 +40,7 @@ class HubFile(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """What a repository holds at a revision, which was this commit when it was asked for."""
+    """The files of a repository at a revision, and the commit of that revision at the time."""
 
     commit: str
     files: tuple[HubFile, ...]
@@ -57,16 +56,13 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
         commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
         found = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
         files = tuple(_file(item) for item in found if isinstance(item, hub.hf_api.RepoFile))
-    strangers = [file.path for file in files if _leads_out(file.path)]
-    if strangers:
-        raise MissingDataError(
-            f"{repo} at {commit}: it lists a file outside of itself ({strangers[0]!r}); do not use it"
-        )
+    for file in files:
+        path = PurePosixPath(file.path)
+        if ".." in path.parts or path.is_absolute() or "\\" in file.path:
+            raise MissingDataError(
+                f"{repo} at {commit}: it lists a file outside of itself ({file.path!r}); do not use it"
+            )
     return Listing(commit, files)
-
-
-def _leads_out(path: str) -> bool:
-    return ".." in PurePosixPath(path).parts or PurePosixPath(path).is_absolute() or "\\" in path
 
 
 def _file(item: Any) -> HubFile:
@@ -84,17 +80,19 @@ def snapshot(
     without: Sequence[str] = (),
     into: Path | None = None,
 ) -> Path:
-    """The folder of a repository's files as they were at ``revision`` (a commit, tag or branch; a commit never
-    changes): all of them, or those that match a pattern of ``only`` and none of ``without``. It is in the cache, or is
-    ``into``.
+    """The folder of a repository's files at ``revision``, in the cache or ``into``.
 
-    What is in the cache is not fetched again, and an interrupted download goes on where it ended.
+    ``revision`` is a commit, tag or branch; a commit never changes. They are all files, or those that match a pattern
+    of ``only`` and none of ``without``.
 
-    Raises MissingDataError that says what is missing and the way out, StorageError when the disk is full,
-    MissingExtraError without huggingface_hub.
+    Cached files are not fetched again, and an interrupted download goes on where it ended.
+
+    Raises MissingDataError for what is missing, StorageError when the disk is full, MissingExtraError without
+    huggingface_hub.
     """
     hub = need("huggingface_hub", "hub")
-    _quiet_when_piped()
+    if not sys.stderr.isatty():  # progress bars are for people
+        need("huggingface_hub.utils", "hub").disable_progress_bars()
     with _explaining(f"{repo} at {revision}", kind):
         folder = hub.snapshot_download(
             repo,
@@ -109,7 +107,7 @@ def snapshot(
 
 
 def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[str]:
-    """The files of a repository; an empty list where the hub cannot be asked now: then the cache is all there is.
+    """The files of a repository; an empty list where the hub cannot be asked.
 
     Raises MissingExtraError without huggingface_hub.
     """
@@ -121,12 +119,6 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
     return []
 
 
-def _quiet_when_piped() -> None:
-    """Progress bars are for people: none where nobody watches."""
-    if not sys.stderr.isatty():
-        need("huggingface_hub.utils", "hub").disable_progress_bars()
-
-
 @contextlib.contextmanager
 def _explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterator[None]:
     with Caught() as failure:  # of the library, its transport or the disk
@@ -136,8 +128,8 @@ def _explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterato
 
 
 def _explained(error: BaseException, what: str, kind: RepoKind, *, cache_too: bool = True) -> MmevalError:
-    """The one message for the user; ``cache_too`` says that the cache was looked into as well. The most special error
-    is asked for first, because they inherit from each other."""
+    """An error with one message for the user; ``cache_too`` if the cache was searched as well. The most special class
+    is tested first, because they inherit from each other."""
     errors = need("huggingface_hub.errors", "hub")
     noun = NOUN[kind]
     if isinstance(error, errors.GatedRepoError):
@@ -150,7 +142,7 @@ def _explained(error: BaseException, what: str, kind: RepoKind, *, cache_too: bo
         return MissingDataError(f"{what}: the {noun} has no such revision; check it against the {noun}'s history")
     if isinstance(error, errors.HFValidationError):
         return MissingDataError(f"{what}: this is no name of a {noun}; write owner/name or the path of a local folder")
-    if _full(error):
+    if any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in _chain(error)):
         return StorageError(f"{what}: the disk is full; free space or set HF_HOME to a larger disk, then run again")
     return OutOfReachError(f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}")
 
@@ -159,7 +151,9 @@ def _unreachable(error: BaseException, errors: Any, kind: RepoKind, *, cache_too
     """Why the hub did not give the files, in the order of what the user can change."""
     if variable := offline(kind):
         return f"it is not (or not wholly) in the cache and {variable} is set; run once with {variable}=0"
-    status = next((code for code in map(_status, _chain(error)) if code is not None), None)
+    responses = (getattr(cause, "response", None) for cause in _chain(error))
+    codes = (getattr(response, "status_code", None) for response in responses)
+    status = next((code for code in codes if isinstance(code, int)), None)
     if status in (401, 403):
         return f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that may read it"
     if status is not None:
@@ -189,16 +183,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         found = found.__cause__ or found.__context__
 
 
-def _status(error: BaseException) -> int | None:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def _full(error: BaseException) -> bool:
-    return any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in _chain(error))
-
-
 def _transport(error: BaseException) -> bool:
-    """Whether the way to the hub failed: each transport has its own classes, with names like these."""
+    """Whether the connection to the hub failed: each transport has its own classes, with names like these."""
     marks = ("Connect", "Timeout", "Network", "Proxy", "Protocol")
     return any(mark in type(cause).__name__ for cause in _chain(error) for mark in marks)

@@ -1,4 +1,4 @@
-"""The cache of the Hugging Face Hub on this machine: where it is, and what it holds, without asking the hub.
+"""Reads the cache of the Hugging Face Hub on this machine; never asks the hub.
 
 <cache>/<kind>s--<owner>--<name>/refs/<branch>          the commit that a branch was
 <cache>/<kind>s--<owner>--<name>/snapshots/<commit>/    the files
@@ -26,7 +26,7 @@ def repo_folder(repo: str, kind: RepoKind) -> Path:
 
 
 def commit_of(repo: str, revision: str, kind: RepoKind) -> str:
-    """The commit that a revision meant when it was fetched; empty when it never was."""
+    """The commit of a revision when it was fetched; empty when it never was."""
     if _COMMIT.fullmatch(revision):
         return revision
     try:
@@ -42,7 +42,7 @@ def snapshot_folder(repo: str, commit: str, kind: RepoKind) -> Path:
 
 
 def cached_snapshot(repo: str, revision: str, kind: RepoKind) -> Path | None:
-    """The folder of what was fetched of a revision, whole or not; None when nothing was."""
+    """The folder of the files that were fetched at a revision, complete or not; None when there are none."""
     commit = commit_of(repo, revision, kind)
     folder = snapshot_folder(repo, commit, kind)
     return folder if commit and folder.is_dir() else None

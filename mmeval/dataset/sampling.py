@@ -1,4 +1,4 @@
-"""Sampling: which samples stand for a data set when only some are asked, drawn by rank or by strata.
+"""Chooses samples when only some are asked, by rank or by strata.
 
 A draw is an order over the whole data set that the seed decides; ``--limit`` takes its beginning. A larger limit
 therefore asks all that a smaller one has asked, and its answers are kept.
@@ -24,9 +24,9 @@ _NAMED_LABELS = 20
 
 @dataclass(frozen=True)
 class Subset:
-    """What part of a task's samples stands behind its numbers.
+    """The part of a task's samples behind its numbers.
 
-    ``of`` is the number of samples that the task has; None where a filter chooses and nobody counted them. ``how``
+    ``of`` is the number of samples that the task has; None where a filter chooses and they were not counted. ``how``
     names the flags that chose: ``limit``, ``offset``, ``samples``, ``shuffle``, ``stratify``; and ``data`` where the
     data themselves hold fewer than they should, so that ``of`` is the number that the task file expects.
     """
@@ -42,7 +42,7 @@ class Subset:
 
     @property
     def note(self) -> str:
-        """The subset as a table says it: ``subset: 3,000 of 31,026``; empty where nothing was left out."""
+        """The subset in a table: ``subset: 3,000 of 31,026``; empty where nothing was left out."""
         if not self.partial:
             return ""
         return f"subset: {self.chosen:,}" if self.of is None else f"subset: {self.chosen:,} of {self.of:,}"

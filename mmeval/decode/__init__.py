@@ -1,7 +1,7 @@
-"""Decoding of media, behind limits, to what a metric works on: pictures, sounds, frames, meshes, pages, text.
+"""Decodes media within limits: pictures, sounds, frames, meshes, pages and text.
 
-Whatever a model or a data set delivers is hostile until it is decoded. Every function here reads one medium, believes
-neither its name nor what it declares about itself, follows no reference out of its bytes, and ends in one of
+What a model or a data set delivers is hostile until it is decoded. Every function here reads one medium, relies neither
+on its name nor on what it declares, follows no reference out of its bytes, and raises one of
 
     CorruptMediaError   it cannot be decoded: which medium, and why
     MediaLimitError     it is larger than a limit: which limit, its value, what was found

@@ -1,11 +1,11 @@
-"""Decoding apart: libraries that cannot be bounded from inside read hostile bytes in a process of their own.
+"""Decodes in a separate process, for libraries that cannot be bounded from inside.
 
-That process has a limit of processor time and of memory for each step, no key of the user's in its environment, and
-no right to write a file. It lives on from one medium to the next, and is ended and made anew when a medium was too
-much for it. It runs nothing of the user's script: what it needs is imported by name. Any process or thread may decode;
-each lazy stream that is open has a process to itself.
+That process has a limit of processor time and of memory for each step, none of the user's keys in its environment, and
+no right to write a file. It decodes one medium after the other, and is replaced when a medium was too much for it. It
+runs nothing of the user's script: what it needs is imported by name. Any process or thread may decode; each open lazy
+stream has a process to itself.
 
-What it sends back is data of a stated size and never an object that could run code here.
+It sends back data of a stated size and never an object that could run code here.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import ContentError, CorruptMediaError, MediaLimitError
 
 IDLE_SECONDS = 60.0
-"""A process that is asked nothing for so long ends."""
+"""After so long without a request a process ends."""
 _FRESH_SECONDS = 0.8 * IDLE_SECONDS
 _MOST_MEDIA = 1000
-"""After so many media a process is replaced, as what its libraries lose of memory adds up."""
+"""After so many media a process is replaced, as the memory leaks of its libraries add up."""
 _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
-"""Wall time is a second limit, for what waits without working; a busy machine must not reach it."""
+"""Wall time is a second limit, for a decoder that waits without working; a busy machine must not reach it."""
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from mmeval.decode.apart_worker import work; "
@@ -46,7 +46,7 @@ _START = (
 
 
 class Step(NamedTuple):
-    """What one step of a decoder gives: facts that JSON can hold, and the bytes that they describe."""
+    """The result of one step of a decoder: facts that JSON can hold, and the bytes that they describe."""
 
     facts: dict[str, Any]
     buffers: tuple[bytes, ...] = ()
@@ -55,12 +55,12 @@ class Step(NamedTuple):
 def steps_apart(
     decoder: str, media: Media, data: bytes, limits: DecodeLimits, **options: Any
 ) -> Generator[Step, None, None]:
-    """The steps of a decoder, each made apart when it is asked for.
+    """The steps of a decoder, each made in the other process when it is asked for.
 
     ``decoder`` is ``module:function`` below ``mmeval.decode``: it takes (media, limits, **options), imports what it
-    needs, for which there is no limit, and returns a generator of steps. Raises what that raises of this package's
-    errors; MediaLimitError where a step takes more time or memory than ``limits`` allow, CorruptMediaError where the
-    library falls over.
+    needs, for which there is no limit, and returns a generator of steps. Raises the errors of this package that it
+    raises; MediaLimitError where a step takes more time or memory than ``limits`` allow, CorruptMediaError where the
+    library crashes.
     """
     worker = _crew.take()
     usable = False
@@ -81,7 +81,7 @@ def steps_apart(
             if step is None:
                 usable = True
                 return
-            usable = True  # the worker waits for what is next, so it may as well be told to stop
+            usable = True  # the worker waits for what is next, so it can be stopped
             yield step
             usable = False
     except ContentError as error:
@@ -92,7 +92,7 @@ def steps_apart(
 
 
 class _Worker:
-    """A process that decodes, seen from here."""
+    """A decoding process, as this process sees it."""
 
     def __init__(self) -> None:
         ours, theirs = multiprocessing.Pipe()
@@ -133,15 +133,15 @@ class _Worker:
             self._line.send_bytes(b"next")
             if not self._line.poll(max(_WALL_LEAST, _WALL_FACTOR * seconds)):
                 raise MediaLimitError(f"{media.label}: decoding it took too long and was ended")
-            said = json.loads(self._line.recv_bytes(1 << 20))
-            buffers = tuple(self._line.recv_bytes() for _ in range(said.get("buffers", 0)))
+            reply = json.loads(self._line.recv_bytes(1 << 20))
+            buffers = tuple(self._line.recv_bytes() for _ in range(reply.get("buffers", 0)))
         except (EOFError, OSError):
             raise self._fallen(media, seconds, size) from None
         self._used, self.is_waiting = time.monotonic(), True
-        if "facts" in said:
-            return Step(said["facts"], buffers)
-        if "error" in said:
-            raise _ERRORS[said["error"]](said["words"])
+        if "facts" in reply:
+            return Step(reply["facts"], buffers)
+        if "error" in reply:
+            raise (MediaLimitError if reply["error"] == "limit" else CorruptMediaError)(reply["words"])
         return None
 
     def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:
@@ -159,7 +159,7 @@ class _Worker:
         )
 
     def stop(self) -> None:
-        """Leave the medium that it is at; it then waits for another one."""
+        """Leave the current medium and wait for another one."""
         with contextlib.suppress(OSError):
             self._line.send_bytes(b"stop")
 
@@ -169,19 +169,13 @@ class _Worker:
         self._process.wait()
 
     def forget(self) -> None:
-        """It belongs to the process that this one was forked from."""
+        """Close a process that belongs to the parent of a fork."""
         self._line.close()
         self._process.returncode = 0
 
 
-_ERRORS: dict[str, type[CorruptMediaError | MediaLimitError]] = {
-    "corrupt": CorruptMediaError,
-    "limit": MediaLimitError,
-}
-
-
 class _Crew:
-    """The processes of this process that wait for a medium."""
+    """The decoding processes that wait for a medium."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""The process that decodes apart: it takes one medium after the other, and a limit of time and memory for each step."""
+"""Runs in the decoding process: takes media one after the other, within limits."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from mmeval.errors import CorruptMediaError, MediaLimitError
 
 _PACKAGE = "mmeval.decode."
 _DEEPEST = 400
-"""Frames of Python: a document nested deeper than a reader can follow is an error, before the stack of C is full."""
+"""Frames of Python: a document that is nested too deeply is an error before the stack of C is full."""
 
 
 def work(handle: int) -> None:
-    """The life of the process: until its parent is gone, or has asked nothing for a while."""
+    """Decode until the parent process is gone, or has asked nothing for a while."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -36,13 +36,13 @@ def work(handle: int) -> None:
     with Connection(handle) as line, contextlib.suppress(EOFError, OSError):
         while _is_asked(line, parent, seconds=IDLE_SECONDS):
             job = line.recv_bytes()
-            if job not in (b"next", b"stop"):  # said to a medium that is over
+            if job not in (b"next", b"stop"):  # meant for a medium that is finished
                 _decode(line, parent, json.loads(job), line.recv_bytes())
 
 
 def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bool:
-    """Wait for word. False when nothing came for so long, or when the parent is gone (a process that it has forked may
-    keep its end of the line open)."""
+    """Wait for a request. False when none came for so long, or when the parent is gone (a process that it has forked
+    may keep its end of the line open)."""
     end = time.monotonic() + seconds
     while not line.poll(1.0):
         if os.getppid() != parent or time.monotonic() > end:
@@ -59,9 +59,8 @@ def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> 
                 with _bounded(job["seconds"], job["bytes"]), decoding(media, "what it says it is"), quiet():
                     step = next(steps, None)
             except (CorruptMediaError, MediaLimitError) as error:
-                _send(
-                    line, {"error": "limit" if isinstance(error, MediaLimitError) else "corrupt", "words": str(error)}
-                )
+                kind = "limit" if isinstance(error, MediaLimitError) else "corrupt"
+                _send(line, {"error": kind, "words": str(error)})
                 return
             if step is None:
                 _send(line, {})
@@ -77,15 +76,15 @@ def _decoder(name: str) -> Callable[..., Iterator[Step]]:
     return found
 
 
-def _send(line: Connection, said: dict[str, Any], *buffers: bytes) -> None:
-    line.send_bytes(json.dumps(said).encode())
+def _send(line: Connection, reply: dict[str, Any], *buffers: bytes) -> None:
+    line.send_bytes(json.dumps(reply).encode())
     for buffer in buffers:
         line.send_bytes(buffer)
 
 
 @contextlib.contextmanager
 def _bounded(seconds: float, size: int) -> Iterator[None]:
-    """So much processor time, after which the kernel ends the process, and so much memory on top of what it has."""
+    """Limit processor time, after which the kernel ends the process, and memory on top of what is in use."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     depth = sys.getrecursionlimit()
     most = _addresses() + size
@@ -101,7 +100,7 @@ def _bounded(seconds: float, size: int) -> Iterator[None]:
 
 
 def _addresses() -> int:
-    """Bytes of addresses in use; where the system does not tell, none, so that the limit is the whole of it."""
+    """Bytes of addresses in use; where the system does not report them, so many that there is no limit."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:

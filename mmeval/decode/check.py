@@ -1,4 +1,4 @@
-"""Whether media can be decoded: what ``mmeval validate`` looks at beyond their first bytes, within some seconds."""
+"""Checks whether media can be decoded, within some seconds (``mmeval validate``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmeval.content.parts import Part
 from mmeval.errors import ContentError, MissingError, MissingExtraError
 
 SECONDS = 60.0
-"""How long the media of all tasks of a command are looked at, at most."""
+"""How long the media of all tasks of a command are decoded, at most."""
 
 # Any: each decoder has its own result, of which nothing is wanted here.
 _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
@@ -36,18 +36,22 @@ class MediaLook:
     passed_over: int = 0
     """Media that came when the seconds were over."""
     lacking: dict[MissingExtraError, set[MediaKind]] = field(default_factory=dict)
-    """What is not installed, with the kinds of media that were not decoded for it."""
+    """The packages that are not installed, with the kinds of media that were not decoded for lack of them."""
 
     def fault(self, media: Media) -> str:
-        """Why a medium cannot be decoded; empty where it can, or was not looked at."""
+        """Why a medium cannot be decoded; empty where it can, or was not decoded."""
         if self.spent >= self.seconds:
             self.passed_over += 1
             return ""
         began = time.monotonic()
         try:
-            _decode(media)
+            if media.mime == "application/pdf":
+                decode.page_count(media)
+            elif decoder := _DECODERS.get(media.kind):
+                decoder(media)
         except MissingExtraError as error:
-            self._note(error, media.kind)
+            known = next((one for one in self.lacking if one.command == error.command), error)
+            self.lacking.setdefault(known, set()).add(media.kind)
             return ""
         except (ContentError, MissingError) as error:
             self.looked_at += 1
@@ -57,19 +61,15 @@ class MediaLook:
         self.looked_at += 1
         return ""
 
-    def _note(self, error: MissingExtraError, kind: MediaKind) -> None:
-        known = next((one for one in self.lacking if one.command == error.command), error)
-        self.lacking.setdefault(known, set()).add(kind)
-
     def warnings(self) -> list[str]:
-        """What was not looked at because something is not installed, with the command that installs it."""
+        """The kinds of media that were not decoded for lack of a package, with the command that installs it."""
         return [
             f"{', '.join(sorted(kinds))}: not decoded, so that damaged ones are not found; {error}"
             for error, kinds in self.lacking.items()
         ]
 
     def remark(self) -> str:
-        """How much was looked at when the seconds were over; empty where all was."""
+        """How many media were decoded when the seconds were over; empty where all were."""
         if not self.passed_over:
             return ""
         whole = self.looked_at + self.passed_over
@@ -79,15 +79,8 @@ class MediaLook:
         )
 
 
-def _decode(media: Media) -> None:
-    if media.mime == "application/pdf":
-        decode.page_count(media)
-    elif decoder := _DECODERS.get(media.kind):
-        decoder(media)
-
-
 def medium_problem(part: Part, media: Media) -> str:
-    """What is wrong with a medium; a piece of code in a file is any text."""
+    """What is wrong with a medium, by its type and size; empty for a sound one. A file of code may be any text."""
     try:
         mime, size = media.mime, media.size
     except (MissingError, ContentError) as error:

@@ -1,4 +1,4 @@
-"""The words of code by their kinds, found apart: a lexer's patterns can take minutes on text that is made for it."""
+"""Splits code into words with their kinds, in the decoding process."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from mmeval.errors import Caught
 
 TokenClass = Literal["keyword", "name", "builtin", "string", "number", "comment", "operator", ""]
 MAX_TOKENS = 5_000
-
-
 Words = list[tuple[TokenClass, str]]
 
 
@@ -25,7 +23,7 @@ def code_words(texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAU
 
     None where no lexer knows the language, where one fails, and where it finds more than MAX_TOKENS words. All are read
     in one step: raises MediaLimitError where they take more than ``limits`` allow together, CorruptMediaError where
-    the process falls over.
+    the process crashes.
     """
     data = json.dumps(texts).encode()
     media = Media(data=data, mime="application/json", size=len(data), name="code")
@@ -36,7 +34,7 @@ def code_words(texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAU
 
 
 def word_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
-    """One step: the words of all texts as JSON. Runs apart."""
+    """One step: the words of all texts as JSON. Runs in the decoding process."""
     texts: list[tuple[str, str]] = json.loads(media.read())
     for language in {language for _, language in texts}:
         _lexer(language)
@@ -70,7 +68,7 @@ def _lexer(name: str) -> Any:
 
 
 def _merged(found: Any) -> Iterator[tuple[TokenClass, str]]:
-    """Neighbours of one class as one."""
+    """Join neighbouring words of one class."""
     last: TokenClass = ""
     words: list[str] = []
     for _, kind, word in found:

@@ -1,10 +1,20 @@
-"""How long a media file says that it is: a file cut short is noticed before a decoder makes do with half of it."""
+"""Checks what a container declares: its length, and the tables of an MP4 file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
+
+_MOST_PIECES = 100_000
+"""Chunks or boxes at the top of a file that are read for its length."""
+_ISO_BOXES = frozenset(
+    (b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"mfra", b"sidx", b"free", b"skip", b"wide", b"meta", b"udta")
+)
+_AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
+"""Known names only: what else follows a whole file is a left-over of its writer."""
+_STREAMED_SIZES = (0, 0xFFFFFFFF, 0x7FFFFFFF, 0xFFFFFFFF - 36, 0x7FFFFFFF + 36, 0x7FFFFFFF - 36)
+"""What writers that cannot seek back put where a size belongs: the chunk goes on to the end of the file."""
 
 MAX_EDITS = 1000
 """Entries of a list of edits. Files have one or two; each may play everything again."""
@@ -16,26 +26,46 @@ _TABLE_NAME = re.compile(b"|".join(sorted(_TABLES)))
 _OFFSETS = {b"meta": (0, 4)}
 """Where the boxes inside a box begin, if not at once."""
 
-_MAX_BOXES = 100_000
-_ISO_BOXES = frozenset(
-    (b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"mfra", b"sidx", b"free", b"skip", b"wide", b"meta", b"udta")
-)
-_AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
-"""Known names only: what else follows a whole file is a left-over of its writer."""
-_STREAMED_SIZES = (0, 0xFFFFFFFF, 0x7FFFFFFF, 0xFFFFFFFF - 36, 0x7FFFFFFF + 36, 0x7FFFFFFF - 36)
-"""What writers that cannot seek back put where a size belongs: the chunk goes on to the end of the file."""
+
+class _Box(NamedTuple):
+    name: bytes
+    start: int
+    """Of its content."""
+    end: int
 
 
 def missing_bytes(data: bytes, mime: str) -> int:
-    """How many bytes a file lacks of what its container declares; 0 when it is whole, or when nothing is declared."""
+    """The bytes that a file lacks of what its container declares; 0 if none."""
     declared = _DECLARED.get(mime)
     return 0 if declared is None else max(0, declared(data) - len(data))
+
+
+def check_tables(data: bytes) -> None:
+    """Raises ValueError for tables of an MP4 file that cannot be decoded safely.
+
+    They promise more samples than the file has bytes, more than ``MAX_EDITS`` edits, or are packed.
+    """
+    promised = 0
+    for number, box in enumerate(_boxes(data, 0, len(data), 0)):
+        if number > _MOST_BOXES:
+            raise ValueError(f"it has more than {_MOST_BOXES} boxes")
+        if box.name == b"cmov":
+            raise ValueError("its tables are packed, which is not unpacked")
+        if box.name == b"elst" and _number(data, box.start + 4) > MAX_EDITS:
+            raise ValueError(f"it has more than {MAX_EDITS} edits")
+        if box.name == b"trun":
+            promised += _number(data, box.start + 4)
+        elif box.name in (b"stsz", b"stz2"):  # a sample takes at least one byte
+            each = max(1, _number(data, box.start + 4)) if box.name == b"stsz" else 1
+            promised += each * _number(data, box.start + 8)
+        if promised > len(data):
+            raise ValueError(f"its tables promise {promised} samples in {len(data)} bytes")
 
 
 def _riff(data: bytes) -> int:
     order: Literal["big", "little"] = "big" if data.startswith(b"RIFX") else "little"
     at = 12
-    for _ in range(_MAX_BOXES):
+    for _ in range(_MOST_PIECES):
         if at + 8 > len(data):
             break
         name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], order)
@@ -49,14 +79,10 @@ def _riff(data: bytes) -> int:
     return at if data[8:12] == b"AVI " else 0
 
 
-def _aiff(data: bytes) -> int:
-    return 8 + int.from_bytes(data[4:8], "big")
-
-
 def _iso(data: bytes) -> int:
     """MP4 and QuickTime: boxes of a size and a name, one after the other."""
     at = 0
-    for _ in range(_MAX_BOXES):
+    for _ in range(_MOST_PIECES):
         if at + 8 > len(data):
             break
         size, name = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
@@ -64,7 +90,7 @@ def _iso(data: bytes) -> int:
             break
         if size == 1:
             size = int.from_bytes(data[at + 8 : at + 16], "big")
-        if size < 8:  # 0: to the end of the file; less than a header: damaged, which the decoder will say
+        if size < 8:  # 0: to the end of the file; less than a header: damaged, which the decoder will report
             return 0
         at += size
     return at
@@ -115,43 +141,10 @@ _DECLARED: Mapping[str, Callable[[bytes], int]] = {
     "audio/webm": _matroska,
     "video/webm": _matroska,
     "video/x-matroska": _matroska,
-    "audio/aiff": _aiff,
+    "audio/aiff": lambda data: 8 + int.from_bytes(data[4:8], "big"),
     "audio/ogg": _ogg,
     "audio/mpeg": _mpeg,
 }
-
-
-class _Box(NamedTuple):
-    name: bytes
-    start: int
-    """Of what it holds."""
-    end: int
-
-
-def check_tables(data: bytes) -> None:
-    """Raises ValueError for tables that promise more samples than the file has bytes, for more than ``MAX_EDITS``
-    edits, and for tables that are packed."""
-    promised = 0
-    for number, box in enumerate(_boxes(data, 0, len(data), 0)):
-        if number > _MOST_BOXES:
-            raise ValueError(f"it has more than {_MOST_BOXES} boxes")
-        if box.name == b"cmov":
-            raise ValueError("its tables are packed, which is not unpacked")
-        if box.name == b"elst" and _number(data, box.start + 4) > MAX_EDITS:
-            raise ValueError(f"it has more than {MAX_EDITS} edits")
-        promised += _promised(data, box)
-        if promised > len(data):
-            raise ValueError(f"its tables promise {promised} samples in {len(data)} bytes")
-
-
-def _promised(data: bytes, box: _Box) -> int:
-    """Samples that a table says there are, at one byte each at least."""
-    if box.name == b"trun":
-        return _number(data, box.start + 4)
-    if box.name in (b"stsz", b"stz2"):
-        each = max(1, _number(data, box.start + 4)) if box.name == b"stsz" else 1
-        return each * _number(data, box.start + 8)
-    return 0
 
 
 def _boxes(data: bytes, start: int, end: int, depth: int) -> Iterator[_Box]:
@@ -165,17 +158,13 @@ def _boxes(data: bytes, start: int, end: int, depth: int) -> Iterator[_Box]:
             return
         yield box
         if box.name == b"stsd":
-            yield from _described(data, box)
+            # Tables inside the description of a codec: what comes before them is of many lengths.
+            names = _TABLE_NAME.finditer(data, box.start, box.end)
+            yield from (_Box(name[0], name.end(), box.end) for name in names)
         elif box.name not in _OPAQUE and box.name not in _TABLES and depth < _DEEPEST:
             for offset in _OFFSETS.get(box.name, (0,)):
                 yield from _boxes(data, box.start + offset, box.end, depth + 1)
         start = box.end
-
-
-def _described(data: bytes, box: _Box) -> Iterator[_Box]:
-    """Tables inside the description of a codec, where what comes before them is of many lengths."""
-    for found in _TABLE_NAME.finditer(data, box.start, box.end):
-        yield _Box(found[0], found.end(), box.end)
 
 
 def _number(data: bytes, at: int) -> int:

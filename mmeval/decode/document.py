@@ -1,6 +1,6 @@
-"""Documents: the pages of a PDF as pictures, and the words of a PDF, an office document or a text file.
+"""Decodes documents: PDF pages as pictures, and words of PDF, office and text.
 
-All but text files are read apart.
+All but text files are read in the decoding process.
 """
 
 from __future__ import annotations
@@ -27,8 +27,18 @@ if TYPE_CHECKING:
 
 _MOST_BYTES_A_CHAR = 4
 _MOST_PIECES = 1500
-"""On one page: where the pieces of a text stand takes time by the square of their number."""
+"""Pieces of text on one page: finding their places takes time by the square of their number."""
 _TEXT_MIMES = ("text/", "application/json", "model/obj", "model/mtl", "image/svg+xml")
+
+
+class TextBox(NamedTuple):
+    """Words that stand together, and where: from the upper left corner, in any unit."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str
 
 
 def pages(
@@ -59,8 +69,10 @@ def _kept_size(text: str) -> int:
 
 @decoded_once(size=_kept_size)
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
-    """The words of a document: a PDF's text layer, pages joined by line breaks, those of an office document (docx,
-    xlsx, pptx), or a text file as it is.
+    """The words of a document.
+
+    They are a PDF's text layer, pages joined by line breaks; the words of an office document (docx, xlsx, pptx); or a
+    text file as it is.
 
     Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this package.
     """
@@ -84,6 +96,29 @@ def document_start(media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_L
     else:
         text = _plain_text(media, limits, chars)
     return text[:chars], len(text) > chars
+
+
+def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[tuple[TextBox, ...]]:
+    """The pieces of text on each page of a PDF with their places in points, lazily.
+
+    For a page of very many pieces, its lines one below the other; none for a page that is only a picture. Raises the
+    errors of this package.
+    """
+    need("pypdfium2", "doc")
+    data = _pdf_bytes(media, limits)
+    clock = Clock(media, limits)
+    with contextlib.closing(steps_apart("mmeval.decode.document:box_steps", media, data, limits)) as steps:
+        for step in steps:
+            clock.check()
+            yield tuple(TextBox(*box) for box in json.loads(step.buffers[0]))
+
+
+def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    """How many pages a PDF has, without drawing them. Raises the errors of this package."""
+    need("pypdfium2", "doc")
+    data = _pdf_bytes(media, limits)
+    with contextlib.closing(steps_apart("mmeval.decode.document:count_steps", media, data, limits)) as steps:
+        return int(next(steps).facts["pages"])
 
 
 def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
@@ -121,41 +156,10 @@ def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> s
     return "\n".join(words)
 
 
-class TextBox(NamedTuple):
-    """Words that stand together, and where: from the upper left corner, in any unit."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-    text: str
-
-
-def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[tuple[TextBox, ...]]:
-    """The text layer of each page of a PDF, lazily: its pieces as they are set, in points; of a page of very many
-    pieces its lines, one below the other. Empty for a page that is only a picture. Raises the errors of this package.
-    """
-    need("pypdfium2", "doc")
-    data = _pdf_bytes(media, limits)
-    clock = Clock(media, limits)
-    with contextlib.closing(steps_apart("mmeval.decode.document:box_steps", media, data, limits)) as steps:
-        for step in steps:
-            clock.check()
-            yield tuple(TextBox(*box) for box in json.loads(step.buffers[0]))
-
-
 def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
     """A step for each page: the pieces of its text as JSON. Runs apart."""
     pdfium = need("pypdfium2", "doc")
     return (_boxes(media, document, number, limits) for document, number in _pages(media, pdfium, limits))
-
-
-def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """How many pages a PDF has, without drawing them. Raises the errors of this package."""
-    need("pypdfium2", "doc")
-    data = _pdf_bytes(media, limits)
-    with contextlib.closing(steps_apart("mmeval.decode.document:count_steps", media, data, limits)) as steps:
-        return int(next(steps).facts["pages"])
 
 
 def count_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
@@ -226,7 +230,9 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
     with contextlib.closing(document[number]) as page, contextlib.closing(page.get_textpage()) as text:
         within(media, "max_text_chars", limits.max_text_chars, text.count_chars(), "characters on a page")
         if text.count_rects() > _MOST_PIECES:
-            return Step({}, (json.dumps(_stacked(text.get_text_bounded())).encode("ascii"),))
+            lines = enumerate(text.get_text_bounded().splitlines())  # one below the other
+            stacked = [TextBox(0, at, 1, at + 1, " ".join(line.split())) for at, line in lines if line.strip()]
+            return Step({}, (json.dumps(stacked).encode("ascii"),))
         left, bottom, right, top = page.get_cropbox()
         size, turns = (right - left, top - bottom), page.get_rotation() // 90
         found: list[TextBox] = []
@@ -238,17 +244,10 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
         return Step({}, (json.dumps(found).encode("ascii"),))
 
 
-def _stacked(text: str) -> list[TextBox]:
-    """The lines of a text, one below the other."""
-    return [
-        TextBox(0, at, 1, at + 1, " ".join(line.split())) for at, line in enumerate(text.splitlines()) if line.strip()
-    ]
-
-
 def _upright(
     box: tuple[float, float, float, float], size: tuple[float, float], turns: int
 ) -> tuple[float, float, float, float]:
-    """A box (left, bottom, right, top; from the lower left corner of a page of this size) as it is on show after some
+    """A box (left, bottom, right, top; from the lower left corner of a page of this size) as it is shown after some
     quarter turns to the right: left, top, right, bottom, from the upper left corner."""
     (left, bottom, right, top), (width, height) = box, size
     return (

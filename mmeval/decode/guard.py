@@ -1,4 +1,4 @@
-"""What every decoder passes through: the whole bytes, typed errors for whatever a library raises, and its silence."""
+"""Guards decoders: whole bytes, typed errors, and no warnings of libraries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
 
 @contextlib.contextmanager
 def decoding(media: Media, what: str) -> Iterator[None]:
-    """Whatever a decoder of hostile bytes raises becomes a typed error that names the medium."""
+    """Turn what a decoder of hostile bytes raises into a typed error that names the medium."""
     try:
         yield
     except MmevalError:
@@ -42,14 +42,14 @@ def decoding(media: Media, what: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what a library says, without memory addresses: the same file gives the same reason."""
+    """The first line of a library's message, without memory addresses: the same file gives the same reason."""
     words = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
     return words[:300] or type(error).__name__
 
 
 @contextlib.contextmanager
 def quiet(logger: str = "PIL") -> Iterator[None]:
-    """No warnings and no log lines of a library: what matters of them is raised. Never held across a ``yield``."""
+    """Silence the warnings and log lines of a library, as errors are raised. Never held across a ``yield``."""
     log = logging.getLogger(logger)
     before = log.level
     log.setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""How much one medium may take: the limits of decoding, and the check that holds a finding against them."""
+"""The limits of decoding, and the checks of a medium or an archive against them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ _SMALL_FILE = 4 * 2**20
 class DecodeLimits:
     """How much one medium may take. Every limit is inclusive.
 
-    ``max_seconds`` is wall time, looked at between blocks of sound, frames and pages. What is decoded apart (see
-    ``mmeval.decode.apart``) has limits for each step, which the kernel holds: a picture, a page, the text of a page, a
-    mesh.
+    ``max_seconds`` is wall time, checked between blocks of sound, frames and pages. The steps of a separate process
+    (``mmeval.decode.apart``) have limits that the kernel enforces: a picture, a page, the text of a page, a mesh.
     """
 
     max_bytes: int = 512 * 2**20
@@ -29,7 +28,7 @@ class DecodeLimits:
     max_audio_samples: int = 200_000_000
     """Over all channels; four bytes each once decoded."""
     max_video_frames: int = 100_000
-    """Decoded, whether they are asked for or only passed on the way."""
+    """Decoded, whether they are asked for or only skipped on the way."""
     max_video_pixels: int = 4096 * 2304
     """Of one frame."""
     max_mesh_vertices: int = 2_000_000
@@ -40,7 +39,7 @@ class DecodeLimits:
     max_step_seconds: float = 1.25
     """Of processor time, for a small file."""
     max_step_bytes: int = 184 * 2**20
-    """Of memory on top of the decoder's own, for a small file. Held against a picture, too."""
+    """Of memory on top of the decoder's own, for a small file. It is checked for a picture, too."""
 
     def step_seconds(self, size: int) -> float:
         """Processor time for a step of a file of ``size`` bytes: half a second more for each MiB above four."""
@@ -64,7 +63,7 @@ class ArchiveLimits:
     max_bytes: int = 2**40
     """Of all files together, unpacked."""
     max_ratio: float = 200.0
-    """Unpacked bytes for each packed one. Held against what exceeds ``free_bytes``: small files may be all zeros."""
+    """Unpacked bytes for each packed one. Checked for what exceeds ``free_bytes``: small files may be all zeros."""
     free_bytes: int = 64 * 2**20
 
     def check_entries(self, found: int, *, packed: int) -> None:
@@ -90,7 +89,7 @@ def within(media: Media, limit: str, most: float, found: float, unit: str) -> No
 
 
 class Clock:
-    """Holds ``max_seconds`` against the time since it was made."""
+    """Checks ``max_seconds`` against the time since it was made."""
 
     def __init__(self, media: Media, limits: DecodeLimits) -> None:
         self._media, self._most, self._start = media, limits.max_seconds, time.monotonic()

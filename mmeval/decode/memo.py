@@ -1,7 +1,7 @@
-"""Each medium is decoded once: the result stays with the medium, and goes when the medium goes.
+"""Keeps decoded results with their medium, so that each medium is decoded once.
 
-Several metrics score the same trial one after the other. What the first of them has decoded is handed to the others, as
-a copy where it could be changed, so that no score depends on which metric ran before. An error is never kept.
+Several metrics score the same trial one after the other. The others get what the first of them has decoded, as a
+copy where it could be changed, so that no score depends on which metric ran before. An error is never kept.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from mmeval.content.media import Media
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
 
 MAX_KEPT_BYTES = 2**26
-"""Of one result. A larger one is decoded whenever it is asked for: a trial may hold many media, and time is cheaper
-than memory there."""
+"""Of one result. A larger one is decoded at each call: a trial may hold many media, and time is cheaper than memory."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -30,9 +29,9 @@ class Decoder(Protocol[T_co]):
 def decoded_once(
     *, size: Callable[[T], int], copy: Callable[[T], T] | None = None
 ) -> Callable[[Decoder[T]], Decoder[T]]:
-    """Let a decoder remember its results on the medium, one for each set of limits.
+    """Let a decoder keep its results on the medium, one for each set of limits.
 
-    ``size`` says how many bytes a result takes; ``copy`` makes what is handed out, for results that can be changed.
+    ``size`` gives the bytes of a result; ``copy`` makes what is returned, for results that can be changed.
     """
 
     def remembering(decoder: Decoder[T]) -> Decoder[T]:

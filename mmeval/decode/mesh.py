@@ -1,4 +1,4 @@
-"""Meshes and point clouds, built apart."""
+"""Decodes meshes and point clouds, in the decoding process."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def mesh(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> trimesh.Trim
 
 
 class MeshArrays(NamedTuple):
-    """Places of vertices (n x 3), and for each face those of its three (m x 3; none: a point cloud)."""
+    """The coordinates of vertices (n x 3), and the three vertices of each face (m x 3; none: a point cloud)."""
 
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
@@ -62,11 +62,7 @@ class MeshArrays(NamedTuple):
 
 def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
     """The geometry that :func:`mesh` gives, without importing trimesh into this process."""
-    import numpy as np
-
-    need_installed("trimesh", "3d")
-    points, faces, _ = _built(media, limits).buffers
-    return MeshArrays(np.frombuffer(points, np.float64).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3))
+    return _arrays(media, limits)
 
 
 def _bytes_of(arrays: MeshArrays) -> int:
@@ -80,21 +76,21 @@ def raw_mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> M
     The parts of a scene are put together as :func:`mesh` does it; polygons are cut into triangles. Read-only arrays,
     decoded once, without importing trimesh into this process. Raises the errors of this package.
     """
-    return _plain_arrays(media, limits)
+    return _arrays(media, limits, plain=True)
 
 
 @decoded_once(size=_bytes_of)
 def point_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
     """The vertices alone as the file holds them, whatever its faces name: a point cloud. Read-only arrays."""
-    return _plain_arrays(media, limits, faces=False)
+    return _arrays(media, limits, plain=True, faces=False)
 
 
-def _plain_arrays(media: Media, limits: DecodeLimits, *, faces: bool = True) -> MeshArrays:
+def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
     import numpy as np
 
     need_installed("trimesh", "3d")
-    points, corners, _ = _built(media, limits, plain=True, faces=faces).buffers
-    return MeshArrays(np.frombuffer(points, np.float64).reshape(-1, 3), np.frombuffer(corners, np.int64).reshape(-1, 3))
+    points, faces, _ = _built(media, limits, **options).buffers
+    return MeshArrays(np.frombuffer(points, np.float64).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3))
 
 
 def _built(media: Media, limits: DecodeLimits, **options: bool) -> Step:
@@ -128,7 +124,7 @@ def _from_step(step: Step) -> trimesh.Trimesh | trimesh.PointCloud:
 def mesh_steps(
     media: Media, limits: DecodeLimits, *, kind: str, plain: bool = False, faces: bool = True
 ) -> Iterator[Step]:
-    """One step: what the colours belong to; vertices, faces and colours as they lie in memory. Runs apart.
+    """One step: what the colours belong to, and the bytes of vertices, faces and colours. Runs in the decoding process.
 
     ``plain``: nothing is merged, and colours are left out; without ``faces``, the vertices alone.
     """
@@ -150,7 +146,7 @@ def mesh_steps(
 
 
 def _with_wide_numbers(data: bytes) -> bytes:
-    """A PLY file written as text, with numbers of four bytes declared as of eight: all the digits that it writes."""
+    """A PLY file of text with its four-byte numbers declared as eight-byte ones, so that all digits are read."""
     head, end, body = data.partition(b"end_header")
     if b"format ascii" not in head:
         return data
@@ -158,17 +154,14 @@ def _with_wide_numbers(data: bytes) -> bytes:
 
 
 def _import_readers() -> None:
-    """What trimesh imports when it first needs it: none of that is the medium's doing."""
+    """Import what trimesh imports when it first needs it, so that no medium pays for it."""
     import trimesh
 
     square = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
     for kind in ("ply", "obj", "off", "stl", "glb"):
-        trimesh.load_scene(io.BytesIO(_exported(square, kind)), file_type=kind).graph.nodes_geometry  # noqa: B018
-
-
-def _exported(solid: trimesh.Trimesh, kind: str) -> bytes:
-    found: Any = solid.export(file_type=kind)
-    return found.encode() if isinstance(found, str) else found
+        file: Any = square.export(file_type=kind)
+        data = file.encode() if isinstance(file, str) else file
+        trimesh.load_scene(io.BytesIO(data), file_type=kind).graph.nodes_geometry  # noqa: B018
 
 
 def _as_step(geometry: Any, *, colours: bool) -> Step:
@@ -181,7 +174,7 @@ def _as_step(geometry: Any, *, colours: bool) -> Step:
 
 
 def _colours_of(geometry: Any) -> tuple[str | None, Any]:
-    """What the colours belong to, and one of each of those; none where there are no such colours."""
+    """What the colours belong to, and one colour for each; none where there are no such colours."""
     import numpy as np
 
     visual = getattr(geometry, "visual", None)
@@ -196,7 +189,11 @@ def _colours_of(geometry: Any) -> tuple[str | None, Any]:
 def _one_geometry(media: Media, scene: Any, *, merged: bool, faces: bool) -> trimesh.Trimesh | trimesh.PointCloud:
     import trimesh
 
-    placed = [_placed(scene, node) for node in scene.graph.nodes_geometry]
+    placed: list[Any] = []
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        placed.append(scene.geometry[name].copy())
+        placed[-1].apply_transform(transform)
     solid = [item for item in placed if faces and isinstance(item, trimesh.Trimesh) and len(item.faces)]
     clouds = [item for item in placed if len(getattr(item, "vertices", ()))]
     if solid:
@@ -204,13 +201,6 @@ def _one_geometry(media: Media, scene: Any, *, merged: bool, faces: bool) -> tri
     if clouds:
         return _cloud(media, clouds)
     raise CorruptMediaError(f"{media.label}: it holds no vertices")
-
-
-def _placed(scene: Any, node: str) -> Any:
-    transform, name = scene.graph[node]
-    geometry = scene.geometry[name].copy()
-    geometry.apply_transform(transform)
-    return geometry
 
 
 def _solid(media: Media, parts: Sequence[trimesh.Trimesh], *, merged: bool) -> trimesh.Trimesh:

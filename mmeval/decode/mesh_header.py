@@ -1,4 +1,4 @@
-"""How large a mesh file says that it is, read without building the mesh."""
+"""Reads how large a mesh file declares itself, without building the mesh."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OFF_COUNTS = re.compile(rb"[A-Za-z0-9]*?OFF\s*(?:BINARY\s*)?(?:#[^\n]*\n\s*)*([
 
 
 class MeshCounts(NamedTuple):
-    """Vertices and faces that a file declares; at least what a reader would make room for."""
+    """Vertices and faces that a file declares; at least as many as a reader would make room for."""
 
     vertices: int
     faces: int
@@ -43,10 +43,6 @@ def _off(data: bytes) -> MeshCounts:
     if found is None:
         raise ValueError("its header has no counts")
     return MeshCounts(int(found[1]), int(found[2]))
-
-
-def _obj(data: bytes) -> MeshCounts:
-    return MeshCounts(data.count(b"v "), data.count(b"f "))
 
 
 def _stl(data: bytes) -> MeshCounts:
@@ -103,7 +99,7 @@ def _whole(count: Any) -> int:
 _COUNTS: Mapping[str, Callable[[bytes], MeshCounts]] = {
     "model/ply": _ply,
     "model/off": _off,
-    "model/obj": _obj,
+    "model/obj": lambda data: MeshCounts(data.count(b"v "), data.count(b"f ")),
     "model/stl": _stl,
     "model/gltf-binary": _glb,
 }

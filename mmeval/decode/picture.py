@@ -1,4 +1,4 @@
-"""Pictures."""
+"""Decodes pictures."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
 
 
 def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
-    """As ``image``, but as it is stored: not turned, whatever the file says of its orientation. Decoded anew whenever
-    it is asked for."""
+    """As ``image``, but as it is stored: not turned by the file's orientation. Decoded at each call."""
     return _decoded(media, limits, upright=False)
 
 

@@ -1,24 +1,16 @@
-"""The size that a picture's header declares, without its pixels."""
+"""Checks the header of a picture, without its pixels: its size and its pieces."""
 
 from __future__ import annotations
 
 import re
 import struct
 from pathlib import Path
-from typing import BinaryIO
 
 from mmeval.content.media import Media
 from mmeval.decode.guard import decoding, quiet
 from mmeval.decode.limits import DecodeLimits, within
 from mmeval.errors import CorruptMediaError, MediaLimitError, MissingExtraError
 from mmeval.system.extras import need
-
-MAX_SCANS = 200
-"""Of a JPEG; a progressive one has about ten. Each passes over all pixels."""
-MAX_PIECES = 100_000
-"""Chunks of a PNG, segments of a JPEG, and bytes between those. A PNG of 512 MiB in usual chunks has 65,536."""
-_MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
-_SCAN, _END = 0xDA, 0xD9
 
 PICTURE_FORMATS = {
     "image/png": "PNG",
@@ -32,30 +24,45 @@ PICTURE_FORMATS = {
 """Raster formats whose reader stays in the process: the one for EPS, say, starts another program."""
 
 
+MAX_SCANS = 200
+"""Of a JPEG; a progressive one has about ten. Each passes over all pixels."""
+MAX_PIECES = 100_000
+"""Chunks of a PNG, segments of a JPEG, and bytes between those. A PNG of 512 MiB in usual chunks has 65,536."""
+_MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
+_SCAN, _END = 0xDA, 0xD9
+
+
 def check_size(media: Media, *, limits: DecodeLimits) -> None:
-    """Raises MediaLimitError for a picture that declares more pixels than ``limits`` allow, CorruptMediaError for one
-    whose header cannot be read. The pixels themselves are not looked at. Without the extra ``image``, formats other
-    than PNG and GIF pass."""
+    """Raises MediaLimitError for a picture that declares too many pixels.
+
+    CorruptMediaError for one whose header cannot be read. The pixels are not read. Without the extra ``image``, formats
+    other than PNG and GIF pass.
+    """
     if media.path is None:
         return
     width, height = _plain_size(media, media.path) or _size(media, media.path)
     within(media, "max_pixels", limits.max_pixels, width * height, "pixels")
 
 
+def check_pieces(data: bytes, kind: str) -> None:
+    """Raises ValueError for a PNG or JPEG (``kind`` as Pillow names it) that is cut into too many."""
+    if kind == "PNG":
+        _check_png(data)
+    elif kind == "JPEG":
+        _check_jpeg(data)
+
+
 def _plain_size(media: Media, path: Path) -> tuple[int, int] | None:
-    """Of formats whose size stands at one place."""
+    """The size in a PNG or GIF, where it stands at one place; None for other formats."""
     layout = {"image/png": (16, ">II"), "image/gif": (6, "<HH")}.get(media.mime)
     if layout is None:
         return None
+    offset, numbers = layout
     with path.open("rb") as file:
-        return _at(media, file, *layout)
-
-
-def _at(media: Media, file: BinaryIO, offset: int, layout: str) -> tuple[int, int]:
-    head = file.read(offset + struct.calcsize(layout))
-    if len(head) < offset + struct.calcsize(layout):
+        head = file.read(offset + struct.calcsize(numbers))
+    if len(head) < offset + struct.calcsize(numbers):
         raise CorruptMediaError(f"{media.label}: it ends within its header")
-    width, height = struct.unpack_from(layout, head, offset)
+    width, height = struct.unpack_from(numbers, head, offset)
     return width, height
 
 
@@ -71,14 +78,6 @@ def _size(media: Media, path: Path) -> tuple[int, int]:
                 return picture.width, picture.height
         except pictures.DecompressionBombError as error:
             raise MediaLimitError(f"{media.label}: {error}") from None
-
-
-def check_pieces(data: bytes, kind: str) -> None:
-    """Raises ValueError for a PNG or JPEG (``kind`` as Pillow names it) that is cut into too many."""
-    if kind == "PNG":
-        _check_png(data)
-    elif kind == "JPEG":
-        _check_jpeg(data)
 
 
 def _check_png(data: bytes) -> None:

@@ -1,5 +1,7 @@
-"""What an SVG must not hold, found in one pass over its XML before it is drawn: no entity is declared, nothing outside
-is named, nothing is nested or repeated without end."""
+"""Draws SVG pictures in the decoding process, after a check of their XML.
+
+The check is one pass: no entity may be declared, nothing outside named, nothing nested or repeated without end.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,12 @@ from mmeval.decode.limits import DecodeLimits, within
 from mmeval.errors import CorruptMediaError
 from mmeval.system.extras import need
 
-MAX_SVG_BYTES = 8 * 2**20
 FONT = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
 """The only font, so that a drawing looks the same on every machine; all families and styles are drawn with it."""
 _FAMILY = "DejaVu Sans"
 _UNITS_AN_INCH = 96.0
 
+MAX_SVG_BYTES = 8 * 2**20
 MAX_ELEMENTS = 100_000
 MAX_ATTRIBUTES = 500
 MAX_DRAWN_ELEMENTS = 200_000
@@ -58,9 +60,50 @@ class Size(NamedTuple):
     height: float
 
 
+def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
+    """The drawing as PNG, transparent where nothing is drawn, in the size that it states itself.
+
+    Raises CorruptMediaError for what is no SVG, names anything outside, or holds what is not drawn (``foreignObject``);
+    MediaLimitError above a limit.
+    """
+    need("resvg_py", "svg")
+    within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
+    for step in steps_apart("mmeval.decode.svg:draw_steps", media, data, limits):
+        return step.buffers[0]
+    raise CorruptMediaError(f"{media.label}: nothing was drawn")
+
+
+def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
+    """One step: the PNG. Runs in the decoding process."""
+    resvg = need("resvg_py", "svg")
+
+    def draw() -> Iterator[Step]:
+        with decoding(media, "a drawing"):
+            size = checked_size(media.read())
+            if size is not None:
+                within(media, "max_drawn_pixels", limits.max_drawn_pixels, size.width * size.height, "pixels")
+        png: bytes = resvg.svg_to_bytes(
+            svg_string=media.read().decode("utf-8-sig"),
+            dpi=_UNITS_AN_INCH,
+            skip_system_fonts=True,
+            font_files=[str(FONT)],
+            font_family=_FAMILY,
+            serif_family=_FAMILY,
+            sans_serif_family=_FAMILY,
+            cursive_family=_FAMILY,
+            fantasy_family=_FAMILY,
+            monospace_family=_FAMILY,
+        )
+        yield Step({}, (bytes(png),))
+
+    return draw()
+
+
 def checked_size(data: bytes) -> Size | None:
-    """The size that a drawing states; None where it follows from what is drawn. Raises ValueError with the reason for
-    a drawing that is refused, and expat's error for what is no XML."""
+    """The size that a drawing states; None where it follows from what is drawn.
+
+    Raises ValueError with the reason for a drawing that is refused, and expat's error for what is no XML.
+    """
     check = _Check()
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = False
@@ -123,7 +166,7 @@ class _Check:
             self._note_style(element, number, value)
 
     def words(self, text: str) -> None:
-        """What stands between elements; only a style sheet can name anything there."""
+        """Note the text between elements; only a style sheet can name anything there."""
         if self._open and self._open[-1][0] == "style":
             self._sheet.append(text)
 
@@ -218,42 +261,3 @@ def _pixels(written: str | None, whole: float | None) -> float | None:
     if unit == "%":
         return None if whole is None else number / 100 * whole
     return number * _PIXELS[unit]
-
-
-def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
-    """The drawing as PNG, transparent where nothing is drawn, in the size that it states itself.
-
-    Raises CorruptMediaError for what is no SVG, names anything outside, or holds what is not drawn (``foreignObject``);
-    MediaLimitError above a limit.
-    """
-    need("resvg_py", "svg")
-    within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
-    for step in steps_apart("mmeval.decode.svg:draw_steps", media, data, limits):
-        return step.buffers[0]
-    raise CorruptMediaError(f"{media.label}: nothing was drawn")
-
-
-def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """One step: the PNG. Runs apart."""
-    resvg = need("resvg_py", "svg")
-
-    def draw() -> Iterator[Step]:
-        with decoding(media, "a drawing"):
-            size = checked_size(media.read())
-            if size is not None:
-                within(media, "max_drawn_pixels", limits.max_drawn_pixels, size.width * size.height, "pixels")
-        png: bytes = resvg.svg_to_bytes(
-            svg_string=media.read().decode("utf-8-sig"),
-            dpi=_UNITS_AN_INCH,
-            skip_system_fonts=True,
-            font_files=[str(FONT)],
-            font_family=_FAMILY,
-            serif_family=_FAMILY,
-            sans_serif_family=_FAMILY,
-            cursive_family=_FAMILY,
-            fantasy_family=_FAMILY,
-            monospace_family=_FAMILY,
-        )
-        yield Step({}, (bytes(png),))
-
-    return draw()

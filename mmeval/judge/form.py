@@ -1,7 +1,8 @@
-"""Forms of a judge's reply: the fields that it has, how they are asked for and read."""
+"""Forms of a judge's reply: its fields, and how each is asked for and read."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -11,13 +12,11 @@ from mmeval.judge.json_reply import ReplyError, read_object
 from mmeval.records.response import Response
 
 NOT_SURE = "not sure"
-"""What a judge writes instead of a value where it may."""
-
+"""A judge's reply instead of a value, where the form allows it."""
 MAX_TEXT_CHARS = 2000
-"""So much of a judge's own words is kept as evidence."""
-
+"""Characters of a judge's own words that are kept as evidence."""
 Vote: TypeAlias = Mapping[str, Any]
-"""What one reply says, by field; None: the judge is not sure. A field that may be left out may be missing."""
+"""The values of one reply, by field; None: the judge is not sure. Optional fields may be missing."""
 
 
 class Field(Protocol):
@@ -30,10 +29,10 @@ class Field(Protocol):
     @property
     def optional(self) -> bool: ...
     def asked(self) -> str:
-        """What the prompt says of the value."""
+        """The words of the prompt for the value."""
 
     def read(self, value: Any) -> Any:
-        """The typed value. Raises ReplyError that says what was wanted."""
+        """The typed value. Raises ReplyError with what was wanted."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,15 @@ class Number:
         return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
 
     def read(self, value: Any) -> float:
-        number = _spelt(value) if isinstance(value, str) else value
+        number = value
+        if isinstance(value, str) and len(value) < 40 and value.strip()[-1:].isdigit():
+            with contextlib.suppress(ValueError):
+                number = float(value)
         if isinstance(number, bool) or not isinstance(number, int | float) or not self.low <= number <= self.high:
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
         if self.whole and number != int(number):
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
         return int(number) if self.whole else float(number)
-
-
-def _spelt(text: str) -> Any:
-    try:
-        return float(text) if len(text) < 40 and text.strip()[-1:].isdigit() else text
-    except ValueError:
-        return text
 
 
 @dataclass(frozen=True)
@@ -81,11 +76,11 @@ class Choice:
             raise UsageError(f"the options {list(self.options)!r:.200} cannot be told apart in a reply")
 
     def asked(self) -> str:
-        return f"one of {', '.join(_quoted(option) for option in self.options)}"
+        return "one of " + ", ".join(f'"{option}"' for option in self.options)
 
     def read(self, value: Any) -> str:
-        said = _plain(value) if isinstance(value, str) else None
-        found = next((option for option in self.options if _plain(option) == said), None)
+        written = _plain(value) if isinstance(value, str) else None
+        found = next((option for option in self.options if _plain(option) == written), None)
         if found is None:
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
         return found
@@ -105,10 +100,10 @@ class YesNo:
     def read(self, value: Any) -> bool:
         if isinstance(value, bool):
             return value
-        said = _plain(value) if isinstance(value, str) else ""
-        if said not in ("yes", "no"):
+        word = _plain(value) if isinstance(value, str) else ""
+        if word not in ("yes", "no"):
             raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
-        return said == "yes"
+        return word == "yes"
 
 
 @dataclass(frozen=True)
@@ -133,25 +128,22 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("_", " ").replace("-", " ").casefold().split()).rstrip(".")
 
 
-def _quoted(text: str) -> str:
-    return f'"{text}"'
-
-
 @dataclass(frozen=True)
 class ReplyForm:
-    """The reply that a judge is asked for: an object with these fields, in this order. ``example`` is one after which
-    most is asked, where more is asked because of some replies."""
+    """The reply that a judge is asked for: an object with these fields, in this order. ``example`` is one that leads to
+    the most further questions, where some replies lead to more."""
 
     fields: tuple[Field, ...]
     example: str = field(default="", kw_only=True)
 
     @property
     def asked(self) -> str:
-        """What the prompt says of the reply: ``form`` in a prompt file."""
-        return "{" + ", ".join(f'"{one.name}": <{_asked(one)}>' for one in self.fields) + "}"
+        """The words of the prompt for the reply: ``form`` in a prompt file."""
+        wanted = ((one.name, one.asked() + (f', or "{NOT_SURE}"' if one.unsure else "")) for one in self.fields)
+        return "{" + ", ".join(f'"{name}": <{words}>' for name, words in wanted) + "}"
 
     def read(self, text: str) -> Vote:
-        """What a reply says. Raises ReplyError when it does not fit: nothing is guessed."""
+        """The values of a reply. Raises ReplyError when it does not fit: nothing is guessed."""
         found = read_object(text, [one.name for one in self.fields if not one.optional])
         return {one.name: _read(one, found[one.name]) for one in self.fields if one.name in found}
 
@@ -162,10 +154,6 @@ class ReplyForm:
         except ReplyError as error:
             return str(error)
         return ""
-
-
-def _asked(one: Field) -> str:
-    return f'{one.asked()}, or "{NOT_SURE}"' if one.unsure else one.asked()
 
 
 def _read(one: Field, value: Any) -> Any:

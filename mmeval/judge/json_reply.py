@@ -1,6 +1,6 @@
-"""JSON in replies: the one object that a model meant, however it dressed it up.
+"""Reads the JSON object of a model's reply, with prose and fences around it.
 
-Models wrap what they were asked for in fences and prose, and write it as Python does. All of these are read:
+Models wrap their answer in fences and prose, and write it as Python does. All of these are read:
 
     The answer: ```json
     {'grade': 4, 'sure': True,}
@@ -9,10 +9,10 @@ Models wrap what they were asked for in fences and prose, and write it as Python
 - text before, between and after objects, fences included;
 - single quotes, a comma before a closing bracket, ``True``, ``False`` and ``None``, line breaks inside texts.
 
-Nothing is guessed. What is cut off, an object in which a key stands twice, and several different objects that all have
-the wanted keys are refused. Only the outermost objects of a text count: a piece of a broken object is no answer, or
-whoever is quoted in it could answer in its writer's place. Where a wanted key has a value in such an object, or outside
-of all, that was meant, and the reply is refused.
+Nothing is guessed. A reply that is cut off, an object with a repeated key, and several different objects with all
+wanted keys are refused. Only the outermost objects of a text count: a piece of a broken object is no answer, or a text
+quoted in it could answer in the model's place. A reply with the value of a wanted key in a broken object, or outside
+of all objects, is refused.
 
 A reply is hostile: reading takes time linear in its length, and length and depth have limits.
 """
@@ -29,10 +29,30 @@ MAX_CHARS = 200_000
 MAX_DEPTH = 32
 MAX_NUMBER_CHARS = 64
 """Digits and signs of one number; longer ones cost time that grows with their square."""
+_MALFORMED = "the reply's JSON is malformed"
+_BLANK = re.compile(r"\s*")
+_BRACE = re.compile(r"[{}]")
+_BRACE_OR_TEXT = re.compile(
+    r'[{}]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<=[\s{\[,:])' + r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)", re.DOTALL
+)
+"""A text that is not closed reaches to the end; an apostrophe within a word begins none."""
+_KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
+"""The beginning of an intended object, unlike braces in prose: a key that may lack either of its quotation marks, or
+have backslashes before them."""
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])")
+_WORD = re.compile(r"\w+")
+_WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class ReplyError(ValueError):
-    """A reply that does not say what was asked for; the message says why, in words for people."""
+    """A reply that does not answer the question; the message is the reason."""
+
+
+class _NotJsonError(Exception):
+    """A brace that begins no object, but prose or a template."""
 
 
 def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
@@ -71,13 +91,13 @@ def strict_json(text: str) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equality that tells true from 1, which Python's does not; the order of keys means nothing."""
+    """Equality that distinguishes true from 1, as Python's does not; the order of keys does not matter."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The outermost objects in order. What a malformed one has swallowed is not looked at again, which keeps this
-    linear. Raises ReplyError where a wanted key has a value in a malformed one, or outside of all."""
+    """The outermost objects in order. The text of a malformed one is not read again, which keeps the time linear.
+    Raises ReplyError where a wanted key has a value in a malformed one, or outside of all."""
     keys = "|".join(map(re.escape, wanted)) or "(?!)"  # nothing
     inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:")
     outside = re.compile(rf"[\"'](?:{keys})\\*+[\"']\s*+:")
@@ -103,8 +123,8 @@ def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
 def _closed(text: str, at: int) -> int:
     """Where the brace at a place is closed; the end of the text when it is not.
 
-    Whether a quotation mark of a malformed object begins a text is anyone's guess, so braces are counted both with
-    those within texts and without, and the later end holds: more is passed over rather than a piece taken for a whole.
+    It is unclear whether a quotation mark of a malformed object begins a text, so braces are counted both with those
+    within texts and without, and the later end is used: no piece of the object is read as a whole one.
     """
     return max(_balanced(_BRACE, text, at), _balanced(_BRACE_OR_TEXT, text, at))
 
@@ -118,32 +138,8 @@ def _balanced(tokens: re.Pattern[str], text: str, at: int) -> int:
     return len(text)
 
 
-_MALFORMED = "the reply's JSON is malformed"
-
-
-class _NotJsonError(Exception):
-    """What begins with a brace is no object after all: prose, or a template."""
-
-
-_BLANK = re.compile(r"\s*")
-_BRACE = re.compile(r"[{}]")
-_BRACE_OR_TEXT = re.compile(
-    r'[{}]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<=[\s{\[,:])' + r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)", re.DOTALL
-)
-"""A text that is not closed reaches to the end; an apostrophe within a word begins none."""
-_KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
-"""The beginning of what is meant as an object, and not of braces in prose: a key that may lack either of its quotation
-marks, or have backslashes before them."""
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])")
-_WORD = re.compile(r"\w+")
-_WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-
-
 class _Reader:
-    """Reads one value from a place in a text; ``at`` is how far it came."""
+    """Reads one value from a place in a text; ``at`` is the place after what was read."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at
@@ -231,7 +227,7 @@ class _Reader:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """What an escape stands for. One that JSON does not know (as in LaTeX) stays as it is written."""
+    """The character of an escape. One that JSON does not know (as in LaTeX) stays as it is written."""
     code = match[1]
     if code[0] != "u" or len(code) == 1:
         return _ESCAPED.get(code, code if code in "\"'\\/" else f"\\{code}")

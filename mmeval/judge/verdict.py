@@ -1,4 +1,4 @@
-"""Judges: typed verdicts from replies in words.
+"""Asks judges and reads their replies as typed verdicts.
 
 A judged metric describes the reply that it wants, asks, and gets verdicts:
 
@@ -11,9 +11,10 @@ A judged metric describes the reply that it wants, asks, and gets verdicts:
             return verdict.unscored("polite", bounds=(0, 1))
         return Score(float(verdict.values["polite"]), evidence=verdict.evidence)
 
-The reply is a JSON object; how it is dressed up does not matter (:mod:`mmeval.judge.json_reply`). A reply that does not
-fit the form is asked for again, ``JUDGE_TRIES`` times in all, and never guessed. A verdict is then *given*, *not sure*
-(where the form allows the judge to say so), or *lost*, with the reason."""
+The reply is a JSON object, with or without text around it (:mod:`mmeval.judge.json_reply`). A reply that does not fit
+the form is asked for again, ``JUDGE_TRIES`` times in all, and never guessed. A verdict is then *given*, *not sure*
+(where the form allows it), or *lost*, with the reason.
+"""
 
 from __future__ import annotations
 
@@ -38,20 +39,18 @@ if TYPE_CHECKING:
     from mmeval.program.template import Value
 
 
-def _repeats_fault(value: int) -> str:
-    return "" if value >= 1 else "1 or more"
-
-
 Combine = Literal["majority", "mean", "median"]
-Repeats = Annotated[int, Checked(_repeats_fault)]
-"""A switch that says how often each question is asked."""
+Repeats = Annotated[int, Checked(lambda value: "" if value >= 1 else "1 or more")]
+"""A switch for how often each question is asked."""
+UNREAD = "unread"
+"""The key in a metric's evidence, at any depth, for the number of unreadable replies that count all the same."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One thing that a judge is asked: a prompt over named values, and the form of its reply.
+    """One question to a judge: a prompt over named values, and the form of its reply.
 
-    ``prompt`` is a switch of :class:`mmeval.program.prompt_file.JudgePrompt` as a metric is given it.
+    ``prompt`` is the value of a switch that :class:`mmeval.program.prompt_file.JudgePrompt` marks.
     """
 
     role: Role
@@ -68,17 +67,13 @@ class Question:
         return replace(call, example=self.form.example)
 
 
-UNREAD = "unread"
-"""The key in a metric's evidence, at any depth, for how many replies could not be read and count all the same."""
-
-
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge says, over one or several votes.
+    """The verdict of a judge, over one or several votes.
 
     ``values`` has a value by field, and None for a field of which the judge is not sure; it is empty when the verdict
-    is ``lost`` (the reason). ``spread`` says by field how far the votes lie apart, 0 when they agree: the sample
-    standard deviation of numbers for ``mean`` and ``median``, the share that is not the majority's for ``majority``.
+    is ``lost`` (the reason). ``spread`` is by field how much the votes differ, 0 when they agree: the sample standard
+    deviation of numbers for ``mean`` and ``median``, the share that is not the majority's for ``majority``.
     """
 
     values: Vote = field(default_factory=dict)
@@ -88,7 +83,7 @@ class Verdict:
     hopeless: bool = False
     """Whether a lost verdict will be lost again: the judge refuses the question itself."""
     replied: bool = False
-    """Whether a lost verdict had replies, none of which could be used; else some never came."""
+    """Whether a lost verdict had all its replies, none of which could be used."""
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -104,11 +99,11 @@ class Verdict:
 
     @property
     def cause(self) -> Cause:
-        """What asking again does for a field without a value."""
+        """Whether asking again can help a field without a value."""
         return "unsure" if not self.lost else "final" if self.hopeless else "lost"
 
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
-        """The score where a field has no value; ``bounds`` are those that it could have had."""
+        """The score where a field has no value; ``bounds`` are those that it could have."""
         reason, cause = self.unknown(name), self.cause
         return Score(status="unscored", reason=reason, evidence=self.evidence, bounds=bounds, cause=cause)
 
@@ -140,7 +135,7 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
         try:
             if error is None:
                 votes.append(form.read(reply.text))
-        except ReplyError as fault:  # whoever runs the program has not looked
+        except ReplyError as fault:  # the program ran without ``accept``
             error = ErrorInfo("bad_reply", str(fault))
         if error is not None:
             lost = lost or f"{error.kind}: {error.message}"
@@ -151,52 +146,47 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
     for one in form.fields:
         if isinstance(one, Text):
             continue
-        said = [vote[one.name] for vote in votes if one.name in vote]
+        given = [vote[one.name] for vote in votes if one.name in vote]
         numeric = combine != "majority" and not isinstance(one, Choice)
-        agreed = _centre(said, combine) if numeric else _majority(said, len(replies))
+        agreed = _centre(given, combine) if numeric else _majority(given, len(replies))
         if lost and (numeric or agreed is None):
             return gone
-        if one.optional and not said:
+        if one.optional and not given:
             continue
         values[one.name] = agreed
-        spread[one.name] = _deviation(said) if numeric else _dissent(said, agreed)
+        if numeric:
+            sure = [value for value in given if value is not None]
+            spread[one.name] = statistics.stdev(sure) if len(sure) > 1 else 0.0
+        else:
+            spread[one.name] = sum(value != agreed for value in given) / len(given) if given else 0.0
     if lost and not votes:
         return gone
     return Verdict({**_words(form, votes, values), **values}, votes=tuple(votes), spread=spread)
 
 
+def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
+    """The part of an answer for a judge: all but hidden reasoning; without ``media`` a placeholder for each."""
+    if content is None:
+        return Interleaved()
+    if not media:
+        return Interleaved((text_part(content.rendered()),))
+    return Interleaved(tuple(part for part in content.parts if part.kind != "reasoning"))
+
+
 def _words(form: ReplyForm, votes: Sequence[Vote], agreed: Vote) -> Vote:
-    """The judge's own words: those of the first vote that says what was agreed on, else of the first one."""
+    """The judge's own words: those of the first vote for the agreed values, else of the first one."""
     agreeing = [vote for vote in votes if all(vote.get(name) == value for name, value in agreed.items())]
     names = [one.name for one in form.fields if isinstance(one, Text)]
     words = {name: next((vote[name] for vote in (*agreeing, *votes) if name in vote), None) for name in names}
     return {name: text for name, text in words.items() if text is not None}
 
 
-def _centre(said: Sequence[Any], combine: Combine) -> float | None:
-    if not said or None in said:
+def _centre(given: Sequence[Any], combine: Combine) -> float | None:
+    if not given or None in given:
         return None
-    return float(statistics.fmean(said) if combine == "mean" else statistics.median(said))
+    return float(statistics.fmean(given) if combine == "mean" else statistics.median(given))
 
 
-def _majority(said: Sequence[Any], asked: int) -> Any:
-    value, count = Counter(said).most_common(1)[0] if said else (None, 0)
+def _majority(given: Sequence[Any], asked: int) -> Any:
+    value, count = Counter(given).most_common(1)[0] if given else (None, 0)
     return value if 2 * count > asked else None
-
-
-def _deviation(said: Sequence[Any]) -> float:
-    sure = [value for value in said if value is not None]
-    return statistics.stdev(sure) if len(sure) > 1 else 0.0
-
-
-def _dissent(said: Sequence[Any], agreed: Any) -> float:
-    return sum(value != agreed for value in said) / len(said) if said else 0.0
-
-
-def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
-    """What a judge sees of an answer: everything but hidden reasoning; without ``media`` a placeholder for each."""
-    if content is None:
-        return Interleaved()
-    if not media:
-        return Interleaved((text_part(content.rendered()),))
-    return Interleaved(tuple(part for part in content.parts if part.kind != "reasoning"))

@@ -1,4 +1,4 @@
-"""The contract of metrics: description, switches, models, and how one is applied."""
+"""Metrics: their contract, switches and models, and how they are applied."""
 
 from typing import TYPE_CHECKING
 

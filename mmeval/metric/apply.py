@@ -1,8 +1,7 @@
-"""Applies a metric to trials, one by one or in batches. A metric that raises leaves its trial unscored.
+"""Applies a metric to trials, one by one or in batches.
 
-A batch that raises is scored answer by answer. One for which an accelerator has not enough memory is halved, and the
-size that fitted is remembered for the rest of the process.
-"""
+A metric that raises leaves its trial unscored. A batch that raises is scored answer by answer. One for which an
+accelerator has not enough memory is halved, and the size that fitted is remembered for the rest of the process."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from mmeval.records.trial import Trial
 from mmeval.system.time_limit import TimeLimit
 
 PASSING = (TimeoutError, ConnectionError, MemoryError)
-"""What a metric may fail with although it would score the same answer another time."""
+"""Errors of a metric that may not come back when it scores the same answer again."""
 NO_LIMIT = TimeLimit(math.inf)
 _FITTED: dict[str, int] = {}
 """The largest batch by the key of a metric, where memory ran out for a larger one."""
@@ -34,7 +33,7 @@ def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
 
 
 def score_derived(bound: BoundMetric, given: MetricScores | Trial) -> MetricScores:
-    """What a derived metric makes of the scores of its pieces; unscored with the reason where it raises."""
+    """The scores of a derived metric from those of its pieces; unscored with the reason where it raises."""
     try:
         return _as_scores(bound, bound.metric.function(given, **bound.params))
     except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
@@ -50,8 +49,8 @@ def score_judged(bound: BoundMetric, trial: Trial, role: Callable[[str], Role]) 
 
 
 def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT) -> list[MetricScores]:
-    """The scores of each trial, in order; of a batched metric many at once. An answer that makes it raise costs only
-    itself."""
+    """The scores of each trial, in order; by a batched metric many at once. Where it raises, only the answer that makes
+    it raise is unscored."""
     if not bound.metric.batch:
         return [score_one(bound, trial) for trial in trials]
     found: list[MetricScores] = []
@@ -68,11 +67,13 @@ def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO
 def _after(
     error: BaseException, bound: BoundMetric, piece: Sequence[Trial], limit: TimeLimit
 ) -> Sequence[MetricScores]:
-    """What follows when a batch has raised: nothing yet where a smaller one is tried, else the scores."""
+    """The scores of a batch that raised; none yet where a smaller batch is tried."""
     if isinstance(error, PluginError):
         return [failed(bound, error) for _ in piece]
     if is_out_of_memory(error):
-        _release_memory()
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_available():
+            torch.cuda.empty_cache()
         if len(piece) > 1:
             _FITTED[bound.key] = len(piece) // 2
             return []
@@ -83,7 +84,7 @@ def _after(
 
 
 def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> list[MetricScores]:
-    """One call, in the time that as many answers have. Raises PluginError for another number of scores."""
+    """One call, with a time limit for its number of trials. Raises PluginError for another number of scores."""
     limit.begin(len(trials))
     try:
         given: Any = bound.metric.function(list(trials), **bound.params)
@@ -115,15 +116,8 @@ def _as_scores(bound: BoundMetric, result: Any) -> MetricScores:
 def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
     """The scores of a trial on which the metric raised."""
     reason = f"{type(error).__name__}: {error}"
-    if isinstance(error, (*PASSING, WeightsError)):  # they may be put right
+    if isinstance(error, (*PASSING, WeightsError)):  # they may be corrected
         return bound.lost(reason)
     if isinstance(error, MmevalError):
         return bound.unscored(reason)
     return bound.unscored(reason + raised_at(error, __file__, scores_of.__code__.co_filename))
-
-
-def _release_memory() -> None:
-    """Let an accelerator give back what nobody holds."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""A metric with its switches set: what a task scores with, and what a score set is keyed by."""
+"""Binds a metric to the values of its switches, for the scores of a task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BoundMetric:
     params: Mapping[str, Any]
     profile: str = "standard"
     asks: Mapping[str, str] = field(default_factory=dict)
-    """Whom it asks in the place of a role that its arguments name, where that is somebody else."""
+    """Other roles that it asks in place of those that its arguments name."""
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -39,11 +39,11 @@ class BoundMetric:
 
     @property
     def by_kind(self) -> tuple[str, ...]:
-        """Those of its roles that a run may have a variant of for a kind of medium."""
+        """Those of its roles that may have variants for kinds of media."""
         return tuple(self.asks.get(argument, argument) for argument in self.metric.roles if argument in BY_KIND)
 
     def whom(self, present: Collection[str]) -> tuple[str, ...]:
-        """The roles that it asks in a run that has those which are present: its own, and their variants by kind."""
+        """The roles that it asks in a run with those that are present: its own, and their variants by kind."""
         return who_is_asked(self.roles, self.by_kind, present)
 
     @property
@@ -57,7 +57,7 @@ class BoundMetric:
 
     @property
     def key(self) -> str:
-        """Names the definition: version and switches (the profile is spelt out in them)."""
+        """A digest of the definition: version and switches (they contain the profile)."""
         return digest([self.metric.name, self.metric.version, self.definition])[:12]
 
     @property
@@ -67,15 +67,21 @@ class BoundMetric:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The switches as scores depend on them: a prompt is its words, wherever they stand and whatever their name; a
-        model is its files, and nothing where it is not needed."""
+        """The switches as scores depend on them.
+
+        A prompt counts by its words, whatever its place and name; a model by its files, and as empty where it is not
+        needed.
+        """
         models = {switch: self.models[switch]["fingerprint"] if self._needs(switch) else "" for switch in self.models}
         return {**self.params, **{switch: prompt["sha256"] for switch, prompt in self.prompts.items()}, **models}
 
     @property
     def described(self) -> dict[str, Any]:
-        """The switches for people to read: a prompt by its name and sha256 (its words stand in the run's record), a
-        model by its name, revision and fingerprint."""
+        """The switches for people to read.
+
+        A prompt by its name and sha256 (its words are in the run's record), a model by its name, revision and
+        fingerprint.
+        """
         short = {switch: {"name": p["name"], "sha256": p["sha256"]} for switch, p in self.prompts.items()}
         models = {
             switch: {key: value for key, value in model.items() if key != "folder"}
@@ -93,15 +99,18 @@ class BoundMetric:
 
     @property
     def at_once(self) -> int:
-        """How many trials it is scored with at once where models are held: its batch, 1 where it opens a model; 0 for
-        a metric that any process may compute, such as one whose switches make its models unnecessary."""
+        """The number of trials that it scores at once in the process that holds models.
+
+        It is its batch, or 1 where it opens a model; 0 for a metric that any process may compute, such as one whose
+        switches make its models unnecessary.
+        """
         opens = any(self._needs(switch) and model["name"] for switch, model in self.models.items())
         if self.models and not opens:
             return 0
         return self.metric.batch or int(opens)
 
     def lacking_models(self) -> Iterator[tuple[str, str]]:
-        """The switches whose models are not on this machine, each with what lacks."""
+        """The switches whose models are not on this machine, each with the missing files."""
         for switch, model in self.models.items():
             here = model["fingerprint"] or not self._needs(switch)
             if lacks := "" if here else lacking(model, self.metric.models[switch]):
@@ -109,7 +118,7 @@ class BoundMetric:
 
     def without_models(self, task: str = "TASK") -> str:
         """Why it cannot be computed for lack of a model, with the command that gets it; empty when all are here. An
-        empty ``task`` says that none is scored, but the metric alone."""
+        empty ``task``: the metric is scored alone, without a task."""
         for switch, lacks in self.lacking_models():
             by_hand = self.metric.models[switch].by_hand
             return lacking_message(self.models[switch], lacks, task, switch=switch, by_hand=by_hand)
@@ -130,8 +139,10 @@ class BoundMetric:
                 yield MissingExtraError(package, extra)
 
     def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
-        """Why it cannot be computed here, in a run with these roles besides the model, with what changes it: a package,
-        a role or a model; empty when it can."""
+        """Why it cannot be computed in a run with these roles; empty when it can.
+
+        The reason names what to supply: a package, a role besides the model, or a model of its own.
+        """
         for missing in self.missing():
             return str(missing)
         return self._without_roles(roles) or self.without_models(task)
@@ -151,11 +162,11 @@ class BoundMetric:
         return f"it asks the {those} {' and '.join(lacking.values())}, which this run has not; add {flags}"
 
     def sample_fault(self, sample: Sample) -> str:
-        """Why no answer to a sample could be scored, as far as the metric can tell beforehand; empty when one could."""
+        """Why no answer to a sample could be scored; empty when one could."""
         return "" if self.metric.check is None else self.metric.check(sample, self.params)
 
     def supposed(self, trial: Trial) -> Trial:
-        """A trial whose answer is only a stand-in, with one after which the metric asks what it asks at most."""
+        """A trial for a dry run, with an answer after which the metric asks the most."""
         answer = None if self.metric.supposed is None else self.metric.supposed(trial, self.params)
         return trial if answer is None else replace(trial, output=answer)
 

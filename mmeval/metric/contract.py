@@ -1,4 +1,4 @@
-"""The metric contract: a pure function of a trial, with a description of what its number means.
+"""The contract of metrics: a pure function of a trial, with a description of its number.
 
     @metric(range=(0, 1), version="1", source="this paper, section 3")
     def word_overlap(trial: Trial, *, lower: bool = True) -> Score:
@@ -31,18 +31,18 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
-"""The switch of a metric that runs code which is named to it. No file can set it: the user consents, by the flag."""
+"""The switch of a metric that runs code of a named model. No file can set it: the user consents, by the flag."""
 
 SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
 """What is wrong with a sample for a metric with these switches; empty when nothing is."""
 Supposed = Callable[[Trial, Mapping[str, Any]], Interleaved]
-"""An answer after which a metric with these switches asks what it asks at most, made of one without content."""
+"""The answer, in place of one without content, after which a metric with these switches asks the most."""
 Range: TypeAlias = tuple[float, float]
 """The lowest and the highest value of a number; infinities are allowed."""
 RangeOf: TypeAlias = Callable[[Mapping[str, Range], Mapping[str, Any]], Range]
 """The range of a derived metric, from those of its pieces and its switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
-"""What a metric imports, where that depends on its switches."""
+"""The modules that a metric imports, where they depend on its switches."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,11 @@ class Metric:
     ``outputs`` are the names of the numbers that it gives, ``needs`` the modules that it imports (each as
     ``module:extra``; a function of the switches gives them where they depend on these), ``roles`` the roles that it
     asks, ``batch`` how many trials it scores at once (0: one by one). ``profiles`` maps profiles to the switches they
-    set. ``check`` says, of a sample and the switches, why no answer could be scored. ``range_of`` gives the range of a
-    derived metric where it depends on its pieces; one that ``takes_missing`` is made of what there is of them.
-    ``supposed`` gives the answer that a dry run counts on. One that is ``reference_free`` looks at the answer alone, so
-    that it is no fault where it gives the right answer to another question as much. ``looks_at`` is the one kind of
-    part that it looks at.
-    """
+    set. ``check`` gives, for a sample and the switches, the reason why no answer could be scored. ``range_of`` gives
+    the range of a derived metric where it depends on its pieces; one that ``takes_missing`` is made of the pieces that
+    exist. ``supposed`` gives the answer for a dry run. One that is ``reference_free`` reads the answer alone, so that
+    it may give the right answer to another question the same score. ``looks_at`` is the only kind of part that it
+    reads."""
 
     name: str
     function: Callable[..., Any]
@@ -84,7 +83,7 @@ class Metric:
 
     @property
     def derived(self) -> bool:
-        """Whether it is made of other scores of a trial, and never looks at the answer."""
+        """Whether it is computed from other scores of a trial, and never reads the answer."""
         return next(iter(inspect.signature(self.function).parameters)) == SCORES
 
     @property
@@ -99,7 +98,7 @@ class Metric:
 
     @cached_property
     def models(self) -> Mapping[str, HubModel]:
-        """The switches that name models, with the files that it opens of them."""
+        """The switches that name models, with the files of them that it opens."""
         found = {switch: marks_of(hint_of(self.function, switch), HubModel) for switch in self.switches}
         return {switch: marks[0] for switch, marks in found.items() if marks}
 
@@ -115,7 +114,7 @@ class Metric:
         }
 
     def takes_path(self, switch: str, value: Any) -> bool:
-        """Whether a switch means the path of a file by a value."""
+        """Whether a value of a switch is the path of a file."""
         return is_path(value, hint_of(self.function, switch))
 
     def consented(self, params: Mapping[str, Any], *, trust: bool) -> dict[str, Any]:
@@ -148,17 +147,17 @@ def metric(
     reference_free: bool = False,
     looks_at: PartKind | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
-    """Describe a scoring function; its keyword-only arguments become switches, the others after the first, roles.
+    """Describe a scoring function; its keyword-only arguments become switches, the others after the first roles.
 
     With ``batch=N`` the first argument is ``trials``: up to N at once, and one score is returned for each, in order.
     Such metrics are scored by a process of their own, which loads each model once.
 
     Else the first argument is ``trial``, or ``scores`` of a derived metric, whose ``range`` may be a function of the
-    ranges of its pieces. With ``takes_missing`` it is handed pieces that are unavailable or inapplicable as well.
+    ranges of its pieces. With ``takes_missing`` it also gets the pieces that are unavailable or inapplicable.
 
-    ``reference_free`` says that it looks at neither the question nor a reference: ``mmeval validate`` then does not
-    expect that it gives the references of other samples less. ``looks_at`` is the kind of part that it looks at, where
-    it is one: ``mmeval metric`` takes FILEs for parts of that kind.
+    ``reference_free`` metrics read neither the question nor a reference: ``mmeval validate`` then does not expect lower
+    scores for the references of other samples. ``looks_at`` is the kind of part that it reads, where it is only one:
+    ``mmeval metric`` treats FILEs as parts of that kind.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:

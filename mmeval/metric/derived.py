@@ -1,21 +1,21 @@
-"""Derived metrics: numbers that are made of other scores of the same trial, such as the product of two of them.
+"""Derived metrics, computed from other scores of the same trial.
 
     @metric(range=(0, 1), version="1", source="this paper, section 5")
     def both(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
         ...
 
-They are computed where the rows of a trial are put together, so that their pieces may come from a scoring process and
-from a judge. ``scores`` holds the pieces that the switch ``of`` names, in its order: each is scored, or unscored with
-bounds wherever its range is finite. What its pieces mean for a task before the run is in
-:mod:`mmeval.task.derived_entries`. What holds for every derived metric is settled here, before it is called:
+They are computed where the row of a trial is assembled, so that their pieces may come from a scoring process and from a
+judge. ``scores`` holds the pieces that the switch ``of`` names, in its order: each is scored, or unscored with bounds
+if its range is finite. The pieces of a task are checked in :mod:`mmeval.task.derived_entries` before the run. These
+rules hold for every derived metric, before it is called:
 
-- a piece that is not scored yet: there is no derived score yet;
-- the task's rule for a missing output has scored the pieces: it scores what is made of them, too;
-- a piece that is inapplicable to the answer: so is the derived score;
-- a piece that is unavailable: so is the derived score, and that is said before the run.
+- a piece is not scored yet: there is no derived score yet;
+- the task's rule for a missing output has scored a piece: the derived score is the same;
+- a piece is inapplicable to the answer: so is the derived score;
+- a piece is unavailable: so is the derived score, which is reported before the run.
 
-A metric that ``takes_missing`` pieces is handed those of the last two kinds as well, and those that the run has skipped
-as unavailable ones: what it makes of the others is its own affair.
+A metric that ``takes_missing`` pieces also gets those of the last two kinds, and those that the run has skipped as
+unavailable ones.
 """
 
 from __future__ import annotations
@@ -33,18 +33,16 @@ from mmeval.metric.contract import Range, load_metric
 from mmeval.metric.result import MetricScores, writable
 from mmeval.records.score import Score, ScoreStatus
 
-PIECES = "pieces"
-"""In the definition of a derived metric: the outputs of which it is made, with their ranges."""
-
 log = logging.getLogger(__name__)
 
+PIECES = "pieces"
+"""The key for the pieces of a derived metric and their ranges, in a score set's plan."""
 BY_MISSING_OUTPUT = {"missing_output": True}
 """The evidence of a score that the task's rule for a missing output gave."""
-
 SKIPPED = Score.unavailable("it was skipped")
 """A piece that a run leaves out."""
 _PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
-"""What a piece passes on to the score that is made of it, the first before the second: nothing changes it."""
+"""The statuses of a piece that become that of the derived score, the first before the second."""
 
 Row = Mapping[str, Any]
 """A row of a score set: JSON values."""
@@ -58,7 +56,7 @@ class Derivation:
     ranges: Mapping[str, Range]
 
     def scores(self, known: Mapping[str, Score]) -> MetricScores:
-        """Its scores from those of a trial; empty while a piece of it is missing."""
+        """Its scores from those of a trial; empty while a piece is missing."""
         if not self.ranges.keys() <= known.keys():
             return {}
         pieces = {name: self._bounded(name, known[name]) for name in self.ranges}
@@ -75,7 +73,7 @@ class Derivation:
         return score_derived(self.bound, pieces)
 
     def _bounded(self, name: str, score: Score) -> Score:
-        """A piece with what is known of it: an unscored one lies in its range."""
+        """A piece with its bounds: an unscored one lies in its range."""
         if score.status != "unscored" or score.bounds is not None:
             return score
         finite = all(map(math.isfinite, self.ranges[name]))
@@ -83,14 +81,13 @@ class Derivation:
 
 
 def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
-    """A derived metric in the range that follows from those of its pieces."""
+    """A derived metric with the range that follows from those of its pieces."""
     of = bound.metric.range_of
     return bound if of is None else replace(bound, metric=replace(bound.metric, range=of(ranges, bound.params)))
 
 
 def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
-    """The derived metrics of a score set, by its plan. One that cannot be loaded here is left out, which is said."""
-
+    """The derived metrics of a score set, by its plan. One that cannot be loaded here is left out with a warning."""
     found = []
     for entry in plan["metrics"]:
         if PIECES not in entry or "unavailable" in entry:
@@ -100,18 +97,16 @@ def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
         except MmevalError as error:
             log.warning("%s is not shown: %s", entry["metric"], error)
             continue
-        ranges = {name: _range(ends) for name, ends in entry[PIECES].items()}
+        ranges = {
+            name: (-math.inf if low is None else low, math.inf if high is None else high)
+            for name, (low, high) in entry[PIECES].items()
+        }
         found.append(Derivation(with_range(bound, ranges), ranges))
     return found
 
 
-def _range(ends: Sequence[float | None]) -> Range:
-    low, high = ends
-    return (-math.inf if low is None else low, math.inf if high is None else high)
-
-
 def with_derived(row: Row, derived: Sequence[Derivation]) -> Row:
-    """A row of a score set with the scores that follow from its others, as these are now."""
+    """A row of a score set with its derived scores computed anew from the others."""
     if row.get("status") != "ok" or not isinstance(row.get("scores"), dict):
         return row
     scores = dict(row["scores"])

@@ -1,4 +1,4 @@
-"""The device of the models that metrics use: ``--metric_device``, or ``MMEVAL_METRIC_DEVICE``."""
+"""The device of the models of metrics: ``--metric_device``."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _DEVICE = re.compile(r"cpu|mps|(cuda|xpu)(:[0-9]+)?")
 
 _asked: str | None = None
 _used = ""
-"""What ``metric_device`` has answered in this process."""
+"""The last result of ``metric_device`` in this process."""
 
 
 def device_fault(text: str) -> str:
-    """What a text must be that names a device; empty when it does."""
+    """What a text must be to name a device; empty when it names one."""
     return "" if text == AUTO or _DEVICE.fullmatch(text) else "auto, cpu, cuda, cuda:1 (any number) or mps"
 
 
 def use_device(asked: str) -> None:
-    """Have this process's metrics use a device, whatever the environment says."""
+    """Have this process's metrics use a device, before that of the environment."""
     global _asked  # noqa: PLW0603  one process, one choice
     _asked = asked
 
 
 def asked_device() -> str:
-    """As the user wrote it: ``auto`` where nobody did."""
+    """The device as the user wrote it; ``auto`` unless set."""
     return _asked or os.environ.get(VARIABLE, "").strip() or AUTO
 
 
 def metric_device() -> str:
-    """Where the models of metrics go, as torch writes it: ``cpu``, ``cuda``, ``cuda:1``, ``mps``. ``auto`` is an
+    """The device for the models of metrics, as torch writes it: ``cpu``, ``cuda``, ``cuda:1``, ``mps``. ``auto`` is an
     accelerator of CUDA where there is one, else the processor.
 
     Raises MissingError for a device that this machine has not.
@@ -49,7 +49,7 @@ def metric_device() -> str:
 
 
 def used_device() -> str:
-    """Where this process has put the models of metrics; empty where none asked for a place."""
+    """The device that metrics of this process use; empty where none has used one."""
     return _used
 
 
@@ -64,7 +64,7 @@ def _usual() -> str:
 
 @cache
 def require_device(device: str) -> None:
-    """See that this machine has a device. Raises MissingError."""
+    """Raises MissingError where this machine lacks a device."""
     if fault := device_fault(device):
         raise MissingError(f"--metric_device {device}: it must be {fault}")
     kind, _, number = device.partition(":")

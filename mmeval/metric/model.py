@@ -1,4 +1,4 @@
-"""Models of metrics: how a switch names one, how it is loaded once, and what it said of a medium.
+"""Models of metrics: how a switch names one, and how it is loaded once.
 
     CLAP = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin"))
 
@@ -10,11 +10,10 @@
     def _load(folder: Path, device: str) -> Any:
         return transformers.ClapModel.from_pretrained(folder, local_files_only=True).to(device).eval()
 
-Who sets the switch writes ``owner/name``, ``owner/name@revision``, or a folder (``./x``, ``/x``). The metric is given
-``{name, revision, folder, fingerprint}``; scores depend on the fingerprint alone: a model is its files, wherever they
-lie. One that is not on this machine makes the metric unavailable, which is said before a run; only ``mmeval prepare
-TASK --weights`` fetches it.
-"""
+A user sets the switch to ``owner/name``, ``owner/name@revision``, or a folder (``./x``, ``/x``). The metric gets
+``{name, revision, folder, fingerprint}``; scores depend on the fingerprint alone, that is on the files and not on their
+place. A model that is not on this machine makes the metric unavailable, which is reported before a run; only ``mmeval
+prepare TASK --weights`` fetches it."""
 
 from __future__ import annotations
 
@@ -50,20 +49,23 @@ __all__ = [
 
 T = TypeVar("T")
 _KEYS = ("name", "revision", "folder", "fingerprint")
+_LOADED: dict[Hashable, object] = {}
+_UNUSABLE: dict[Hashable, WeightsError] = {}
 
 
 class HubModel(FilePath, Checked):
-    """Marks a switch as the name of a model, and names every file of it that the metric opens, so that whether they are
-    all there can be told without the hub.
+    """Marks a switch as the name of a model, and names all files that are opened.
 
-    In ``files`` alternatives are written ``model.safetensors|pytorch_model.bin``: the first that is there is opened;
-    one that ends in ``|`` need not be there. ``unless`` names another switch that makes the model unnecessary when it
-    is set (``"scores_file"``), or when it has a value (``"language=en"``). What has a ``*`` stands for any number of
-    files, one at least: clips that a metric compares with, which count by their names and sizes.
+    With them, missing files are found without the hub.
 
-    ``by_hand`` says how to get what the hub does not have, as a command to the user; ``mmeval prepare`` leaves it.
+    In ``files`` alternatives are written ``model.safetensors|pytorch_model.bin``: the first that exists is opened; one
+    that ends in ``|`` is optional. ``unless`` names another switch that makes the model unnecessary when it is set
+    (``"scores_file"``), or when it has a value (``"language=en"``). A name with a ``*`` is any number of files, one at
+    least: clips that a metric compares with, which count by their names and sizes.
 
-    Raises PluginError for a file that cannot be meant.
+    ``by_hand`` is an instruction to the user for getting what the hub does not have; ``mmeval prepare`` skips it.
+
+    Raises PluginError for a path outside of the model.
     """
 
     def __init__(self, files: Sequence[str], unless: str = "", *, by_hand: str = "") -> None:
@@ -84,7 +86,7 @@ class HubModel(FilePath, Checked):
 
 
 def _fault(value: Any) -> str:
-    """What the value of such a switch must be; empty when it is."""
+    """What the value of such a switch must be; empty when it is right."""
     if isinstance(value, Mapping):
         wanted = "a model: {name: owner/name, revision: ...}"
         return "" if all(key in _KEYS and isinstance(item, str) for key, item in value.items()) else wanted
@@ -92,17 +94,17 @@ def _fault(value: Any) -> str:
 
 
 def written_fault(value: Any) -> str:
-    """What a user must write to name a model; empty when they did. What it was found to be is not theirs to say: a
-    fingerprint that nobody took would name scores for ever."""
+    """What a user must write to name a model; empty when it is right. Users do not write what binding finds: a
+    fingerprint that was not computed from files would be recorded with scores."""
     is_found = isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}
     return "must be owner/name, owner/name@revision, a folder such as ./model, or {name, revision}" if is_found else ""
 
 
 def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, str]:
-    """The value that a metric is given: ``{name, revision, folder, fingerprint}``. What is bound already stays.
+    """The value for a metric: ``{name, revision, folder, fingerprint}``. A bound one stays as it is.
 
-    ``revision`` is the commit where the hub's cache knows it. Of a model that is not here the ``fingerprint`` is empty,
-    and the ``folder`` too, unless it is what names the model.
+    ``revision`` is the commit where the hub's cache knows it. The ``fingerprint`` of a model that is not here is empty,
+    and so is the ``folder``, unless it names the model.
     """
     if isinstance(written, Mapping) and written.get("fingerprint"):
         return {key: written.get(key, "") for key in _KEYS}
@@ -120,14 +122,16 @@ def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, 
                     "folder": str(place.folder),
                     "fingerprint": fingerprint(place.folder, model.files),
                 }
-    except (MmevalError, OSError):  # told by ``lacking``
+    except (MmevalError, OSError):  # ``lacking`` reports it
         pass
     return blank
 
 
 def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
-    """What of a model is not on this machine, at the place that has most of it, or cannot be read there; empty when it
-    can be used."""
+    """The files of a model that are missing or cannot be read; empty if it is usable.
+
+    They are those at the place with the fewest.
+    """
     named = named_in(written)
     if not named.name:
         return ""
@@ -135,7 +139,7 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
         found = {place.folder: missing(place.folder, model.files) for place in places(named)}
         folder = min(found, key=lambda folder: len(found[folder]))
         fewest = found[folder]
-        if not fewest:  # all is there, and yet it was not bound
+        if not fewest:  # all files exist, and yet it was not bound
             fingerprint(folder, model.files)
         return ", ".join(fewest) + (f", and {fault}" if fewest and (fault := weights_dir_fault()) else "")
     except MmevalError as error:  # the library that knows the cache
@@ -145,8 +149,8 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
 
 
 def lacking_message(value: Mapping[str, str], lacks: str, task: str, *, switch: str = "", by_hand: str = "") -> str:
-    """That a bound model is not here, and what to do. Without a ``task`` the way out is the ``switch`` that names it,
-    or any task that the metric is in."""
+    """The message that a bound model is not here, and what to do. Without a ``task`` it offers the ``switch`` that
+    names the model, or any task with the metric."""
     named = named_in(value)
     if named.folder is not None:
         return f"its model {named} lacks {lacks}; put the files there, or name another model"
@@ -178,13 +182,12 @@ def model_folder(value: str | Mapping[str, str]) -> Path:
 
 
 def loaded(value: str | Mapping[str, str], load: Callable[[Path, str], T]) -> T:
-    """What ``load(folder, device)`` gives, called once in a process for each model, device and function. The time that
-    it takes is no trial's: the limit of a metric waits.
+    """The result of ``load(folder, device)``, called once in a process for each model, device and function. Its time
+    does not count for the time limit of a trial.
 
-    ``load`` is a function of a module (or a ``partial`` of one with values that can be hashed): what it is, and not
-    which object, decides whether it was called before.
-    Raises WeightsError, as ``load`` did, for files that give no scores: naming the model, and each time at once.
-    """
+    ``load`` is a function of a module (or a ``partial`` of one with values that can be hashed). Equal functions count
+    as the same, even if they are different objects. Raises the WeightsError of ``load`` for files that give no scores,
+    with the name of the model, and raises it again at each call."""
     folder, device = model_folder(value), metric_device()
     mark = value.get("fingerprint", "") if isinstance(value, Mapping) else ""
     key = (str(folder), mark, device, _identity(load))
@@ -201,12 +204,8 @@ def loaded(value: str | Mapping[str, str], load: Callable[[Path, str], T]) -> T:
     return cast(T, _LOADED[key])
 
 
-_LOADED: dict[Hashable, object] = {}
-_UNUSABLE: dict[Hashable, WeightsError] = {}
-
-
 def _identity(load: Callable[..., object]) -> Hashable:
-    """What a function is: the same for two objects that one line of code has made of the same values."""
+    """A key for a function, the same for two objects of the same code and values."""
     if isinstance(load, partial):
         return (_identity(load.func), load.args, tuple(sorted(load.keywords.items())))
     code = getattr(load, "__code__", None)
@@ -217,9 +216,10 @@ def _identity(load: Callable[..., object]) -> Hashable:
 
 
 def remembered_all(media: Sequence[Media], key: Hashable, compute: Callable[[Sequence[Media]], Sequence[T]]) -> list[T]:
-    """What was worked out of each medium under ``key`` in this process, for as long as the medium is at hand: the
-    metrics of one trial share it. ``compute`` is called with those alone of which it was not, each of the same bytes
-    once, and not at all when there are none; it gives one result for each, in order.
+    """The result of ``compute`` for each medium, kept with the medium under ``key``.
+
+    The metrics of one trial share it. ``compute`` is called once with the media that have no result yet, without
+    duplicates, and not at all when there are none; it returns one result for each, in order.
 
     ``key`` names all that the result depends on (the function, the model's fingerprint, its settings). A result must
     not be changed; an error is not kept.

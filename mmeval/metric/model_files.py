@@ -1,7 +1,7 @@
-"""Where the model of a metric lies on this machine, which of its files lack, and what tells it from every other.
+"""Finds the files of a metric's model on this machine, and their fingerprint.
 
-A model of the hub is looked for below the folder that ``MMEVAL_WEIGHTS_DIR`` names, as ``OWNER/NAME/FILE``, then in the
-cache of the hub: at the revision that is named, else at what ``main`` was when it was fetched.
+A model of the hub is searched below the folder that ``MMEVAL_WEIGHTS_DIR`` names, as ``OWNER/NAME/FILE``, then in the
+cache of the hub: at the named revision, else at ``main`` as it was when it was fetched.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from mmeval.system.folders import own_cache
 WEIGHTS_DIR = "MMEVAL_WEIGHTS_DIR"
 USUAL_REVISION = "main"
 LARGE_BYTES = 64 * 2**20
-"""From this size on, the digest of a file of the user's own is kept, so that it is read for it once."""
+"""Bytes from which on the digest of a file outside of the hub's cache is kept, so that the file is read once."""
 _NAME = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(@(?P<revision>[\w./-]+))?", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FOLDER = (".", "/", "~")
 
 
 class NamedModel(NamedTuple):
-    """A model as somebody names it: one of the hub, at a ``revision`` where one is given, or a ``folder`` of theirs.
-    Without a name there is none."""
+    """A model as a user names it: one of the hub, at a ``revision`` if given, or a ``folder``. An empty name means no
+    model."""
 
     name: str
     revision: str = ""
@@ -43,14 +43,14 @@ class NamedModel(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """The folder that holds a model, and the commit it is of where that is known."""
+    """The folder of a model, and its commit if known."""
 
     folder: Path
     commit: str = ""
 
 
 def naming_fault(written: str) -> str:
-    """What a text must be that names a model; empty when it does."""
+    """What a text must be to name a model; empty when it names one."""
     if not written or written.startswith(_FOLDER):
         return ""
     found = _NAME.fullmatch(written)
@@ -71,7 +71,7 @@ def named_model(written: str) -> NamedModel:
 
 
 def places(model: NamedModel) -> Iterator[Placed]:
-    """Where the model may lie. Raises MissingExtraError without the library that knows the hub's cache."""
+    """The places where a model may be. Raises MissingExtraError without the library that knows the hub's cache."""
     if model.folder is not None:
         yield Placed(model.folder)
         return
@@ -84,7 +84,7 @@ def places(model: NamedModel) -> Iterator[Placed]:
 
 
 def weights_dir_fault() -> str:
-    """That ``MMEVAL_WEIGHTS_DIR`` names no folder; empty where it does, or is not set."""
+    """Why ``MMEVAL_WEIGHTS_DIR`` cannot be used; empty where it names a folder, or is not set."""
     own = os.environ.get(WEIGHTS_DIR)
     return f"{WEIGHTS_DIR} names {own}, which is no folder" if own and not Path(own).expanduser().is_dir() else ""
 
@@ -95,12 +95,12 @@ def missing(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def chosen_files(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The files that are opened of a folder which lacks none: of alternatives the first that is there."""
+    """The files of a complete folder that are opened: the first existing one of alternatives."""
     return tuple(name for item in wanted if (name := _here(folder, item)))
 
 
 def first_of(item: str, is_there: Callable[[str], bool]) -> str | None:
-    """Of alternatives the first that is there. None where there is none of them; empty where there need not be any."""
+    """The first existing one of alternatives. None where none exists; empty where none is needed."""
     return next((name for name in item.split("|") if not name or is_there(name)), None)
 
 
@@ -109,11 +109,11 @@ def _here(folder: Path, item: str) -> str | None:
 
 
 def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
-    """Digest of a model: over the names and the SHA-256 of the files that are opened, wherever they lie.
+    """The digest of a model: of the names and the SHA-256 of the files that are opened, whatever their place.
 
-    Every byte counts. A large file of the hub's cache is not read for it: it is called by its SHA-256 there, which is
-    believed. That of a large file elsewhere is kept by path, size and time of change, and made again when one of these
-    differs. Files that a ``*`` stands for may be thousands: their names and sizes count.
+    A large file of the hub's cache is not read, as its name there is its SHA-256. The digest of a large file elsewhere
+    is kept by path, size and time of change, and computed again when one of these differs. Files of a name with ``*``
+    may be thousands: their names and sizes count.
     """
     return digest([[name, _mark(folder, name)] for name in sorted(chosen_files(folder, wanted))])
 
@@ -135,28 +135,23 @@ def _sha256(path: Path) -> str:
 
 @lru_cache(maxsize=1024)
 def _digest_of_file(path: str, size: int, changed_ns: int) -> str:
-    """The SHA-256 of a file as it was at a time."""
+    """The SHA-256 of a file with this size and time of change."""
     if size < LARGE_BYTES:
         return _read_digest(path)
-    kept = _kept_place(digest([path, size, changed_ns]))
+    kept = None
+    with contextlib.suppress(StorageError):  # without a cache the file is read each time
+        kept = own_cache() / "digests" / digest([path, size, changed_ns])
     with contextlib.suppress(OSError, ValueError):
         if kept is not None and _SHA256.fullmatch(text := kept.read_text("ascii")):
             return text
     made = _read_digest(path)
     if kept is not None:
-        from mmeval.system.json_lines import write_atomic  # with it comes a package that most commands need not import
+        from mmeval.system.json_lines import write_atomic  # it imports a package that most commands do not need
 
         with contextlib.suppress(OSError, StorageError):  # it is made again next time
             kept.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(kept, made.encode("ascii"))
     return made
-
-
-def _kept_place(key: str) -> Path | None:
-    try:
-        return own_cache() / "digests" / key
-    except StorageError:
-        return None
 
 
 def _read_digest(path: str) -> str:

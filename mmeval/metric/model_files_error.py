@@ -1,22 +1,25 @@
-"""Why the files of a model cannot be used, and the way out: incomplete, damaged, or those of another model."""
+"""Errors of a model's files (incomplete, damaged, wrong), and how to fix them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError
 
 _NAMED = 3
-"""So many weights are named; the others are counted."""
+"""Weights that a message names; the others are counted."""
 _LENGTH_BYTES = 8
+_OF_A_FOLDER = "put all files of the right model there, or name another model"
+_PREPARE = "mmeval prepare TASK --weights; or name another model"
 
 
 class WeightsError(MissingDataError):
-    """Files of a model that give no scores. ``fault`` says what is wrong with them, in words that follow the folder;
-    ``way_out`` what helps, where that is not to put the right files there."""
+    """Files of a model that give no scores. ``fault`` is what is wrong with them, in words that follow the folder;
+    ``way_out`` is how to fix it, unless the right files have to be put there."""
 
     def __init__(self, folder: Path, fault: str, *, model: str = "", way_out: str = "") -> None:
         self.folder, self.fault, self.model, self.way_out = folder, fault, model, way_out
@@ -24,7 +27,7 @@ class WeightsError(MissingDataError):
         super().__init__(f"the model{name} in {folder} {fault}; {way_out or _OF_A_FOLDER}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuilt, (self.folder, self.fault, self.model, self.way_out)
+        return partial(WeightsError, model=self.model, way_out=self.way_out), (self.folder, self.fault)
 
     def of_hub(self, model: str) -> WeightsError:
         """The same about a model of the hub, which a command fetches again."""
@@ -32,22 +35,19 @@ class WeightsError(MissingDataError):
         return WeightsError(self.folder, self.fault, model=model, way_out=way_out)
 
 
-_OF_A_FOLDER = "put all files of the right model there, or name another model"
-_PREPARE = "mmeval prepare TASK --weights; or name another model"
+def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
+    """The weights that a library did not find in the files of a model.
 
-
-def _rebuilt(folder: Path, fault: str, model: str, way_out: str) -> WeightsError:
-    return WeightsError(folder, fault, model=model, way_out=way_out)
-
-
-def gaps(told: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
-    """Which weights a library did not find in the files, or found in another shape, and has filled with random numbers:
-    ``told`` is its ``output_loading_info``. Empty where it has filled none but those whose last name is ``ignored``.
-    Weights that a model has no place for are nobody's."""
-    missing = sorted(name for name in told.get("missing_keys", ()) if name.rpartition(".")[2] not in ignored)
+    They were missing or had another shape, and are filled with random numbers: ``report`` is its
+    ``output_loading_info``. Empty where these are only weights whose last name is ``ignored``. Weights without a place
+    in the model do not count.
+    """
+    missing = sorted(name for name in report.get("missing_keys", ()) if name.rpartition(".")[2] not in ignored)
     if missing:
         return f"{len(missing)} of its weights are not in its files ({_some(missing)})"
-    other = sorted(f"{name}: {list(is_)}, not {list(wanted)}" for name, is_, wanted in told.get("mismatched_keys", ()))
+    other = sorted(
+        f"{name}: {list(is_)}, not {list(wanted)}" for name, is_, wanted in report.get("mismatched_keys", ())
+    )
     return f"{len(other)} of its weights have another shape than config.json says ({_some(other)})" if other else ""
 
 
@@ -56,8 +56,10 @@ def _some(names: list[str]) -> str:
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
-    """What lacks of blocks that are alike, whose weights are named ``START.NUMBER.NAME``: a block between others, or a
-    weight that another block has. Empty where nothing does."""
+    """The missing weights of equal blocks, named ``START.NUMBER.NAME``.
+
+    Missing is a block between others, or a weight that another block has. Empty where none is.
+    """
     found: dict[int, set[str]] = {}
     for name in names:
         number, _, rest = name.removeprefix(f"{start}.").partition(".")
@@ -69,7 +71,7 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
 
 
 def damaged_files(folder: Path) -> list[Path]:
-    """The safetensors files of a folder that are not whole: their length is not what they say of themselves."""
+    """The safetensors files of a folder that are incomplete: their length differs from what they declare."""
     return [path for path in sorted(folder.glob("*.safetensors")) if not _is_whole(path)]
 
 
@@ -88,8 +90,8 @@ def _is_whole(path: Path) -> bool:
 
 
 def _to_delete(folder: Path) -> str:
-    """What has to go so that it is fetched again: the damaged files, or all weights. In the hub's cache a file is a
-    link, and what it leads to has to go."""
+    """The files to delete so that they are fetched again: the damaged ones, or all weights. In the hub's cache a file
+    is a link, and its target has to be deleted."""
     files = damaged_files(folder) or [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
     shown = [str(path.resolve() if path.is_symlink() else path) for path in files]
     return ", ".join(shown[:_NAMED]) + (f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else "") or str(

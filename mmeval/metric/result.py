@@ -1,4 +1,4 @@
-"""What a metric returned, as scores that bounds and readers can rely on."""
+"""Checks the return value of a metric, and turns it into scores."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ ROUNDING = 1e-6
 """How far beyond its range a value may lie: floating point sums of ones are not always one."""
 
 MetricScores: TypeAlias = Mapping[str, Score]
-"""What one metric says of one trial, by output name: one entry for most, several for a metric with sub-scores."""
+"""The scores of one trial by one metric, by output name: one for most, several for a metric with sub-scores."""
 
 
 def scores_of(result: Any, name: str, outputs: Sequence[str], spread: tuple[float, float]) -> MetricScores:
-    """What the metric ``name`` returned, a number, a ``Score`` or a mapping of its ``outputs`` to either, as scores.
-    ``spread`` is its range. Raises PluginError for other outputs than these."""
+    """The return value of the metric ``name`` as scores, checked by its range.
+
+    It is a number, a ``Score``, or a mapping of its ``outputs`` to either; ``spread`` is the range. Raises PluginError
+    for other outputs than these.
+    """
     if not isinstance(result, Mapping):
         if len(outputs) != 1:
             raise PluginError(f"the metric {name!r} must return a mapping with {list(outputs)}")
@@ -30,7 +33,7 @@ def scores_of(result: Any, name: str, outputs: Sequence[str], spread: tuple[floa
 
 
 def _checked(value: Any, spread: tuple[float, float]) -> Score:
-    """A value as a score. One that is no number, or outside the range, is none: bounds and readers rely on it."""
+    """A value as a score; unscored for one that is no number, or outside the range, as bounds rely on the range."""
     score = value if isinstance(value, Score) else Score(value=float(value))
     if score.status != "scored":
         return _bounded(score, spread)
@@ -44,7 +47,7 @@ def _checked(value: Any, spread: tuple[float, float]) -> Score:
 
 
 def _bounded(score: Score, spread: tuple[float, float]) -> Score:
-    """A score with bounds that lie in the range, or without any: then the whole range stands for it."""
+    """A score with bounds in the range, or without any, where the whole range is used."""
     if score.bounds is None:
         return score
     (low, high), (lowest, highest) = score.bounds, spread
@@ -56,8 +59,8 @@ def _bounded(score: Score, spread: tuple[float, float]) -> Score:
 
 
 def writable(score: Score) -> Score:
-    """A score whose evidence JSON can hold; a metric that gives something else leaves the trial unscored."""
-    from mmeval.system.json_lines import to_line  # with fast JSON, which a task file needs not
+    """The score, or an unscored one where JSON cannot hold its evidence."""
+    from mmeval.system.json_lines import to_line  # it imports fast JSON, which task files do not need
 
     try:
         to_line(score.to_json())

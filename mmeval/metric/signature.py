@@ -1,4 +1,4 @@
-"""What the arguments of a metric's function say: of which kind it is, which switches it has, whom it asks."""
+"""Reads the kind, switches and roles of a metric from its function's arguments."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from mmeval.program.prompt_file import JudgePrompt
 from mmeval.system.arguments import FilePath, hint_of, marks_of
 
 TRIAL = ("trial", "_trial", "_")
-"""What the first argument of a metric is called, or may be called where it is not read."""
-
+"""Names of the first argument of a metric; the last two where it is not read."""
 TRIALS = ("trials", "_trials")
-"""What the first argument of a batched metric is called."""
-
+"""Names of the first argument of a batched metric."""
 SCORES = "scores"
-"""What the first argument of a derived metric is called."""
+"""The name of the first argument of a derived metric."""
 PIECES = "of"
-"""The switch of a derived metric that names the outputs of which it is made."""
+"""The switch of a derived metric that names its pieces."""
 
 
 class Signature(NamedTuple):
@@ -31,8 +29,8 @@ class Signature(NamedTuple):
 
 
 def signature_of(name: str, function: Callable[..., Any], batch: object = None) -> Signature:
-    """The signature of a metric called ``name``; ``batch`` is what its description says of that. Raises PluginError for
-    a function that cannot be a metric."""
+    """The signature of a metric called ``name``, with the ``batch`` of its description. Raises PluginError for a
+    function that cannot be a metric."""
     parameters = list(inspect.signature(function).parameters.values())
     first = parameters[0].name if parameters and parameters[0].kind is not parameters[0].KEYWORD_ONLY else ""
     asked = [p for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -68,7 +66,7 @@ def _check_batched(name: str, function: Callable[..., Any], first: str, roles: S
 
 
 def _check_derived(name: str, function: Callable[..., Any], switches: Mapping[str, Any], roles: Sequence[str]) -> None:
-    """Raises PluginError for a derived metric that could not be put together from scores alone."""
+    """Raises PluginError for a derived metric that needs more than scores."""
     if PIECES not in switches:
         raise PluginError(f"the metric {name!r}: it is made of scores, so that it needs the switch of: list[str] = []")
     if roles or inspect.isgeneratorfunction(function):
@@ -76,8 +74,8 @@ def _check_derived(name: str, function: Callable[..., Any], switches: Mapping[st
 
 
 def _check_marks(name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str) -> None:
-    """Raises PluginError for switches that name what a metric of its kind never opens: models are loaded where answers
-    are looked at, and not where roles are asked or scores put together."""
+    """Raises PluginError for switches that name what a metric of its kind never opens: models are loaded for metrics of
+    answers, and not where roles are asked or scores combined."""
     refused: tuple[type, ...] = (HubModel, JudgePrompt) if first == SCORES else ()
     if inspect.isgeneratorfunction(function):
         refused = (HubModel,)

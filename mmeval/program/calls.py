@@ -1,8 +1,8 @@
-"""Programs: plain generators that yield calls, receive replies, and return a result.
+"""Programs: generators that yield calls, receive replies, and return a result.
 
-Whatever asks anything (a protocol, an agent, a judged metric) is one. A program does no input or output, so it is
-tested by feeding it replies; the broker runs it, and replays it on journalled replies after a crash. A program must
-therefore ask the same calls again when it gets the same replies: no clock, no random numbers, no files.
+Protocols, agents and judged metrics are programs. A program does no input or output, so it is tested by feeding it
+replies; the broker runs it, and replays it on journalled replies after a crash. A program must therefore ask the same
+calls again when it gets the same replies: no clock, no random numbers, no files.
 
     def rubric(trial, judge):
         replies = yield [judge.ask(question(c, trial)) for c in trial.sample.metadata["rubric"]]
@@ -31,22 +31,23 @@ MODEL = "model"
 T = TypeVar("T")
 
 Accept: TypeAlias = Callable[[Response], str]
-"""What is wrong with a reply, in words for people; empty when it can be used. It depends on the request alone, as the
-reply may be used for every call that asks the same."""
+"""What is wrong with a reply; empty when it can be used. It depends on the request alone, as the reply may be used for
+every call with the same request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """A request put to a role: ``model``, ``judge``, or any other name that the run has a backend for.
 
-    A reply in which ``accept`` finds a fault is asked for again, a few times (see the broker); what does not become
-    better is an error of the kind ``bad_reply``. Without ``accept`` every reply is taken. ``example`` is one that is
-    taken, after which the program asks what it asks at most: a dry run counts on it.
+    A reply in which ``accept`` finds a fault is asked for again, a few times (see the broker); after that it is an
+    error of the kind ``bad_reply``. Without ``accept`` every reply is accepted. ``example`` is an accepted reply after
+    which the program asks as much as it ever does; a dry run uses it.
 
-    ``convert`` names routes (:mod:`mmeval.backend.sendable`), or holds routes of the program's own, for media that
-    whoever plays the role does not take as they are, or of which another form will do: they are put into it before they
-    are sent, and warnings of the response say so. Where it is named at all, media that cannot be decoded are not sent,
-    but are an error of the kind ``bad_media``."""
+    ``convert`` names routes (:mod:`mmeval.backend.sendable`), or holds routes of the program's own, for media that the
+    role's backend does not take as they are, or for which another form is enough: they are converted before they are
+    sent, and warnings of the response report it. With any route, media that cannot be decoded are not sent, but are an
+    error of the kind ``bad_media``.
+    """
 
     role: str
     request: Request
@@ -57,7 +58,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: the response, and the call's place in the program (``0``, ``2.1``)."""
+    """The response to a call, and the call's place in the program (``0``, ``2.1``)."""
 
     response: Response
     path: str = "0"
@@ -103,7 +104,7 @@ def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Whom a program asks, with the parameters that hold unless a call says otherwise."""
+    """A role that a program asks, with its parameters unless a call has its own."""
 
     name: str
     params: GenerationParams = field(default_factory=GenerationParams)
@@ -130,5 +131,5 @@ class Role:
         return Call(self.name, request, accept, convert=tuple(convert))
 
     def variant(self, kind: PartKind) -> Role:
-        """Who is asked about one kind of medium: the role ``captioner.audio`` where the run has it, else this one."""
+        """The role for one kind of medium: ``captioner.audio`` where the run has it, else this one."""
         return self.variants.get(kind, self)

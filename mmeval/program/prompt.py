@@ -1,5 +1,4 @@
-"""Prompts: from a sample to the messages that are put to a model, by a template (:mod:`mmeval.program.template`) or by
-a plugin's function."""
+"""Makes the messages of a sample, by a template or a plugin's function."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ def plain_prompt(sample: Sample) -> tuple[Message, ...]:
 
 
 def with_system(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Messages that begin with a system text; one that they begin with already follows it after an empty line."""
+    """Messages that begin with a system text, which an earlier one follows after an empty line."""
     if not text:
         return messages
     if messages and messages[0].role == "system":

@@ -1,4 +1,4 @@
-"""Prompt files: the words in which a judged metric asks, as files that people can read, replace and cite.
+"""Prompt files: the words of a judged metric, to read, replace and cite.
 
 A metric's own prompts lie in the folder ``prompts`` beside its module, as ``<name>.jinja``. A file is a Jinja template
 of one user message; with the lines ``[system]`` and ``[user]`` it has a part for each of these messages:
@@ -11,9 +11,8 @@ of one user message; with the lines ``[system]`` and ``[user]`` it has a part fo
     {{ mark }} ends
     Is it polite? {{ form }}
 
-Besides the values of its metric each prompt may read ``form``, the reply that is wanted, and ``mark``, a word that
-stands in none of the values: no answer can pose as the end of itself.
-"""
+Besides the values of its metric each prompt may read ``form``, the wanted reply, and ``mark``, a word that is in none
+of the values, so that no answer can contain its own end."""
 
 from __future__ import annotations
 
@@ -39,9 +38,9 @@ if TYPE_CHECKING:  # Jinja is slow to import, and most commands render nothing
 SUFFIXES = (".jinja", ".md", ".txt")
 MAX_CHARS = 200_000
 ALWAYS = ("form", "mark")
-"""What every prompt may read."""
+"""The values that every prompt may read."""
 INLINE = "inline"
-"""The name of a prompt that stands in a task file itself and has no other."""
+"""The name of a prompt in a task file that has no other name."""
 _MARK_CHARS = 16
 _HEADING = re.compile(r"^\[(system|user)\][ \t]*\n", re.MULTILINE)
 
@@ -53,7 +52,7 @@ class JudgePrompt(FilePath):
 
     A task file writes the name of a prompt that lies beside the metric, a path (with a slash or an ending, relative to
     the file in which it stands), or ``{text: ..., name: ...}``. The metric is given ``{name, sha256, text}``.
-    ``form=False``: a prompt may say in its own words which reply is wanted, as the metric reads plain replies too.
+    ``form=False``: a prompt may state the wanted reply in its own words, as the metric reads plain replies too.
     """
 
     def __init__(self, *names: str, form: bool = True) -> None:
@@ -66,12 +65,12 @@ class JudgePrompt(FilePath):
 
 @dataclass(frozen=True)
 class PromptFile:
-    """The words of a prompt and what they are called."""
+    """The text of a prompt and its name."""
 
     name: str
     text: str
     origin: str = ""
-    """The file that it was read from, where a message should name it."""
+    """The file for messages, where they should name it."""
 
     @property
     def sha256(self) -> str:
@@ -81,8 +80,10 @@ class PromptFile:
         return {"name": self.name, "sha256": self.sha256, "text": self.text}
 
     def check(self, names: Sequence[str], *, form: bool = True) -> None:
-        """Raises PromptError for a text that is no template, that reads anything but ``names``, or, with ``form``, does
-        not say which reply is wanted."""
+        """Raises PromptError for a text that cannot be the prompt of a metric.
+
+        It is no template, reads anything but ``names``, or, with ``form``, does not state the wanted reply.
+        """
         try:
             templates = _templates(self.text, tuple(names))
             if form and not any("form" in template.reads for _, template in templates):
@@ -99,20 +100,20 @@ class PromptFile:
 
 @dataclass(frozen=True)
 class PromptTexts:
-    """Words that come before those that lie beside a metric, by the name of the prompt.
+    """Texts that replace those beside a metric, by the name of the prompt.
 
-    ``given`` are the user's own (``--judge_prompts``) and replace every prompt of that name; ``recorded`` are those
-    that a run was made with, and stand for what only its name tells.
+    ``given`` are the user's own (``--judge_prompts``) and replace every prompt of that name; ``recorded`` are those of
+    an earlier run, for prompts that are only named.
     """
 
     given: Mapping[str, str] = field(default_factory=dict)
     recorded: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
-    """The files of those that are given, by name."""
+    """The files of the given texts, by name."""
 
 
 def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
-    """The prompt that a switch means. ``home`` is the folder of the metric's own prompts.
+    """The prompt that a switch names. ``home`` is the folder of the metric's own prompts.
 
     Raises UnknownNameError for a name that is not there, PromptError for a file that cannot be read and for a recorded
     prompt whose text was changed.
@@ -132,6 +133,38 @@ def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
 
 def is_prompt_path(written: str) -> bool:
     return "/" in written or written.endswith(SUFFIXES)
+
+
+def read_prompt(file: Path) -> str:
+    """Raises PromptError for a file that is not there, is no text, or is too long."""
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise PromptError(f"the prompt file {file} cannot be read: {reason}") from None
+    if len(text) > MAX_CHARS:
+        raise PromptError(f"the prompt file {file} has more than {MAX_CHARS} characters")
+    return text
+
+
+def prompt_files(folder: Path) -> dict[str, str]:
+    """The files of a folder of prompts, by the names of the prompts."""
+    return {file.stem: str(file) for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES}
+
+
+def read_prompt_folder(folder: Path) -> dict[str, str]:
+    """The prompts of a folder by the names of their files, without the ending.
+
+    Raises PromptError for a folder that is not there, and for two files of one name.
+    """
+    if not folder.is_dir():
+        raise PromptError(f"--judge_prompts {folder}: there is no such folder")
+    found: dict[str, str] = {}
+    for file in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
+        if file.stem in found:
+            raise PromptError(f"--judge_prompts {folder}: two files are called {file.stem}; keep one")
+        found[file.stem] = read_prompt(file)
+    return found
 
 
 def _own(name: str, home: Path, texts: PromptTexts) -> PromptFile:
@@ -156,38 +189,6 @@ def _written_out(written: Mapping[str, Any]) -> PromptFile:
     return found
 
 
-def read_prompt(file: Path) -> str:
-    """Raises PromptError for a file that is not there, is no text, or is too long."""
-    try:
-        text = file.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise PromptError(f"the prompt file {file} cannot be read: {reason}") from None
-    if len(text) > MAX_CHARS:
-        raise PromptError(f"the prompt file {file} has more than {MAX_CHARS} characters")
-    return text
-
-
-def prompt_files(folder: Path) -> dict[str, str]:
-    """The files of a folder of prompts, by the names of these."""
-    return {file.stem: str(file) for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES}
-
-
-def read_prompt_folder(folder: Path) -> dict[str, str]:
-    """The prompts of a folder by the names of their files, without the ending.
-
-    Raises PromptError for a folder that is not there, and for two files of one name.
-    """
-    if not folder.is_dir():
-        raise PromptError(f"--judge_prompts {folder}: there is no such folder")
-    found: dict[str, str] = {}
-    for file in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
-        if file.stem in found:
-            raise PromptError(f"--judge_prompts {folder}: two files are called {file.stem}; keep one")
-        found[file.stem] = read_prompt(file)
-    return found
-
-
 @lru_cache(maxsize=256)
 def _templates(text: str, names: tuple[str, ...]) -> tuple[tuple[MessageRole, PartsTemplate], ...]:
     from mmeval.program.template import PartsTemplate
@@ -209,14 +210,14 @@ def _sections(text: str) -> list[tuple[MessageRole, str]]:
 def _mark(text: str, values: Mapping[str, Value]) -> str:
     """A word that depends on the prompt and its values alone and stands in none of the values.
 
-    It follows from the contents, so that the same question is the same request; nobody can write it into an answer
-    beforehand, as another answer has another mark.
+    It follows from the contents, so that the same question is the same request, and an answer cannot contain it, as
+    another answer has another mark.
     """
     contents = list(_contents("", values))
-    said = [part.text or part.raw for _, content in contents for part in content.parts]
+    texts = [part.text or part.raw for _, content in contents for part in content.parts]
     for number in itertools.count():
         word = content_digest(f"{number}/{text}".encode("utf-8", "surrogatepass"), contents)[:_MARK_CHARS]
-        if not any(word in words for words in said):
+        if not any(word in written for written in texts):
             return word
     raise AssertionError("unreachable")
 

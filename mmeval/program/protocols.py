@@ -1,4 +1,4 @@
-"""Protocols: how a sample is put to a model, as programs over the role under test."""
+"""Protocols: programs that put a sample to the role under test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmeval.records.sample import Message, Sample, user
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a protocol is given: the sample's prompt, what is wanted, and whom to ask.
+    """The input of a protocol: the sample's prompt, the wanted kinds, and the role to ask.
 
     ``sample`` carries references and labels, so that a protocol can read how many turns a sample has; nothing of them
     may enter a message.
@@ -38,7 +38,7 @@ def single(ask: Ask) -> Program[Interleaved]:
 
 
 def independent_passes(ask: Ask) -> Program[Interleaved]:
-    """One request for each wanted kind, all at once, none seeing another's answer; joined in the order of ``wants``."""
+    """One request for each wanted kind, all at once and independent; joined in the order of ``wants``."""
     replies = yield from ask_all([ask.call(wants=(kind,)) for kind in ask.wants])
     return join([reply.require() for reply in replies])
 
@@ -46,7 +46,7 @@ def independent_passes(ask: Ask) -> Program[Interleaved]:
 def text_then_media(
     ask: Ask, *, instruction: str = "Produce the {kind} that belongs to your answer above, and nothing else."
 ) -> Program[Interleaved]:
-    """First the text (and code, which is text), then each wanted medium kind on its own, with the text before its eyes.
+    """First the text (and code, which is text), then each wanted medium kind on its own, after the text.
 
     The media fill the text's dangling placeholders of their kind in order; those left over follow the text.
     """
@@ -61,7 +61,7 @@ def text_then_media(
 
 
 def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
-    """Several turns: each user message of the prompt is asked in its turn, after the earlier ones and their answers.
+    """Several turns: each user message of the prompt is asked after the earlier ones and their answers.
 
     The result is all answers in order, or with ``answer="last"`` the last one.
     """

@@ -1,7 +1,7 @@
-"""Roles by kind of medium: ``captioner.audio`` beside ``captioner``, or instead of it.
+"""Roles by kind of medium: ``captioner.audio`` beside ``captioner``.
 
-Few models read every kind, so the role that describes media may be played by several: the one that a run has for a
-kind is asked about it, and the role itself about all others.
+Few models read every kind, so several backends may describe media: the one that a run has for a kind is asked about it,
+and the role itself about all others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def played(role: str, present: Collection[str]) -> bool:
 
 
 def who_is_asked(roles: Iterable[str], by_kind: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
-    """The roles that are asked where ``by_kind`` may have variants: with the variants that are present."""
+    """The roles that are asked, with the variants of ``by_kind`` that are present."""
     more = [name for role in by_kind for name in variants(role) if name in present]
     return tuple(dict.fromkeys((*roles, *more)))
 
@@ -47,7 +47,7 @@ def role_for(name: str, params: Mapping[str, GenerationParams], present: Collect
 
 
 def check_variants(roles: Iterable[str], asked: Collection[str]) -> None:
-    """Raises UsageError for a role ``captioner.KIND`` of a kind that there is not, where ``captioner`` is asked.
+    """Raises UsageError for a role ``captioner.KIND`` of an unknown kind, where ``captioner`` is asked.
 
     ``asked`` are the roles that may have variants.
     """

@@ -1,4 +1,4 @@
-"""A way to turn media of one kind into parts of another, as a part of a call."""
+"""The conversion of media of one kind into parts of another, for a call."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from mmeval.content.parts import Part, PartKind
 from mmeval.decode import DecodeLimits
 
 
-def _anything(_media: Media) -> bool:
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One way to give a kind of part as another. ``convert`` gives the parts and what they are, in a few words.
+    """A conversion of media of the kind ``takes`` into parts of the kind ``gives``.
 
-    A route of this module is known by its name in ``ROUTES``; one that a program brings along has a ``name`` of its
-    own, by which answers are told apart. ``version`` is raised whenever what it makes could change an answer. ``due``
-    says of a medium whose kind is taken that it is better given in the other form; without it none is. ``reads`` says
-    whether it can do anything with a medium of its type. ``items`` is how many parts it makes, or characters of text,
-    at most: for estimates.
+    ``convert`` returns the parts and a few words about them. The routes of mmeval have their names in
+    :data:`mmeval.backend.routes.ROUTES`; one of a program has a ``name`` of its own, which distinguishes its answers.
+    ``version`` is raised whenever a change of the parts could change an answer. ``due`` is whether a medium of a kind
+    that is taken should be converted all the same; without it none is. ``reads`` is whether media of its type can be
+    converted. ``items`` is the largest number of parts, or of characters, for estimates.
     """
 
     takes: PartKind
@@ -30,6 +26,6 @@ class Route:
     convert: Callable[[Media, DecodeLimits], tuple[list[Part], str]]
     version: int = 1
     due: Callable[[Media, DecodeLimits], bool] | None = None
-    reads: Callable[[Media], bool] = _anything
+    reads: Callable[[Media], bool] = lambda _media: True
     items: int = 1
     name: str = ""

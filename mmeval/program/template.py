@@ -1,7 +1,7 @@
-"""Templates: prompts written as Jinja, whose values may hold media.
+"""Renders prompts written as Jinja templates, whose values may hold media.
 
-Media stand in the text that a template sees as marks that only this process knows, and return to where the marks are
-once it is rendered: no text in the data can pose as one.
+In the text that a template sees, media are marks that only this process knows; once it is rendered, they replace the
+marks. No text in the data can contain one.
 
 ``TemplatePrompt`` makes the prompt of a task: it sees ``input`` (the text of the sample's user message), ``id``, and
 the labels that ``prompt_fields`` names; nothing else of a sample, so that no reference reaches the model.
@@ -25,9 +25,12 @@ from mmeval.errors import did_you_mean
 from mmeval.program.prompt import PromptError, with_system
 from mmeval.records.sample import Message, Sample
 
+Value: TypeAlias = "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
+"""A value of a template: a text or number, content with media, or a list or mapping of these."""
+
 MAX_PROMPT_CHARS = 4_000_000
-"""A rendered template that is longer is an error: a loop in it, or data that belong into a document. It bounds what is
-sent and not what rendering costs: the templates are those of task files, which the user chooses."""
+"""A longer rendered template is an error: a loop in it, or data that belong into a document. It bounds what is sent,
+not the cost of rendering, as templates are in task files, which the user chooses."""
 
 _NONCE = f"{secrets.randbelow(10**30):030d}"
 _MARK = re.compile(rf"\[{_NONCE}\.(\d+)\]")  # digits survive filters that change letters or escape
@@ -50,7 +53,7 @@ _ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hoo
 
 
 def check_template(source: str, fields: Sequence[str]) -> None:
-    """Raises PromptError for a template that does not compile, or that reads a variable which it will not be given."""
+    """Raises PromptError for a template that does not compile, or that reads an unknown variable."""
     known = ("input", "id", *fields)
     for name in _unknown_names(source, known):
         raise PromptError(
@@ -60,7 +63,7 @@ def check_template(source: str, fields: Sequence[str]) -> None:
 
 
 def _unknown_names(source: str, known: Sequence[str]) -> list[str]:
-    """What a template reads and will not be given. Raises PromptError for one that does not compile."""
+    """The names that a template reads and that are not known. Raises PromptError if it does not compile."""
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
     except TemplateSyntaxError as error:
@@ -96,10 +99,11 @@ class TemplatePrompt:
         messages = tuple(self._asked(message, sample) for message in sample.input) if self.user else sample.input
         if not self.system:
             return messages
-        return with_system(self._rendered(self._system, sample, self._text_of(sample)), messages)
+        text = next((m.content.rendered() for m in sample.input if m.role == "user"), "")
+        return with_system(self._rendered(self._system, sample, text), messages)
 
     def _asked(self, message: Message, sample: Sample) -> Message:
-        """One user message through the template. Several are several turns: each is asked in the same words."""
+        """One user message through the template; several are several turns, each asked in the same words."""
         if message.role != "user":
             return message
         parts = message.content.parts
@@ -118,9 +122,6 @@ class TemplatePrompt:
             )
         return Message("user", Interleaved(found))
 
-    def _text_of(self, sample: Sample) -> str:
-        return next((m.content.rendered() for m in sample.input if m.role == "user"), "")
-
     def _rendered(self, template: Template, sample: Sample, text: str) -> str:
         values: dict[str, Any] = {"input": text, "id": sample.id}
         metadata = sample.metadata
@@ -135,10 +136,6 @@ class TemplatePrompt:
             raise PromptError(f"sample {sample.id!r} lacks what the prompt reads: {error.message}") from None
         except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise PromptError(f"sample {sample.id!r}: the prompt cannot be rendered: {error}") from None
-
-
-Value: TypeAlias = "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
-"""What a template may be given: texts and numbers, content with media, and lists and mappings of these."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +186,7 @@ class PartsTemplate:
 
 
 def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
-    """A value as a template sees it. What has no text is noted in ``placed``, and which of these make up one content in
+    """A value as a template sees it. Parts without text are added to ``placed``, their ranges by content to
     ``contents``."""
     if isinstance(value, Interleaved):
         first = len(placed)
@@ -204,7 +201,7 @@ def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
 
 
 def _marked(content: Interleaved, placed: list[Part]) -> str:
-    """The text of a content with a mark for each part that is none; those are added to ``placed``."""
+    """The text of a content with a mark for each other part, which is added to ``placed``."""
     words: list[str] = []
     for part in content.parts:
         if part.kind == "text":
@@ -216,7 +213,7 @@ def _marked(content: Interleaved, placed: list[Part]) -> str:
 
 
 def _unmarked(text: str, placed: Sequence[Part]) -> tuple[Part, ...]:
-    """The rendered text with the parts back in the places of their marks."""
+    """The rendered text with the parts in place of their marks."""
     pieces = _MARK.split(text)
     found: list[Part] = [text_part(pieces[0])] if pieces[0] else []
     for position, words in zip(pieces[1::2], pieces[2::2], strict=True):

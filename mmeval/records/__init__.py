@@ -1,4 +1,4 @@
-"""The records that everything passes around: frozen, typed, JSON both ways."""
+"""Records of samples, requests, responses, trials and scores, as typed JSON."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Digests of values and the seeds made from them: equal content gives equal digests, on every machine."""
+"""Digests of values, equal on every machine, and seeds made from them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from mmeval.content.parts import Interleaved
 
 DIGEST_CHARS = 32
-"""Hex characters kept of a SHA-256 (128 bits): collisions are out of reach, lines stay short."""
+"""Hex characters kept of a SHA-256 (128 bits): no collisions in practice, and short lines."""
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
 def canonical_json(value: Any) -> bytes:
-    """The one spelling of a JSON value: sorted keys, no blanks, UTF-8 (lone surrogates survive as they are).
+    """A JSON value in canonical form: sorted keys, no blanks, UTF-8 (lone surrogates stay as they are).
 
     Raises ValueError for NaN and infinities, which JSON cannot hold.
     """
@@ -31,10 +31,10 @@ def digest(value: Any) -> str:
 def call_seed(run_seed: int, request_digest: str, *again: int) -> int:
     """The seed of a call, in 0 .. 2**31 - 1.
 
-    It depends on what is asked, not on who asks: duplicates across tasks agree. ``again`` counts in which ways the same
-    is asked again, so that it is drawn anew: the repeat of the trial; the earlier calls of one program with the same
-    request; the same for the call that an agent answers; the replies to this very call that were not acceptable. Zeros
-    at the end may be left out.
+    It depends on the request and not on the task, so that duplicates across tasks agree. ``again`` are the counts by
+    which the same request is drawn anew: the repeat of the trial; the earlier calls of its program with this request;
+    the same for the call that an agent answers; the replies to this call that were not acceptable. Zeros at the end may
+    be left out.
     """
     while len(again) > 1 and not again[-1]:
         again = again[:-1]
@@ -47,9 +47,9 @@ def line_digest(line: bytes) -> str:
 
 
 def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
-    """The digest of some contents, each under a word that says what it is: order, kinds, words and media bytes.
+    """The digest of some contents, each under a name: order, kinds, words and media bytes.
 
-    Every field is written with its length before it, so that no two contents read alike.
+    Every field is written with its length before it, so that different contents never give the same bytes.
     """
     fields: list[str] = []
     for word, content in contents:

@@ -1,4 +1,4 @@
-"""What a model is asked: messages, parameters and the kinds wanted."""
+"""Requests to a backend: messages, parameters and wanted kinds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ _GENERATION_ALIASES: Mapping[str, str] = {
     "until": "stop",
     "stop_sequences": "stop",
 }
-
 _OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "text.")
 
 
@@ -28,8 +27,8 @@ _OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "
 class GenerationParams:
     """How to generate. None leaves a value to the model's own default.
 
-    ``options`` holds what belongs to one output modality under a dotted name, such as ``image.size`` or
-    ``audio.voice``; a backend refuses the options that it does not know.
+    ``options`` are parameters of one output modality under a dotted name, such as ``image.size`` or ``audio.voice``; a
+    backend refuses the options that it does not know.
     """
 
     max_tokens: int | None = None
@@ -43,7 +42,7 @@ class GenerationParams:
     def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
         """From ``generation_kwargs`` with the names that users know (``max_gen_toks``, ``until``, ``do_sample``).
 
-        Raises UnknownNameError for a name that means nothing here, UsageError for a value of the wrong type or outside
+        Raises UnknownNameError for an unknown name, UsageError for a value of the wrong type or outside
         its range.
         """
         known: dict[str, Any] = {}
@@ -71,9 +70,9 @@ def _typed_parameter(name: str, value: Any) -> Any:
         if name == "stop":
             return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
         number = float(value)
-        if name not in ("max_tokens", "top_k"):
-            return _within(name, value, _finite(number))
-        if number == int(number):
+        if name not in ("max_tokens", "top_k") and math.isfinite(number):
+            return _within(name, value, number)
+        if name in ("max_tokens", "top_k") and number == int(number):
             return _within(name, value, int(number))
     except (TypeError, ValueError, OverflowError):
         pass
@@ -82,7 +81,7 @@ def _typed_parameter(name: str, value: Any) -> Any:
 
 
 def _within(name: str, value: Any, number: float) -> float:
-    """The number. Raises UsageError outside of what the parameter can be."""
+    """The number. Raises UsageError outside of the parameter's range."""
     holds, wanted = {
         "max_tokens": (number >= 1, "at least 1"),
         "temperature": (number >= 0, "at least 0"),
@@ -93,18 +92,12 @@ def _within(name: str, value: Any, number: float) -> float:
     return number
 
 
-def _finite(number: float) -> float:
-    if not math.isfinite(number):
-        raise ValueError
-    return number
-
-
 @dataclass(frozen=True)
 class Request:
     """One question to a backend. ``wants`` names the kinds of part that the answer should have.
 
     ``seed`` is set by the broker. ``digest`` covers messages, parameters, wanted kinds and the media's bytes, nothing
-    else: not the seed, not a file name, not who asks.
+    else: not the seed, not a file name, not the task.
     """
 
     messages: tuple[Message, ...]
@@ -123,8 +116,7 @@ class Request:
         return request
 
     def without_options(self, names: Collection[str]) -> Request:
-        """The request without some parameters of one modality; it is still the answer to the whole that is wanted, so
-        the digest stays."""
+        """The request without some parameters of one modality, under the same digest."""
         if not names:
             return self
         options = {name: value for name, value in self.params.options.items() if name not in names}
@@ -149,8 +141,7 @@ _last_how: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = None
 
 
 def _how_digest(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
-    """Parameters and wanted kinds as bytes; those of the request before when they are the same objects, as a task's
-    are from sample to sample."""
+    """Parameters and wanted kinds as bytes, kept for the next request, as a task's are the same for every sample."""
     global _last_how  # noqa: PLW0603  a cache of one
     last = _last_how
     if last is not None and last[0] is params and last[1] == wants:

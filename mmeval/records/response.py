@@ -1,4 +1,4 @@
-"""What a backend returns: an answer or a typed error, its usage and the model that served it."""
+"""Responses of a backend: an answer or a typed error, with its usage."""
 
 from __future__ import annotations
 
@@ -26,16 +26,13 @@ ErrorKind = Literal[
     "bad_media",
     "internal",
 ]
-
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
-
 RETRYABLE: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
 )
-"""Errors of the way, not of the request: the same request may succeed when it is sent again."""
-
+"""Errors of transport or server: the same request may succeed when it is sent again."""
 HOPELESS: frozenset[ErrorKind] = frozenset(("bad_request", "too_long", "unsupported", "bad_media"))
-"""Errors of the request: whoever sends it again gets the same."""
+"""Errors of the request: the same request fails again."""
 
 FinishReason = Literal["stop", "length", "content_filter", "error"]
 
@@ -58,7 +55,7 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer cost: tokens in and out as the server counts them (0: not reported)."""
+    """The cost of an answer: tokens in and out as the server counts them (0: not reported)."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -68,8 +65,8 @@ class Usage:
 class Response:
     """One answer, or the typed reason why there is none: exactly one of ``output`` and ``error`` is set.
 
-    ``latency`` is in seconds; ``served`` is the model that the server says it used, ``fingerprint`` what the server
-    calls the state of its software behind it.
+    ``latency`` is in seconds; ``served`` is the model that the server reports, ``fingerprint`` its name for the
+    state of its software.
     """
 
     output: Interleaved | None = None
@@ -87,7 +84,7 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The answer's text without hidden reasoning; empty when there is no answer (ask ``error`` which)."""
+        """The answer's text without hidden reasoning; empty when there is no answer."""
         return self.output.text if self.output is not None else ""
 
     def to_json(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,37 +28,12 @@ class Message:
         return cls(row["role"], Interleaved.from_json(row["content"], media_root))
 
 
-def user(*parts: Part | Media | str) -> Message:
-    """A user message from texts, media and parts, in order."""
-    return message("user", *parts)
-
-
-def message(role: MessageRole, *parts: Part | Media | str | Interleaved) -> Message:
-    content: list[Part] = []
-    for part in parts:
-        if isinstance(part, Interleaved):
-            content.extend(part.parts)
-        elif isinstance(part, str):
-            content.append(text_part(part))
-        else:
-            content.append(media_part(part) if isinstance(part, Media) else part)
-    return Message(role, Interleaved(tuple(content)))
-
-
-def _part_rows(sample: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The parts of a sample's JSON form."""
-    for message_row in sample["input"]:
-        yield from message_row["content"]
-    for answer in sample["references"]:
-        yield from answer
-
-
 @dataclass(frozen=True)
 class Sample:
     """One item of a task. ``metadata`` holds labels, rubrics and whatever a metric reads; no model ever sees it.
 
-    ``fault`` says in words why the sample cannot be put to a model, with the file and row to correct; empty for a sound
-    one. Of a sample with a fault the input may be empty, and labels may be missing.
+    ``fault`` is why the sample cannot be put to a model, with the file and row to correct; empty for a sound one. A
+    sample with a fault may have no input and lack labels.
     """
 
     id: str
@@ -73,8 +48,9 @@ class Sample:
         from mmeval.system.json_lines import to_line  # listing tasks needs records, but no fast JSON
 
         row = self.to_json()
-        for part in _part_rows(row):
-            for place in ("path", "name"):  # where a medium lies is no part of what it is
+        contents = [*(message_row["content"] for message_row in row["input"]), *row["references"]]
+        for part in (part for content in contents for part in content):
+            for place in ("path", "name"):  # the place of a medium does not change the sample
                 part.get("media", {}).pop(place, None)
         return line_digest(to_line(row))
 
@@ -101,3 +77,20 @@ class Sample:
             metadata=row["metadata"],
             fault=row.get("fault", ""),
         )
+
+
+def user(*parts: Part | Media | str) -> Message:
+    """A user message from texts, media and parts, in order."""
+    return message("user", *parts)
+
+
+def message(role: MessageRole, *parts: Part | Media | str | Interleaved) -> Message:
+    content: list[Part] = []
+    for part in parts:
+        if isinstance(part, Interleaved):
+            content.extend(part.parts)
+        elif isinstance(part, str):
+            content.append(text_part(part))
+        else:
+            content.append(media_part(part) if isinstance(part, Media) else part)
+    return Message(role, Interleaved(tuple(content)))

@@ -1,8 +1,4 @@
-"""The records that carry everything: frozen, typed, JSON both ways.
-
-``Sample`` is what a task asks; ``Request`` and ``Response`` are one exchange with a backend; ``Trial`` is one sample
-put to the model once, with every exchange it took; ``Score`` is what a metric says of a trial.
-"""
+"""Scores of trials and results of tasks, with the version of the records' JSON."""
 
 from __future__ import annotations
 
@@ -11,30 +7,27 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, get_args
 
 FORMAT_VERSION = 1
-"""Version of the JSON form of these records; unknown fields of a newer one are kept, never refused."""
-
+"""Version of the JSON form of all records; unknown fields of a newer one are kept, never refused."""
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
 SCORE_STATUSES: tuple[ScoreStatus, ...] = get_args(ScoreStatus)
-
 Cause = Literal["final", "lost", "unsure"]
-"""What trying again does for an unscored trial. ``lost`` may be scored then: a verdict was lost, the scoring died or
-took too long. ``final`` stays as it is: undefined, or a metric that fails on this answer. ``unsure`` stays too: the
-judge has said that it is not sure."""
+"""Whether scoring an unscored trial again can help. ``lost``: it can, as a verdict was lost, or the scoring died or
+took too long. ``final``: it cannot, as the score is undefined, or the metric fails on this answer. ``unsure``: it
+cannot, as the judge is not sure."""
 CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
-"""Of several causes the first of these counts: most can be done for it."""
+"""Of several causes the first of these counts, as most can be done for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one metric says of one trial: a value with its evidence, or the reason why there is none.
+    """The score of one trial by one metric: a value with its evidence, or the reason why there is none.
 
     ``unscored`` is found while scoring (a lost verdict, an unreadable file); ``unavailable`` is known before the run
-    (no weights, no judge). Neither is zero. ``inapplicable`` is an answer of which the metric says nothing, such as the
-    quality of sound of one without sound: nothing is lost. Where a part of an unscored trial is known, such as a rubric
-    with one lost verdict, ``bounds`` are the lowest and the highest value that it could have had. ``cause`` says of an
-    unscored one whether trying again can help.
-    """
+    (no weights, no judge). Neither is zero. ``inapplicable`` is an answer that holds nothing for the metric, such as
+    one without sound for the quality of sound. Where a part of an unscored trial is known, such as a rubric with one
+    lost verdict, ``bounds`` are the lowest and the highest value that it could have had. ``cause`` of an unscored one
+    is whether scoring it again can help."""
 
     value: float | None = None
     status: ScoreStatus = "scored"
@@ -49,7 +42,7 @@ class Score:
 
     @classmethod
     def lost(cls, reason: str, *, bounds: tuple[float, float] | None = None, **evidence: Any) -> Score:
-        """Unscored by what may be gone when the trial is scored again."""
+        """Unscored for a reason that may be gone when the trial is scored again."""
         return cls(status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause="lost")
 
     @classmethod
@@ -58,7 +51,7 @@ class Score:
 
     @classmethod
     def inapplicable(cls, reason: str) -> Score:
-        """Of an answer that holds nothing for the metric: it stands in no mean and no bounds."""
+        """An answer that holds nothing for the metric; it counts in no mean and no bounds."""
         return cls(status="inapplicable", reason=reason)
 
     def to_json(self) -> dict[str, Any]:
@@ -134,7 +127,7 @@ class Result:
 
 
 class Key(NamedTuple):
-    """Names a number: of a task or group as a whole, or of one slice of it."""
+    """The name of a number: of a task or group as a whole, or of one slice of it."""
 
     task: str
     metric: str
@@ -146,5 +139,5 @@ class Key(NamedTuple):
 
 
 def is_of_nothing(result: Result) -> bool:
-    """Whether no answer holds anything for the metric, and no trial was lost of which that is not known."""
+    """Whether no answer holds anything for the metric, and no trial was lost that might."""
     return result.inapplicable > 0 and not (result.scored or result.failed or result.unscored or result.unavailable)

@@ -1,4 +1,4 @@
-"""One sample asked once: the exchanges that were made and the final answer."""
+"""Trials: one sample put to a model once, with its exchanges and answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Trial:
 
     @property
     def digest(self) -> str:
-        """Names what a score of this trial depends on: the sample, what was asked and answered, and what came of it."""
+        """The digest of the sample, the requests and the answers, as scores depend on them."""
         answers = [("answer", e.response.output) for e in self.exchanges if e.response.output is not None]
         if self.output is not None and not any(self.output is answer for _, answer in answers):
             answers.append(("output", self.output))
@@ -50,7 +50,7 @@ def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def finish_reason(trial: Trial) -> str | None:
-    """Why the model's answer ended: what cut off a part of it counts for the whole. None where there is no answer."""
+    """Why the model's answer ended; one part that was cut off counts for the whole. None where there is no answer."""
     reasons = [e.response.finish_reason for e in trial.exchanges if e.role == "model"]
     cut = next((reason for reason in reasons if reason not in ("stop", "error")), None)
     return cut or ("stop" if trial.error is None else None)

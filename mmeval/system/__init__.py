@@ -1,4 +1,4 @@
-"""What Python, the disk and optional packages give to all of mmeval."""
+"""Processes, threads, files, switches and optional packages."""
 
 from typing import TYPE_CHECKING
 

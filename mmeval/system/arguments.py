@@ -1,4 +1,4 @@
-"""The values of switches: what the type of a keyword argument allows, and how that is said to people."""
+"""Checks the values of switches by the types of keyword arguments."""
 
 from __future__ import annotations
 
@@ -13,12 +13,23 @@ from mmeval.wording import either
 T = TypeVar("T")
 
 Hint: TypeAlias = Any
-"""A type as an annotation writes it; types have no common type of their own."""
+"""A type as in an annotation; types have no common type of their own."""
+
+_LISTS = (list, Sequence)
+_NOUNS: Mapping[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    dict: "a mapping",
+    Mapping: "a mapping",
+    types.NoneType: "null",
+}
 
 
 class FilePath:
-    """Marks a text that may be a path, relative to the file in which it stands. Names may have a slash (``org/model``):
-    a path begins with ``.``."""
+    """Marks a text that may be a path, relative to the file that holds it. Names may have a slash (``org/model``): a
+    path begins with ``.``."""
 
     def is_path(self, written: str) -> bool:
         return written.startswith(".")
@@ -31,7 +42,7 @@ PathOrName: TypeAlias = Annotated[str, FilePath()]
 
 
 class Checked:
-    """Marks a value that has to be more than its type says: ``fault`` gives what it must be, empty when it is."""
+    """Marks a value with a condition beyond its type: ``fault`` gives what it must be, empty when it is right."""
 
     def __init__(self, fault: Callable[[Any], str]) -> None:
         self.fault = fault
@@ -47,7 +58,7 @@ OptionalShare: TypeAlias = Annotated[float | None, Checked(_share_fault)]
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:
-    """The type of an argument; ``Any`` where it has none, or one that cannot be found out."""
+    """The type of an argument; ``Any`` where it has none, or one that cannot be resolved."""
     written = getattr(function, "__annotations__", {}).get(name, Any)
     only = SimpleNamespace(__annotations__={name: written})
     with Caught():  # an annotation may be any expression, of names that exist for a type checker alone
@@ -56,7 +67,7 @@ def hint_of(function: Callable[..., Any], name: str) -> Hint:
 
 
 def marks_of(hint: Hint, kind: type[T]) -> list[T]:
-    """What an annotation says besides the type."""
+    """The marks of a kind in an annotation, beside the type."""
     return [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)]
 
 
@@ -75,7 +86,7 @@ def fault_of(value: Any, hint: Hint) -> str:
 
 
 class _Form(NamedTuple):
-    """A type taken apart: ``list[str]`` is the kind ``list`` with ``(str,)`` inside. ``Any``: see ``Hint``."""
+    """The parts of a type: ``list[str]`` is the kind ``list`` with ``(str,)`` inside. ``Any``: see ``Hint``."""
 
     kind: Any
     inner: tuple[Hint, ...]
@@ -96,23 +107,11 @@ def _fits(value: Any, hint: Hint) -> bool:
         return any(type(value) is type(option) and value == option for option in inner)
     if kind in _LISTS:
         return isinstance(value, (list, tuple)) and all(_fits(item, inner[0] if inner else Any) for item in value)
-    if kind not in _SAID:
+    if kind not in _NOUNS:
         return True
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, (int, float) if kind is float else kind)
-
-
-_LISTS = (list, Sequence)
-_SAID: Mapping[Any, str] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    dict: "a mapping",
-    Mapping: "a mapping",
-    types.NoneType: "null",
-}
 
 
 def _wanted(hint: Hint) -> str:
@@ -123,11 +122,11 @@ def _wanted(hint: Hint) -> str:
         return either(map(str, inner))
     if kind in _LISTS:
         return f"a list, each {_wanted(inner[0])}" if inner and inner[0] is not Any else "a list"
-    return _SAID.get(kind, "something else")
+    return _NOUNS.get(kind, "something else")
 
 
 def _words(hint: Hint) -> list[str]:
-    """The texts that a type names one by one."""
+    """The texts that a type lists."""
     kind, inner = _form(hint)
     if kind is Literal:
         return [option for option in inner if isinstance(option, str)]

@@ -1,4 +1,4 @@
-"""Python's cycle collector, told what a run is like: many small objects that come and go, few that stay."""
+"""Sets Python's cycle collector for runs: many small objects, of which few stay."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 THRESHOLDS = (25_000, 20, 50)
-"""With Python's own, the collector walks through everything eight hundred times in ten thousand samples: a quarter of
-the run's CPU, to find nothing."""
+"""With Python's own, the collector searches all objects eight hundred times in ten thousand samples, which takes a
+quarter of the run's CPU and finds nothing."""
 
 
 def settle() -> None:
-    """Leave what is there alone (the imported program, loaded tasks) and look through what is new less often.
+    """Exclude all objects so far (the imported program, loaded tasks) and search new ones less often.
 
-    Nothing is collected before: to look for the little that is garbage already takes as long as a hundred samples.
+    Nothing is collected before, as searching for the little garbage so far takes as long as a hundred samples.
     """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
@@ -22,7 +22,7 @@ def settle() -> None:
 
 @contextmanager
 def settled() -> Iterator[None]:
-    """:func:`settle` for a block; afterwards all is as before, for whoever runs tasks inside a larger program."""
+    """:func:`settle` for a block; afterwards all is as before, for programs that run tasks."""
     before = gc.get_threshold()
     settle()
     try:

@@ -1,4 +1,4 @@
-"""The one way to import an optional package: when it is absent, the message is the command that installs it."""
+"""Imports optional packages, or reports the command that installs them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def need(module: str, extra: str) -> Any:
 
 
 def need_installed(package: str, extra: str) -> None:
-    """As :func:`need`, for what another process will import: it is looked for, and not imported here."""
+    """As :func:`need`, for a package that another process will import: it is only searched here."""
     try:
         found = importlib.util.find_spec(package)
-    except ValueError:  # somebody has put None in its place, as tests without a package do
+    except ValueError:  # its place holds None, as in tests without a package
         found = None
     if found is None:
         raise MissingExtraError(package, extra)

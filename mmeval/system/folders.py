@@ -1,8 +1,9 @@
-"""A folder is replaced as a whole: whoever opens it finds the old one or the new one, whatever kills the process."""
+"""Replaces folders as a whole; finds free space and the cache of mmeval."""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import shutil
 import socket
@@ -19,11 +20,17 @@ _HERE = -100
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """A new folder beside ``folder``, which takes its place when the block ends without an error. Left-overs of
-    processes that were killed are removed."""
+    """A new folder beside ``folder``, which replaces it when the block ends without an error.
+
+    Readers find the old folder or the new one, even if the process is killed. Left-overs of killed processes are
+    removed."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(folder)
-    new = folder.with_name(f"{_prefix(folder)}{os.getpid()}")
+    prefix = f".{folder.name}.{socket.gethostname()[:40]}-"
+    for left in folder.parent.glob(f"{glob.escape(prefix)}*"):
+        number = left.name.removeprefix(prefix)
+        if number.isdigit() and not _alive(int(number)):
+            shutil.rmtree(left, ignore_errors=True)
+    new = folder.with_name(f"{prefix}{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
     try:
@@ -36,21 +43,26 @@ def replaced(folder: Path) -> Iterator[Path]:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _prefix(folder: Path) -> str:
-    return f".{folder.name}.{socket.gethostname()[:40]}-"
+def free_bytes(path: Path) -> int:
+    """Free bytes on the disk of a folder. Raises OSError where they are not known."""
+    return shutil.disk_usage(existing(path)).free
 
 
-def _sweep(folder: Path) -> None:
-    for left in folder.parent.glob(f"{_glob_escaped(_prefix(folder))}*"):
-        number = left.name.removeprefix(_prefix(folder))
-        if number.isdigit() and not _alive(int(number)):
-            shutil.rmtree(left, ignore_errors=True)
+def existing(path: Path) -> Path:
+    """The folder itself, or the nearest existing one above it."""
+    return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.is_dir())
 
 
-def _glob_escaped(text: str) -> str:
-    import glob
-
-    return glob.escape(text)
+def own_cache() -> Path:
+    """mmeval's cache: ``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache. StorageError for a user without
+    home."""
+    named = os.environ.get("MMEVAL_CACHE_DIR")
+    try:
+        if named:
+            return Path(named).expanduser()
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
+    except RuntimeError:  # the user has no home folder
+        raise StorageError("this user has no home folder; name one for caches with MMEVAL_CACHE_DIR") from None
 
 
 def _alive(process: int) -> bool:
@@ -64,7 +76,7 @@ def _alive(process: int) -> bool:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Both folders take each other's name in one step, where the system can do that; else in two."""
+    """Exchange the names of two folders in one step, where the system can; else in two."""
     import ctypes
 
     with contextlib.suppress(AttributeError, OSError):
@@ -75,24 +87,3 @@ def _exchange(new: Path, old: Path) -> None:
     old.rename(aside)
     new.rename(old)
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def free_bytes(path: Path) -> int:
-    """What the disk of a folder has free. Raises OSError where it cannot be asked."""
-    return shutil.disk_usage(existing(path)).free
-
-
-def existing(path: Path) -> Path:
-    """The folder itself, or the nearest one around it that is there."""
-    return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.is_dir())
-
-
-def own_cache() -> Path:
-    """``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache. Raises StorageError for a user without a home."""
-    named = os.environ.get("MMEVAL_CACHE_DIR")
-    try:
-        if named:
-            return Path(named).expanduser()
-        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
-    except RuntimeError:  # nobody's home
-        raise StorageError("this user has no home folder; name one for caches with MMEVAL_CACHE_DIR") from None

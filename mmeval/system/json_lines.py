@@ -1,4 +1,4 @@
-"""Lines of JSON, and append-only files of them that survive a crash: a torn tail is cut off before more is appended."""
+"""Reads and writes lines of JSON, in files that survive a crash."""
 
 from __future__ import annotations
 
@@ -30,14 +30,6 @@ def to_line(value: Any) -> bytes:
         return json.dumps(_without_nan(value), separators=(",", ":"), allow_nan=False).encode()
 
 
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    return [_without_nan(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 def from_line(line: bytes) -> Any:
     """The value of a line. Raises ValueError for what is no JSON."""
     try:
@@ -59,8 +51,8 @@ def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
     return file
 
 
-class writing:  # noqa: N801  reads as a word; a class because it stands around every line, and generators are slow
-    """Raises StorageError with the way out where a block that appends to a file meets a full or broken disk."""
+class writing:  # noqa: N801  reads as a word; a class because it is used for every line, and generators are slow
+    """Raises StorageError where a block that appends to a file meets a full or broken disk."""
 
     __slots__ = ("_path",)
 
@@ -77,24 +69,9 @@ class writing:  # noqa: N801  reads as a word; a class because it stands around 
             ) from None
 
 
-def _cut_torn_tail(path: Path) -> None:
-    with path.open("rb+") as file:
-        end = at = file.seek(0, os.SEEK_END)
-        while at > 0:
-            step = min(_TAIL, at)
-            file.seek(at - step)
-            newline = file.read(step).rfind(b"\n")
-            if newline >= 0:
-                at = at - step + newline + 1
-                break
-            at -= step
-        if at < end:
-            file.truncate(at)
-
-
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Offset and content of every complete line; nothing when there is no file. A damaged line is left out,
-    aloud."""
+    with a warning."""
     if not path.is_file():
         return
     offset = 0
@@ -124,3 +101,26 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise StorageError(
             f"{path}: cannot be written ({error.strerror}); free space or choose another folder"
         ) from None
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    return [_without_nan(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _cut_torn_tail(path: Path) -> None:
+    with path.open("rb+") as file:
+        end = at = file.seek(0, os.SEEK_END)
+        while at > 0:
+            step = min(_TAIL, at)
+            file.seek(at - step)
+            newline = file.read(step).rfind(b"\n")
+            if newline >= 0:
+                at = at - step + newline + 1
+                break
+            at -= step
+        if at < end:
+            file.truncate(at)

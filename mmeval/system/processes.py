@@ -1,7 +1,7 @@
-"""Spawning: fresh worker processes that do not run the user's script again.
+"""Spawns worker processes that do not run the user's script again.
 
 A spawned process usually begins by importing the script that its parent runs. A script that calls ``mmeval.evaluate``
-without a ``__main__`` guard would evaluate once more in each worker. What the workers here need is imported by name.
+without a ``__main__`` guard would evaluate once more in each worker. Workers here import what they need by name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Process(SpawnProcess):
 
 
 class FreshContext(SpawnContext):
-    """multiprocessing's context ``spawn``, whose processes know nothing of the script."""
+    """multiprocessing's context ``spawn``, without the user's script in its processes."""
 
     Process = _Process
 
@@ -34,7 +34,7 @@ _one_at_a_time = threading.Lock()
 
 @contextmanager
 def _no_script() -> Iterator[None]:
-    """An empty main module, which is what a process that is started in the block takes for its parent's."""
+    """Replace the main module by an empty one, which a process that is started in the block then uses."""
     with _one_at_a_time:  # else two threads may give each other the empty one back
         script = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")

@@ -1,7 +1,7 @@
-"""Threads of our own: blocking work beside an event loop that does not keep the process from ending.
+"""Threads for blocking work, for which the end of the process does not wait.
 
-The threads of ``concurrent.futures`` are waited for when Python ends, however long a model takes. Nobody waits for
-these: what they are at is lost with the process, and whoever starts them may only give them what may be lost.
+When Python ends, it waits for the threads of ``concurrent.futures``, however long a model takes. It does not wait for
+these: their work is lost with the process, so it has to be work that may be lost.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _at_work: set[OwnThread] = set()
 
 
 def any_at_work() -> bool:
-    """Whether some thread has work that is not done: Python then had better not take itself apart around it."""
+    """Whether some thread is still working, so that Python should not shut down under it."""
     return bool(_at_work)
 
 
 class OwnThread:
-    """One thread, which does one piece of work after the other. Started with the first."""
+    """One thread, which does one piece of work after the other; it starts with the first."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,7 +33,7 @@ class OwnThread:
 
     async def do(self, work: Callable[[], T]) -> T:
         """What the work returns. Raises what it raises; what is no ``Exception`` comes as a RuntimeError, because it
-        would end the loop of whoever waits."""
+        would end the event loop."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         self._works.put(lambda: _do(work, loop, done))
@@ -43,7 +43,7 @@ class OwnThread:
         return await done
 
     def end(self) -> None:
-        """Nothing more will come. What is under way goes on, and nobody waits for it."""
+        """End the thread after its current work, without waiting for it."""
         self._works.put(None)
 
     def _run(self) -> None:
@@ -59,22 +59,19 @@ def _do(work: Callable[[], T], loop: asyncio.AbstractEventLoop, done: asyncio.Fu
     try:
         found = work()
     except BaseException as error:  # a library may leave the process in any way; it must not take the loop with it
-        _tell(loop, done, done.set_exception, _bearable(error))
+        if not isinstance(error, Exception) or isinstance(error, StopIteration):  # a future cannot hold these
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        _report(loop, done, done.set_exception, error)
     else:
-        _tell(loop, done, done.set_result, found)
+        _report(loop, done, done.set_result, found)
 
 
-def _bearable(error: BaseException) -> Exception:
-    """The error as a future can hold it, and a loop survives it."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        return error
-    return RuntimeError(f"{type(error).__name__}: {error}")
-
-
-def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Future[Any], how: Callable[[Any], None], what: object) -> None:
-    def tell() -> None:
+def _report(
+    loop: asyncio.AbstractEventLoop, done: asyncio.Future[Any], how: Callable[[Any], None], what: object
+) -> None:
+    def report() -> None:
         if not done.done():
             how(what)
 
-    with contextlib.suppress(RuntimeError):  # the loop has gone, and whoever waited with it
-        loop.call_soon_threadsafe(tell)
+    with contextlib.suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(report)

@@ -1,6 +1,6 @@
-"""A time limit for metrics: Python code that is at one answer for too long is interrupted.
+"""Limits the time of metrics: too slow Python code is interrupted.
 
-One alarm serves a whole batch of answers, because to set one for each would cost more than a quick metric does.
+One alarm serves a whole batch of answers, because setting one for each would take longer than a quick metric.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
+_in_force: TimeLimit | None = None
+
 
 class TimeLimit:
-    """``seconds`` for what is between ``begin`` and ``end``, within ``alarmed``; give or take a tenth. What is done
-    within ``paused`` takes no time.
+    """A limit of ``seconds``, within a tenth, between ``begin`` and ``end``, inside ``alarmed``. Time inside ``paused``
+    does not count.
 
-    Native code that does not come back is ended with its process, by a signal that needs no Python: after twice the
-    time on every core. The answer that it was at is found and blamed by those who miss the process.
+    Native code that does not return is ended with its process, by a signal that needs no Python, after twice the time
+    on every core. The parent of the process then finds the answer that caused it.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -30,7 +32,7 @@ class TimeLimit:
 
     @contextlib.contextmanager
     def alarmed(self) -> Iterator[None]:
-        """Only a process's main thread gets alarms; in any other there is no limit."""
+        """Set the alarm for a block. Only the main thread gets alarms; in any other there is no limit."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -48,7 +50,7 @@ class TimeLimit:
             self._armed = 0.0
 
     def begin(self, answers: int = 1) -> None:
-        """One metric begins with one answer, or with some at once, which have the time of as many."""
+        """Begin the time of one answer, or of several at once, which have the time of as many."""
         self._began = time.monotonic()
         changed, self._times = answers != self._times, answers
         if self._armed and (changed or self._began - self._armed > self.seconds / 10):
@@ -60,7 +62,7 @@ class TimeLimit:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """The clock stands still, and no alarm is set."""
+        """Stop the clock and the alarms for a block."""
         if self._waits or not self._armed or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -90,7 +92,7 @@ class TimeLimit:
         return self.seconds * self._times
 
     def _alarm(self, _signal: int, _frame: FrameType | None) -> None:
-        if self._waits:  # it was on its way already
+        if self._waits:  # it was sent before the clock stopped
             return
         left = self._left() if self._inside else self._whole
         if left > 0:
@@ -99,12 +101,9 @@ class TimeLimit:
         raise TimeoutError(f"the metric needed more than {self.seconds:g} seconds for one answer")
 
 
-_in_force: TimeLimit | None = None
-
-
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """What is done here is no answer's time, whichever limit is in force in this process."""
+    """A block whose time counts for no answer, under any limit of this process."""
     if _in_force is None:
         yield
         return

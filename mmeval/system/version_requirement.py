@@ -1,4 +1,4 @@
-"""Version requirements such as ``>=0.2,<1``: what ``requires_mmeval`` in a task file says."""
+"""Reads version requirements such as ``>=0.2,<1`` (``requires_mmeval``)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def satisfies(version: str, specifier: str) -> bool:
 
 
 def _release(text: str) -> Release:
-    """``1.2.0`` as (1, 2): trailing zeros say nothing."""
+    """``1.2.0`` as (1, 2), without trailing zeros."""
     numbers = [int(number) for number in text.split(".")]
     while len(numbers) > 1 and not numbers[-1]:
         numbers.pop()

@@ -1,9 +1,8 @@
-"""YAML as plain JSON values that remember where every key was written.
+"""Reads YAML as plain JSON values, with the file and line of every key.
 
-Stricter than YAML 1.1, so that no value is silently another one: a key stands once, ``no`` and ``on`` must be quoted or
-written as booleans, ``010`` and ``1:30`` are refused, ``1e5`` is a number and a date stays text. Tags such as
-``!function`` are refused: a task file holds values, never code.
-"""
+It is stricter than YAML 1.1, so that no value silently means another one: a key is written once, ``no`` and ``on`` must
+be quoted or written as booleans, ``010`` and ``1:30`` are refused, ``1e5`` is a number and a date stays text. Tags such
+as ``!function`` are refused: a task file holds values, never code."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from mmeval.errors import TaskFileError
 
 try:
     from yaml import CSafeLoader as _BaseLoader
-except ImportError:  # a PyYAML that was built without libyaml reads the same, slower
+except ImportError:  # PyYAML without libyaml reads the same, slower
     from yaml import SafeLoader as _BaseLoader  # type: ignore[assignment]
 
 MAX_FILE_BYTES = 1_000_000
@@ -30,10 +29,10 @@ MAX_NODES = 50_000
 MAX_DEPTH = 50
 _MAX_YAML_DEPTH = 500
 _SURELY_SHALLOW = 16_000
-"""Characters in which block style cannot nest deep enough to do harm."""
+"""Characters in which block style cannot nest too deeply."""
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""Where a value stands in a document, such as ``("metric_list", 0, "metric")``."""
+"""The place of a value in a document, such as ``("metric_list", 0, "metric")``."""
 
 Problem: TypeAlias = tuple[KeyPath, str]
 
@@ -45,7 +44,7 @@ _MAX_DIGITS = 20
 
 
 class _Loader(_BaseLoader):
-    """Composes nodes only; values are made below."""
+    """Composes nodes only; ``_Reader`` makes the values."""
 
 
 _Loader.add_implicit_resolver(  # YAML 1.1 asks for a dot and a sign: 1e5 would be text
@@ -65,7 +64,7 @@ class SeveralFaultsError(TaskFileError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a key stands. ``written`` is a scalar value as its author spelt it (``1.10``)."""
+    """The file and line of a key. ``written`` is a scalar value as its author spelt it (``1.10``)."""
 
     file: Path
     line: int

@@ -1,4 +1,4 @@
-"""``loader: interleaved``: rows of a documented schema, from JSONL with a media folder or from parquet.
+"""Loads rows of a documented schema, ``loader: interleaved``.
 
 A data set is a folder (local, or the snapshot of a hub data set) with one of these for each split, at its top, in the
 sub-folder ``dataset_name`` when the task gives one, or in ``data/`` below that:
@@ -27,7 +27,7 @@ CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of part
 
 In parquet, media may be columns: ``image1``, ``image_2``, ``audio`` (the first) and so on, binary or
 ``struct{bytes, path}``, or lists of these in ``images``, ``audios``, ``videos``, ``documents``. They are the row's
-``media``. A medium of the row that no tag names is an error, because nobody can say on which side it belongs.
+``media``. A medium of the row that no tag names is an error, because its place is not known.
 
 Paths stay inside the data folder. Rows are read one at a time; errors name the file and the row.
 """
@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import count
@@ -57,7 +57,8 @@ OPTIONS = ("data_file", "media_folder", "spellings")
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))
 _OWN_KEYS = frozenset(("id", "input", "references", "reference", "media"))
 _NEAR = 0.8
-"""How alike two words are of which one is taken for a misspelling of the other."""
+"""How alike two words are of which one is treated as a misspelling of the other."""
+_MOST_FOLDERS = 1000
 
 
 def load(source: DataSource) -> InterleavedDataset:
@@ -67,21 +68,18 @@ def load(source: DataSource) -> InterleavedDataset:
     for option in source.options:
         if option not in OPTIONS:
             raise UnknownNameError("key of dataset_kwargs", option, OPTIONS)
+    written = source.options.get("spellings", DEFAULT_SPELLINGS)
+    spellings = (written,) if isinstance(written, str) else tuple(map(str, written))
+    for name in spellings:
+        if name not in SPELLINGS:
+            raise UnknownNameError("placeholder spelling", name, SPELLINGS)
     folder = source.options.get("media_folder")
     return InterleavedDataset(
         files=row_files(source),
         root=source.folder.absolute(),
         media_folder=None if folder is None else path_inside(source.folder.absolute(), str(folder)),
-        spellings=_spellings(source.options.get("spellings", DEFAULT_SPELLINGS)),
+        spellings=spellings,
     )
-
-
-def _spellings(written: Any) -> tuple[str, ...]:
-    names = (written,) if isinstance(written, str) else tuple(map(str, written))
-    for name in names:
-        if name not in SPELLINGS:
-            raise UnknownNameError("placeholder spelling", name, SPELLINGS)
-    return names
 
 
 class InterleavedDataset:
@@ -112,7 +110,13 @@ class InterleavedDataset:
         """Each row with the folder that its paths start from."""
         for file in self.files:
             resolve = MediaFolder(self.root, self.media_folder or file.parent)
-            yield from ((row, resolve) for row in _reader(file)(file))
+            if file.suffix == ".parquet":
+                from mmeval.dataset.loaders.parquet_rows import read_parquet
+
+                rows = read_parquet(file)
+            else:
+                rows = read_jsonl(file)
+            yield from ((row, resolve) for row in rows)
 
     @cached_property
     def _scan(self) -> Scan:
@@ -123,19 +127,8 @@ class InterleavedDataset:
         try:
             return read_sample(row.values, str(position), resolve, self.spellings)
         except UsageError as error:
-            said = f"{row.file}: row {row.number}: {error}"
-            raise RowError(said, id=_known_id(row.values, str(position)), labels=_labels(row.values)) from None
-
-
-def _reader(file: Path) -> Callable[[Path], Iterator[Row]]:
-    if file.suffix != ".parquet":
-        return read_jsonl
-    from mmeval.dataset.loaders.parquet_rows import read_parquet
-
-    return read_parquet
-
-
-_MOST_FOLDERS = 1000
+            fault = f"{row.file}: row {row.number}: {error}"
+            raise RowError(fault, id=_known_id(row.values, str(position)), labels=_labels(row.values)) from None
 
 
 class MediaFolder:
@@ -148,17 +141,17 @@ class MediaFolder:
         self._folders: dict[str, Path] = {}
 
     def __call__(self, path: str, where: str) -> Media:
-        """Raises UsageError for a path that is missing, leads out, or is none at all."""
+        """Raises UsageError for a path that is missing, leads out, or is not a path."""
         return self._plain_file(path) or self._any_file(path, where)
 
     def _plain_file(self, path: str) -> Media | None:
-        """The file where it is no link: one that lies in a folder inside the root is inside too, so that each folder
-        is resolved once and not with every file. None for whatever else the path may be."""
+        """The file at a path, if it is no link; else None. A plain file in a folder inside the root is inside too, so
+        that each folder is resolved once and not with every file."""
         folder, name = os.path.split(path)
         try:
             inside = self._folders.get(folder)
             if inside is None:
-                if len(self._folders) == _MOST_FOLDERS:  # a folder for each row: there is nothing to gain
+                if len(self._folders) == _MOST_FOLDERS:  # a folder for each row gains nothing
                     self._folders.clear()
                 inside = self._folders[folder] = path_inside(self.root, str(self.prefix / folder))
             found = inside / name
@@ -179,7 +172,7 @@ class MediaFolder:
 
 
 def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Sample:
-    """One row as a sample; ``position`` is its id when it has none. Raises UsageError that says what is wrong."""
+    """One row as a sample; ``position`` is its id when it has none. Raises UsageError for what is wrong."""
     if not isinstance(row, dict):
         raise UsageError("is no object with keys")
     if row.get("input") is None:
@@ -193,14 +186,14 @@ def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequen
         references=_references(row, reader),
         metadata=_labels(row),
     )
-    if reader.shared:
-        _refuse_unnamed(reader.unnamed())
+    if unnamed := reader.unnamed():
+        raise UsageError(f'media "{unnamed[0]}" is named by no text; put the tag <<{unnamed[0]}>> where it belongs')
     return sample
 
 
 def doubtful_labels(sample: Sample) -> Iterator[tuple[str, str]]:
-    """The labels of a sample that were most likely meant as a key of rows, for whose name theirs is near, each with the
-    advice. Where the sample has what the key brings, a similar name is a label like any other."""
+    """The labels of a sample that were most likely meant as a key of rows with a similar name, each with advice. Where
+    the sample has the value of that key, the name is a label like any other."""
     lacks = {"references", "reference"} if not sample.references else set()
     if not any(message.content.media() for message in sample.input):
         lacks.add("media")
@@ -221,7 +214,7 @@ def _labels(row: Any) -> dict[str, Any]:
 
 
 def _known_id(row: Any, position: str) -> str:
-    """The id of a row in which something is wrong; empty where that is the id."""
+    """The id of a faulty row; empty where the id is the fault."""
     try:
         return _id(row.get("id"), position) if isinstance(row, dict) else ""
     except UsageError:
@@ -260,8 +253,3 @@ def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved
     if not isinstance(several, list):
         raise UsageError('"references" is no list; write "reference" for a single one')
     return tuple(reader.read(item, f"references[{i}]") for i, item in enumerate(several))
-
-
-def _refuse_unnamed(labels: Sequence[str]) -> None:
-    if labels:
-        raise UsageError(f'media "{labels[0]}" is named by no text; put the tag <<{labels[0]}>> where it belongs')

@@ -1,4 +1,4 @@
-"""Rows of parquet files, read a few at a time, with the media that they hold in columns of their own."""
+"""Reads rows of parquet files, a few at a time, with media in columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mmeval.system.extras import need
 
 BATCH_ROWS = 256
 BATCH_ROWS_WITH_MEDIA = 8
-"""Rows in memory at a time: a row with pictures weighs megabytes."""
+"""Rows in memory at a time, as a row with pictures takes megabytes."""
 
 _ONE = re.compile(r"(image|audio|video|document|3d)[ _]?(\d{0,9})")
 _MANY = re.compile(r"(image|audio|video|document|3d)s")

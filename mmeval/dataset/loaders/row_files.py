@@ -1,4 +1,4 @@
-"""The files that hold a data set's rows: found by split, read one row at a time."""
+"""Finds the files of a data set by split, and reads their rows one at a time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from mmeval.dataset.loaders.row import Row
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 
 MAX_ROW_BYTES = 64 * 2**20
-"""A longer line is refused: rows carry text and paths, media lie beside them."""
-
+"""A longer line is refused: rows hold text and paths, and media are files beside them."""
 SUFFIXES = (".jsonl", ".parquet")
+_SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
+"""``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
+_NAMED_SHARDS = 10
 
 
 class Scan(NamedTuple):
@@ -48,57 +50,6 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
     return files
 
 
-def _files_of_split(source: DataSource) -> tuple[Path, ...]:
-    top = path_inside(source.folder, source.name) if source.name else source.folder
-    if "/" in source.split:
-        raise UsageError(f"test_split: {source.split!r} is no name of a split; folders belong into dataset_name")
-    split = glob.escape(source.split)
-    for folder in (top, top / "data"):
-        for suffix in SUFFIXES:
-            found = sorted(folder.glob(f"{split}{suffix}")) or sorted(folder.glob(f"{split}-*{suffix}"))
-            if found:
-                _require_all_shards(found)
-                return tuple(path_inside(source.folder, str(file.relative_to(source.folder))) for file in found)
-    raise MissingDataError(_no_rows(top, source.split))
-
-
-_SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)")
-"""``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may differ from shard to shard."""
-
-
-def _require_all_shards(files: Sequence[Path]) -> None:
-    """Raises MissingDataError naming the shards that others announce by their names and that are not there."""
-    shards = [match for file in files if (match := _SHARD.fullmatch(file.name))]
-    there = {f"{shard['split']}-{shard['number']}-of-{shard['total']}" for shard in shards}
-    announced = {(shard["split"], len(shard["number"]), shard["total"]) for shard in shards}
-    missing = sorted({name for split, width, total in announced for name in _shards(split, width, total)} - there)
-    if missing:
-        more = f" and {len(missing) - _NAMED_SHARDS} more" if len(missing) > _NAMED_SHARDS else ""
-        raise MissingDataError(
-            f"{files[0].parent}: {', '.join(missing[:_NAMED_SHARDS])}{more} missing, of the files of one split; "
-            "fetch the whole split"
-        )
-
-
-_NAMED_SHARDS = 10
-
-
-def _shards(split: str, width: int, total: str) -> Iterator[str]:
-    """The names of a whole set of shards, counted from 0."""
-    return (f"{split}-{number:0{width}}-of-{total}" for number in range(int(total)))
-
-
-def _no_rows(folder: Path, split: str) -> str:
-    if not folder.is_dir():
-        return f"{folder}: there is no such data folder"
-    others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
-    near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
-    return (
-        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet{near}. "
-        "Set test_split, or dataset_kwargs: {data_file: NAME}"
-    )
-
-
 def read_jsonl(file: Path) -> Iterator[Row]:
     """The rows of a JSONL file; blank lines are passed over.
 
@@ -123,6 +74,48 @@ def scan_files(files: Sequence[Path]) -> Scan:
     sha256 = hashlib.sha256()
     rows = tuple(_scan(file, sha256) for file in files)
     return Scan(sha256.hexdigest(), rows)
+
+
+def _files_of_split(source: DataSource) -> tuple[Path, ...]:
+    top = path_inside(source.folder, source.name) if source.name else source.folder
+    if "/" in source.split:
+        raise UsageError(f"test_split: {source.split!r} is no name of a split; folders belong into dataset_name")
+    split = glob.escape(source.split)
+    for folder in (top, top / "data"):
+        for suffix in SUFFIXES:
+            found = sorted(folder.glob(f"{split}{suffix}")) or sorted(folder.glob(f"{split}-*{suffix}"))
+            if found:
+                _require_all_shards(found)
+                return tuple(path_inside(source.folder, str(file.relative_to(source.folder))) for file in found)
+    raise MissingDataError(_no_rows(top, source.split))
+
+
+def _require_all_shards(files: Sequence[Path]) -> None:
+    """Raises MissingDataError for shards that the names of the others announce and that are missing."""
+    shards = [match for file in files if (match := _SHARD.fullmatch(file.name))]
+    there = {f"{shard['split']}-{shard['number']}-of-{shard['total']}" for shard in shards}
+    sets = {(shard["split"], len(shard["number"]), shard["total"]) for shard in shards}
+    announced = {
+        f"{split}-{number:0{width}}-of-{total}" for split, width, total in sets for number in range(int(total))
+    }
+    missing = sorted(announced - there)
+    if missing:
+        more = f" and {len(missing) - _NAMED_SHARDS} more" if len(missing) > _NAMED_SHARDS else ""
+        raise MissingDataError(
+            f"{files[0].parent}: {', '.join(missing[:_NAMED_SHARDS])}{more} missing, of the files of one split; "
+            "fetch the whole split"
+        )
+
+
+def _no_rows(folder: Path, split: str) -> str:
+    if not folder.is_dir():
+        return f"{folder}: there is no such data folder"
+    others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
+    near = did_you_mean(split, others) or (f" (there is {', '.join(others[:10])})" if others else "")
+    return (
+        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor {split}.parquet{near}. "
+        "Set test_split, or dataset_kwargs: {data_file: NAME}"
+    )
 
 
 def _scan(file: Path, sha256: hashlib._Hash) -> int:

@@ -1,1 +1,1 @@
-"""Archives: names, streams, tar and zip, unpacked behind limits."""
+"""Archives (tar and zip), unpacked within limits."""

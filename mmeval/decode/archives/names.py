@@ -1,4 +1,4 @@
-"""Names in archives: which of them may become files, and when two of them would become the same one."""
+"""Checks which names in an archive may become files, and whether two clash."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from mmeval.errors import MediaLimitError
 
 MAX_NAME_CHARS = 1000
 MAX_STEP_BYTES = 255
-"""What one folder or file may be called on the file systems in use."""
+"""The longest name of one folder or file on the file systems in use."""
 MAX_DEPTH = 32
+FREE_FOLDERS = 1000
+"""Folders that an archive may have besides three for each of its entries."""
 
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -39,10 +41,6 @@ def entry_path(name: str) -> PurePosixPath:
     return PurePosixPath(*steps)
 
 
-FREE_FOLDERS = 1000
-"""Folders that an archive may have besides three for each of its entries."""
-
-
 class Names:
     """The names of one archive so far: files and the folders that they lie in."""
 
@@ -52,9 +50,12 @@ class Names:
         self._entries = 0
 
     def add(self, path: PurePosixPath, *, is_folder: bool) -> None:
-        """Raises ValueError where a file system would take the name for another: the same but for case, for the form
-        of its accents, or for dots and spaces at the end; or where a file would also have to be a folder. Raises
-        MediaLimitError where entries make many folders each, which a disk takes longer for than for files."""
+        """Add the name of an entry.
+
+        Raises ValueError where a file system could confuse two names (they differ only in case, in the form of accents,
+        or in dots and spaces at the end), or where a file would also have to be a folder; MediaLimitError where entries
+        make many folders each, which take a disk longer than files.
+        """
         self._entries += 1
         if not path.parts:
             return
@@ -66,13 +67,10 @@ class Names:
             raise MediaLimitError(f"{self._entries} entries make more than {FREE_FOLDERS} folders, and three for each")
 
     def _add(self, path: PurePosixPath, *, is_folder: bool) -> None:
-        key = "/".join(_folded(step) for step in path.parts)
+        steps = (unicodedata.normalize("NFKC", step).casefold() for step in path.parts)
+        key = "/".join(unicodedata.normalize("NFC", step).rstrip(". ") for step in steps)
         known = self._spelt.setdefault(key, (str(path), is_folder))
         if known != (str(path), is_folder) or (not is_folder and key in self._files):
             raise ValueError(f"the entries {known[0][:80]!r} and {str(path)[:80]!r} would be one file")
         if not is_folder:
             self._files.add(key)
-
-
-def _folded(step: str) -> str:
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", step).casefold()).rstrip(". ")

@@ -1,4 +1,4 @@
-"""Streams of bytes that are held to what was announced, and to the limits of an archive."""
+"""Reads streams of an archive within their announced sizes and the limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_HEADER = 1 << 20
 
 
 class Bounded(io.RawIOBase):
-    """Reads a stream that has to hold so many bytes, neither more nor fewer. Raises ValueError."""
+    """Reads a stream that has to hold exactly ``size`` bytes. Raises ValueError."""
 
     def __init__(self, source: IO[bytes], size: int) -> None:
         self._source, self._left = source, size
@@ -41,7 +41,7 @@ class Bounded(io.RawIOBase):
 
 
 def unpacker(head: bytes) -> Callable[[], Any] | None:
-    """What makes decompressors for a file that begins so; None where it is not compressed. (They share no type.)"""
+    """The maker of decompressors (they share no type) for a file with this beginning; None if not compressed."""
     if head.startswith(b"\x1f\x8b\x08"):
         return _Gzip
     if head.startswith(b"BZh"):
@@ -74,7 +74,7 @@ class _Gzip:
 
 
 class Unpacked:
-    """The bytes of a file, decompressed where it is; only ever so many as the limits and the entries allow."""
+    """The bytes of a file, decompressed if need be, and never more than the limits and the entries allow."""
 
     def __init__(self, file: BinaryIO, limits: ArchiveLimits) -> None:
         file.seek(0)
@@ -87,11 +87,11 @@ class Unpacked:
         self._allowed = _MOST_HEADER
 
     def expect_header(self) -> None:
-        """From here to the next content there are headers only."""
+        """Allow only headers up to the next content."""
         self._allowed = self._count + _MOST_HEADER
 
     def expect_content(self, size: int) -> None:
-        """The next entry has so many bytes. Raises MediaLimitError where they are too many."""
+        """Allow the ``size`` bytes of the next entry. Raises MediaLimitError where they are too many."""
         most = self._limits.max_bytes
         if self._count + size > most:
             raise MediaLimitError(f"{self._count + size} bytes found, above the limit max_bytes = {most}")
@@ -104,7 +104,7 @@ class Unpacked:
             pass
 
     def read(self, size: int) -> bytes:
-        """What tarfile reads by. Raises MediaLimitError, ValueError, and what a decompressor raises."""
+        """Read for tarfile. Raises MediaLimitError, ValueError, and what a decompressor raises."""
         while len(self._ready) < size:
             block = self._next_block()
             if not block:

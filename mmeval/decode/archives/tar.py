@@ -1,4 +1,4 @@
-"""Tar files, plain or compressed: their entries one after the other, the bytes of each counted as they come."""
+"""Reads the entries of tar files, plain or compressed, and counts their bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tar_entries(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[str, Bi
     """Name and reader of every entry, None for a folder. Raises MediaLimitError, and what tarfile raises."""
     size = file.seek(0, os.SEEK_END)
     stream = Unpacked(file, limits)
-    reader: Any = stream  # typeshed wants more than the reading that is done
+    reader: Any = stream  # typeshed asks for more than read
     with tarfile.open(fileobj=reader, mode="r|", errors="strict") as archive:
         count = 0
         while True:
@@ -31,7 +31,7 @@ def tar_entries(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[str, Bi
             entry = archive.next()
             if entry is None:
                 break
-            cast(Any, archive).members.clear()  # tarfile keeps all that it has met, in what typeshed leaves out
+            cast(Any, archive).members.clear()  # tarfile keeps every entry, in an attribute that typeshed leaves out
             count += 1
             limits.check_entries(count, packed=size)
             yield entry.name, _source(archive, entry, stream)

@@ -1,9 +1,8 @@
-"""Archives: zip and tar (plain, gz, bz2 or xz), listed and unpacked under one folder, within limits.
+"""Lists and unpacks zip and tar archives under one folder, within limits.
 
-An archive of a data set is as hostile as its media. Only plain files and folders are unpacked; whatever is a link, a
-device, encrypted or called by a name that leads elsewhere makes the whole archive refused, because a data set of which
-a part is left out would be scored as if it were whole. Archives within archives stay files.
-"""
+An archive of a data set is as hostile as its media. Only plain files and folders are unpacked. An archive with a link,
+a device, an encrypted entry or a name that leads elsewhere is refused as a whole, because a data set with a part left
+out would be scored as if it were whole. Archives within archives stay files."""
 
 from __future__ import annotations
 
@@ -53,11 +52,10 @@ def listing(archive: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) ->
 def extract(archive: Path, into: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> int:
     """Unpack an archive as the folder ``into``, all of it or nothing; returns how many files there are.
 
-    ``into`` appears when everything is in it, so a folder that is there is whole, and after an interruption the same
-    call starts over (what the interrupted one left is removed). Files are neither executable nor anybody's but the
-    user's. Raises UsageError where ``into`` exists and is not empty; CorruptMediaError, MediaLimitError or
-    MissingDataError for the archive; StorageError where there is no room.
-    """
+    ``into`` appears when everything is in it, so that it is whole, and after an interruption the same call starts over
+    (what the interrupted one left is removed). Files are not executable and belong to the user. Raises UsageError where
+    ``into`` exists and is not empty; CorruptMediaError, MediaLimitError or MissingDataError for the archive;
+    StorageError where there is no room."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError(f"{into}: there is something already; remove it, or unpack {archive.name} elsewhere")
     try:
@@ -65,7 +63,9 @@ def extract(archive: Path, into: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIV
         with _building(into) as folder, _reading(archive):
             count = 0
             for path, source in _files(archive, limits):
-                _write(folder / path, source)
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                with (folder / path).open("xb") as out:
+                    shutil.copyfileobj(source, out, _BLOCK)
                 count += 1
             folder.chmod(0o755)
             folder.replace(into)
@@ -75,7 +75,7 @@ def extract(archive: Path, into: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIV
 
 
 def _files(archive: Path, limits: ArchiveLimits) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
-    """The files of an archive with what reads them, each to be read before the next is asked for."""
+    """The files of an archive with their readers, each to be read before the next one."""
     with archive.open("rb") as file:
         if is_zip(file):
             entries = zip_entries(file, limits)
@@ -93,7 +93,7 @@ def _files(archive: Path, limits: ArchiveLimits) -> Iterator[tuple[PurePosixPath
 
 @contextlib.contextmanager
 def _reading(archive: Path) -> Iterator[None]:
-    """Whatever a reader of hostile bytes raises becomes a typed error that names the archive."""
+    """Turn what a reader of hostile bytes raises into a typed error that names the archive."""
     try:
         if not archive.is_file():
             raise MissingDataError(f"{archive}: no such archive")
@@ -113,15 +113,9 @@ def _reading(archive: Path) -> Iterator[None]:
         raise CorruptMediaError(f"{archive}: it cannot be unpacked ({reason})") from error
 
 
-def _write(path: Path, source: BinaryIO) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as out:
-        shutil.copyfileobj(source, out, _BLOCK)
-
-
 @contextlib.contextmanager
 def _building(into: Path) -> Iterator[Path]:
-    """A folder beside ``into``, gone at the end unless it was renamed. Its lock tells others that it is in use."""
+    """A folder beside ``into``, removed at the end unless it was renamed; locked while it is in use."""
     mark = f".{into.name}.unpacking-"
     for left in into.parent.glob(f"{mark}*"):
         with contextlib.suppress(OSError), _locked(left):
@@ -136,7 +130,7 @@ def _building(into: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder. Raises OSError where another process does."""
+    """Lock a folder. Raises OSError where another process has locked it."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Zip files: their entries, checked against each other before any of them is unpacked."""
+"""Reads the entries of zip files, after a check of all of them against each other."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mmeval.decode.limits import ArchiveLimits
 from mmeval.errors import MediaLimitError
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Those of which zipfile unpacks only as much as is asked for at a time."""
+"""Methods that zipfile unpacks piece by piece."""
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR = struct.Struct("<4sLQL")
 _LONGEST_COMMENT = 65535
 _BLOCK = 1 << 20
 _NAMED_ENTRY_BYTES = 300
-"""On the average over a directory, more is a directory of ballast."""
+"""Bytes of an entry in a directory on average; more is ballast."""
 
 
 def is_zip(file: BinaryIO) -> bool:

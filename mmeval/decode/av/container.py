@@ -1,4 +1,4 @@
-"""Opening what holds sound or pictures in time, for the decoders of both."""
+"""Opens audio and video containers, for the decoders of sound and video."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ AV_FORMATS = {
 }
 """The reader is named, never guessed: a guess may find a playlist, and playlists open other files."""
 _FAR_ABOVE = 4
-"""What is nearer is decoded, so that the error can say how large it is."""
+"""A smaller excess is decoded, so that the error can state the size."""
 
 
 def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
     """An opened PyAV container (untyped: the package is optional), which closes itself as a context.
 
-    No picture is decoded that is far above ``max_video_pixels``, whatever the codec says where the container said
-    another size. Raises CorruptMediaError, and what PyAV raises.
+    No picture far above ``max_video_pixels`` is decoded, even where the codec declares another size than the
+    container. Raises CorruptMediaError, and what PyAV raises.
     """
     import av
 

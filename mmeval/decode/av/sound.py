@@ -1,4 +1,4 @@
-"""Sound, from sound files and from the sound tracks of videos."""
+"""Decodes sound, from sound files and from the sound tracks of videos."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ class SoundStart:
 
 
 def sound_start(media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS) -> SoundStart:
-    """The first seconds of a sound, channels averaged. No more is decoded than that, so that the sound may be longer
-    than the limits allow for a whole one. Raises the errors of this package."""
+    """The first seconds of a sound, channels averaged. No more is decoded, so that the sound may be longer than the
+    limits allow for a whole one. Raises the errors of this package."""
     import numpy
 
     clock, found, count, rate = Clock(media, limits), [], 0, 0
@@ -108,7 +108,7 @@ def _finite(media: Media, samples: np.ndarray[Any, np.dtype[np.float32]]) -> np.
 
 
 def _blocks(media: Media, limits: DecodeLimits, *, whole: bool) -> Generator[Audio, None, None]:
-    """The sound block by block. What a file declares is held against the limits where the ``whole`` is wanted."""
+    """The sound block by block. Where the ``whole`` is wanted, the declared size is checked against the limits."""
     data = whole_bytes(media, limits)
     if media.mime in _SOUND_FILE_MIMES:
         need("soundfile", "audio")
@@ -119,7 +119,7 @@ def _blocks(media: Media, limits: DecodeLimits, *, whole: bool) -> Generator[Aud
 
 
 class _Joined:
-    """Samples that grow where they are: a list of blocks that is put together would take their memory twice."""
+    """Samples that grow in place: joining a list of blocks would take their memory twice."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Videos, as a stream of frames."""
+"""Decodes videos, as a stream of frames."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _SEEK_SECONDS = 2.0
-"""Nearer than this, decoding on is cheaper than jumping to the key frame before."""
+"""Below this distance, decoding the frames between is cheaper than seeking to a key frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class VideoInfo:
-    """What a video declares: size in pixels, frames per second, length in seconds (0 where it does not say)."""
+    """What a video declares; ``seconds`` is 0 where its length is not declared.
+
+    Width and height are in pixels, ``rate`` in frames per second.
+    """
 
     width: int
     height: int
@@ -44,7 +47,7 @@ class VideoInfo:
 def video(
     media: Media, *, times: Sequence[float] | None = None, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Iterator[Frame]:
-    """The frames, lazily: all of them, or the one on show at each of ``times`` (seconds, ascending).
+    """The frames, lazily: all of them, or the one shown at each of ``times`` (seconds, ascending).
 
     A time before the first frame gives the first, one after the last the last. A frame's ``index`` counts decoded
     frames; after a jump it continues from an estimate (time by frame rate). Raises the errors of this package, when the
@@ -64,8 +67,10 @@ def video(
 
 
 def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterator[Frame]:
-    """The frames with some places in decoding order, lazily and in this order; none after the last of the video.
-    Raises the errors of this package."""
+    """The frames with some places in decoding order, lazily and in this order.
+
+    There are none after the last of the video. Raises the errors of this package.
+    """
     need("av", "video")
     wanted = frozenset(indices)
     data = whole_bytes(media, limits)
@@ -83,7 +88,7 @@ def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = 
 
 
 def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """How many frames a video has: they are decoded, as what a container says of them need not be true. Raises the
+    """The number of frames of a video. They are decoded, as the count of a container need not be true. Raises the
     errors of this package."""
     need("av", "video")
     data = whole_bytes(media, limits)
@@ -99,7 +104,7 @@ def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 
 
 def _passed(media: Media, data: bytes, limits: DecodeLimits) -> Generator[tuple[float, Any], None, None]:
-    """The frames of a video as the library has them, none of them put into pixels."""
+    """The frames of a video as the library has them, without their pixels."""
     with opened(media, data, limits) as container:
         yield from _Track(media, container, _video_stream(media, container, limits), limits).frames()
 

@@ -1,4 +1,4 @@
-"""Office documents (docx, xlsx, pptx): their paragraphs and tables in order, read apart."""
+"""Decodes office documents (docx, xlsx, pptx): paragraphs and tables in order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _XML_BYTES_A_CHAR = 40
 """More markup than this around each allowed character is no document."""
 _BLOCK_CHARS = 1 << 18
 _MARKUP_CHARS = 4
-"""What a cell or a paragraph counts at least, so that empty ones have a limit too."""
+"""The least count of a cell or a paragraph, so that empty ones have a limit too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,9 @@ Block: TypeAlias = str | Table
 
 
 def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Generator[Block, None, None]:
-    """The paragraphs and tables of an office document in order, lazily: the body of a Word document, each sheet of a
-    workbook after its name, each slide of a presentation.
+    """The paragraphs and tables of an office document in order, lazily.
+
+    They are the body of a Word document, each sheet of a workbook after its name, or each slide of a presentation.
 
     A long table may come in several. Comments, notes, headers and charts are left out. Raises the errors of this
     package.
@@ -83,19 +84,19 @@ def office_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: i
 
 
 def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """A step for each quarter of a megabyte of blocks, or a little more. Runs apart."""
+    """A step for each quarter of a megabyte of blocks, or a little more. Runs in the decoding process."""
     what, read = _READERS[media.mime]
     blocks: list[list[Any]] = []
-    count = told = 0
+    count = sent = 0
     with decoding(media, what), zipfile.ZipFile(io.BytesIO(media.read())) as archive:
         most = limits.max_text_chars * _XML_BYTES_A_CHAR
         for block in read(Entries(archive, check=lambda size: within(media, "max_text_chars", most, size, "bytes"))):
             blocks.append(block)
             count += _chars(block)
             within(media, "max_text_chars", limits.max_text_chars, count, "characters")
-            if count - told >= _BLOCK_CHARS:
+            if count - sent >= _BLOCK_CHARS:
                 yield _step(blocks)
-                blocks, told = [], count
+                blocks, sent = [], count
         yield _step(blocks)
 
 

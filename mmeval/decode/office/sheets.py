@@ -1,4 +1,4 @@
-"""Workbooks (xlsx): the cells of their sheets, as they are displayed."""
+"""Reads the cells of workbooks (xlsx) as they are displayed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BUILT_IN: Mapping[int, str] = {
     22: "yyyy-mm-dd h:mm",
     48: "##0.0E+0",
 }
-"""The formats that are known by number alone, as far as :func:`displayed` goes."""
+"""The formats that are known by number alone, as far as :func:`displayed` supports them."""
 _NOT_FORMAT = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.')
 _DIGITS = re.compile(r"[#0,?]*0(?:\.(0+))?")
 _POWER = re.compile(r"0e[+-]")
@@ -66,13 +66,13 @@ def _shared_strings(entries: Entries) -> list[str]:
     found: list[str] = []
     with entries.open(_STRINGS) as source:
         for element in _all(source, "si"):
-            found.append(_said(element))
+            found.append(_words(element))
             element.clear()
     return found
 
 
-def _said(element: Element) -> str:
-    """The words of a string, without how they are spoken."""
+def _words(element: Element) -> str:
+    """The words of a string, without their pronunciation."""
     runs = [element, *element.findall(f"{_S}r")]
     return "".join(text.text or "" for run in runs for text in run.findall(f"{_S}t"))
 
@@ -112,10 +112,10 @@ def _row(element: Element, strings: Sequence[str], formats: Sequence[str]) -> li
     """The cells of a row from the first column to its last one that holds anything."""
     row: list[str] = []
     for cell in element.findall(f"{_S}c"):
-        said = " ".join(_shown(cell, strings, formats).split())
+        text = " ".join(_shown(cell, strings, formats).split())
         at = _column(cell.get("r", ""), len(row))
-        if said:
-            row += [""] * (at - len(row)) + [said]
+        if text:
+            row += [""] * (at - len(row)) + [text]
     return row
 
 
@@ -136,9 +136,11 @@ def _shown(cell: Element, strings: Sequence[str], formats: Sequence[str]) -> str
     kind, value = cell.get("t", "n"), cell.findtext(f"{_S}v") or ""
     if kind == "inlineStr":
         inline = cell.find(f"{_S}is")
-        return "" if inline is None else _said(inline)
-    if kind == "s":
-        return _shared(strings, int(value)) if value else ""
+        return "" if inline is None else _words(inline)
+    if kind == "s" and value:
+        if not 0 <= int(value) < len(strings):
+            raise ValueError(f"it names text {int(value)} of {len(strings)}")
+        return strings[int(value)]
     if kind == "b":
         return {"1": "TRUE", "0": "FALSE"}.get(value, value)
     if kind != "n" or not value:
@@ -147,15 +149,11 @@ def _shown(cell: Element, strings: Sequence[str], formats: Sequence[str]) -> str
     return displayed(float(value), formats[style] if 0 <= style < len(formats) else "")
 
 
-def _shared(strings: Sequence[str], number: int) -> str:
-    if not 0 <= number < len(strings):
-        raise ValueError(f"it names text {number} of {len(strings)}")
-    return strings[number]
-
-
 def displayed(number: float, code: str) -> str:
-    """A number as a format shows it, as far as decimals, powers of ten, thousands, percent and days go; without a
-    format as it is."""
+    """A number as a format shows it; without a format as it is.
+
+    Supported are decimals, powers of ten, thousands, percent and days.
+    """
     plain = _NOT_FORMAT.sub("", code.partition(";")[0]).lower()
     if re.search(r"[ymdhs]", plain):
         return _moment(number, plain)

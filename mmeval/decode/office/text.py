@@ -1,4 +1,4 @@
-"""The text of an office file: paragraphs and tables out of its markup, and the entries that hold it."""
+"""Reads Word documents and slides, and the entries of office files."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 from xml.etree.ElementTree import Element, iterparse
 
+_BODY = "word/document.xml"
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PRESENTATION = "ppt/presentation.xml"
 _SLIDE = "{http://schemas.openxmlformats.org/presentationml/2006/main}sldId"
 _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-
-_BODY = "word/document.xml"
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 _OTHERWISE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-"""What stands in a drawing once more, for programs that cannot show it."""
+"""A repeated part of a drawing, for programs that cannot show the drawing."""
 OF_ENTRY = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 """The attribute by which markup names another entry."""
 _WRITTEN = {"t": "", "tab": "\t", "br": "\n", "cr": "\n"}
-"""Elements inside a paragraph that are written, and as what; a text as it is."""
+"""Elements inside a paragraph, with the characters that they stand for; ``t`` for its own text."""
 _ROWS_A_BLOCK = 1000
 
 
@@ -61,10 +60,24 @@ def body_blocks(entries: Entries) -> Iterator[list[Any]]:
         yield from flow(source, _WORD)
 
 
+def slide_blocks(entries: Entries) -> Iterator[list[Any]]:
+    """The paragraphs (``[text]``) and tables (``["", rows]``) of each slide."""
+    related = entries.related(_PRESENTATION)
+    with entries.open(_PRESENTATION) as source:
+        shown = [element.get(OF_ENTRY, "") for _, element in iterparse(source) if element.tag == _SLIDE]
+    for name in shown:
+        if name not in related:
+            raise ValueError("a slide of it is missing")
+        with entries.open(related[name]) as source:
+            yield from flow(source, _DRAWN)
+
+
 def flow(source: IO[bytes], names: str) -> Iterator[list[Any]]:
-    """The paragraphs and tables of markup whose elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in a namespace,
-    as those of Word and of slides are. What stands in a table inside a cell is words of that cell; a box of text in a
-    paragraph is a paragraph before it."""
+    """The paragraphs and tables of the markup of Word documents and slides.
+
+    The elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in the namespace ``names``. A table inside a cell becomes
+    words of that cell; a box of text in a paragraph, a paragraph before it.
+    """
     text = _Text(names)
     for event, element in iterparse(source, events=("start", "end")):
         if event == "start":
@@ -74,7 +87,7 @@ def flow(source: IO[bytes], names: str) -> Iterator[list[Any]]:
 
 
 class _Text:
-    """Where the reader stands in the markup."""
+    """The open paragraphs and tables while the markup is read."""
 
     def __init__(self, names: str) -> None:
         self._names = names
@@ -96,14 +109,15 @@ class _Text:
             self._words.append([])
 
     def ends(self, element: Element) -> list[Any] | None:
-        """The block that is whole with the end of this element, if one is."""
+        """The block that is complete at the end of this element, if any."""
         if element.tag == _OTHERWISE:
             self._passed_over -= 1
         if self._passed_over or not element.tag.startswith(self._names):
             return None
         tag = element.tag[len(self._names) :]
         if tag in _WRITTEN:
-            self._write(_WRITTEN[tag] or element.text or "")
+            if self._words:
+                self._words[-1].append(_WRITTEN[tag] or element.text or "")
         elif tag == "p":
             element.clear()
             return self._paragraph()
@@ -120,29 +134,13 @@ class _Text:
             return self._table() if len(self._rows) >= _ROWS_A_BLOCK else None
         return None
 
-    def _write(self, words: str) -> None:
-        if self._words:
-            self._words[-1].append(words)
-
     def _paragraph(self) -> list[Any] | None:
-        said = "".join(self._words.pop()).strip()
+        text = "".join(self._words.pop()).strip()
         if self._depth:
-            self._cell.append(said)
+            self._cell.append(text)
             return None
-        return [said] if said else None
+        return [text] if text else None
 
     def _table(self) -> list[Any] | None:
         rows, self._rows = self._rows, []
         return ["", rows] if any(any(row) for row in rows) else None
-
-
-def slide_blocks(entries: Entries) -> Iterator[list[Any]]:
-    """The paragraphs (``[text]``) and tables (``["", rows]``) of each slide."""
-    related = entries.related(_PRESENTATION)
-    with entries.open(_PRESENTATION) as source:
-        shown = [element.get(OF_ENTRY, "") for _, element in iterparse(source) if element.tag == _SLIDE]
-    for name in shown:
-        if name not in related:
-            raise ValueError("a slide of it is missing")
-        with entries.open(related[name]) as source:
-            yield from flow(source, _DRAWN)

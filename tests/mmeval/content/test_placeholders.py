@@ -13,7 +13,6 @@ from mmeval.content.placeholders import (
     canonical_label,
     find,
     label_kind,
-    labels,
     render,
 )
 from mmeval.errors import UnknownNameError
@@ -82,7 +81,7 @@ def test_an_answer_may_mix_spellings_and_plans_are_no_answers(text: str, expecte
 def test_counting_kinds_and_distinct_labels_gives_both_counting_modes() -> None:
     tags = list(find("<<image1>> <<image1>> <<image2>> <<audio1>>", ("tag",)))
     assert Counter(tag.kind for tag in tags) == {"image": 3, "audio": 1}
-    assert labels(tags) == {"image1", "image2", "audio1"}
+    assert {tag.label for tag in tags} == {"image1", "image2", "audio1"}
 
 
 @given(near_grammar, st.lists(st.sampled_from(ALL), max_size=7))
