@@ -142,7 +142,7 @@ def test_a_package_that_is_gone_is_told_and_the_others_go_on(
         (folders["gone"] / "__init__.py").unlink()
         folders["gone"].rmdir()
         assert [task.name for task in select(["here_a"])] == ["here_a"]
-    assert "the tasks 'gone' of dist-gone are not there" in caplog.text
+    assert "the tasks 'gone' of dist-gone are missing" in caplog.text
 
 
 def test_an_include_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_a_backend_that_trusts_nobody_is_not_bothered() -> None:
     ("given", "said"),
     [
         ({"model": "openai"}, "--device has no effect here: the backend 'openai' runs no model on a device"),
-        ({"model_args": ["device=cpu"]}, "--device and device of --model_args say the same; leave one out"),
+        ({"model_args": ["device=cpu"]}, "--device and device of --model_args are the same; leave one out"),
     ],
     ids=["no device", "twice"],
 )
