@@ -137,7 +137,7 @@ def test_two_standard_errors_decide_where_there_are_enough_samples(
 
 @pytest.mark.parametrize(
     ("scored", "suspended", "said"),
-    [(0, False, "m scored 0 of 3 references: no JSON"), (1, True, "m scored 1 of 3 references: whom it asks")],
+    [(0, False, "m scored 0 of 3 references: no JSON"), (1, True, "m scored 1 of 3 references: its role stopped")],
     ids=["no verdict", "suspended"],
 )
 def test_references_without_a_number_are_an_error_with_its_reason(scored: int, suspended: bool, said: str) -> None:

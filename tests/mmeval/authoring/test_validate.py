@@ -52,7 +52,7 @@ def test_a_sound_task_has_no_finding(tmp_path: Path) -> None:
             [{**ROW, "output_modalities": [["text"]]}],
             ("modalities", 6, "output_modalities is per_sample"),
         ),
-        ("", [{"id": "a", "input": "q"}], ("references", 2, "'exact_match' cannot do without")),
+        ("", [{"id": "a", "input": "q"}], ("references", 2, "no reference, which 'exact_match' needs")),
         ("breakdown: levle", [ROW], ("labels", 6, "no sample has the label 'levle'; did you mean \"level\"")),
         ("cluster_key: none", [ROW], ("labels", 6, "no sample has the label 'none'")),
         ("prompt_fields: gone\nprompt: '{{ gone }}'", [ROW], ("prompt", 7, "lacks what the prompt reads")),
