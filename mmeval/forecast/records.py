@@ -27,7 +27,7 @@ OTHER_PROBLEMS = "other reasons"
 @dataclass
 class Load:
     """The calls of one role in a task. ``kept`` calls have an answer already, ``equal`` ones share that of another;
-    neither is among ``calls``. ``estimated``: some samples were not counted, or a metric supposes an answer's content."""
+    neither is among ``calls``. ``estimated``: not all samples were counted, or a metric supposes an answer."""
 
     calls: float = 0
     kept: float = 0

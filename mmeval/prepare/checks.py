@@ -30,9 +30,9 @@ Mark: TypeAlias = tuple[str, str]
 
 @dataclass
 class Counts:
-    """The contents of one data set. ``samples`` are those that the filter of each task keeps; ``media`` are different files
-    by kind, without those of rows that cannot be asked; ``faults`` are rows that cannot be read or asked, and ``read``
-    is whether the data were read to their end.
+    """The contents of one data set. ``samples`` are those that the filter of each task keeps; ``media`` are different
+    files by kind, without those of rows that cannot be asked; ``faults`` are rows that cannot be read or asked, and
+    ``read`` is whether the data were read to their end.
 
     ``row_marks`` and ``media_marks`` identify each different row, and each file with its kind, for comparison with
     other data sets; ``bad_marks`` are those of the rows that cannot be asked.
@@ -110,8 +110,8 @@ def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[st
 def different(
     rows: Mapping[str, tuple[int | None, int]], media: Mapping[str, int], there_are: Mapping[str, int]
 ) -> Iterator[str]:
-    """Sentences for numbers that differ: ``rows`` are pairs of the expected and the actual number, ``media`` the expected
-    number of each kind."""
+    """Sentences for numbers that differ: ``rows`` are pairs of expected and actual numbers, ``media`` the expected ones
+    by kind."""
     announced = {**rows, **{f"{kind} files": (number, there_are.get(kind, 0)) for kind, number in media.items()}}
     for what, (number, there) in announced.items():
         if number is not None and number != there:

@@ -22,7 +22,7 @@ from mmeval.task.file import TaskFile
 from mmeval.task.selection import Chosen
 from mmeval.task.task import Task, TaskOverrides
 
-INTERRUPTED = "interrupted; complete files are kept, and the same command fetches the others"
+INTERRUPTED = "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
 UNPINNED = "main"
 
 

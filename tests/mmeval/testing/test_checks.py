@@ -210,7 +210,7 @@ def test_a_sound_backend_passes(capabilities: Capabilities) -> None:
         (raises, "generate_batch raised ValueError: what is that"),
         (fails_as_internal, r"gave the error internal \(ValueError\), none of"),
         (takes_its_neighbours_along, "row 0 was answered beside a row with a part of the kind image"),
-        (adds_a_picture, "row 0 holds image, which nobody wanted: text was wanted"),
+        (adds_a_picture, "row 0 holds image, which was not wanted: text was"),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
