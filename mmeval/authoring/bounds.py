@@ -1,4 +1,4 @@
-"""Bounds of metrics: scores of references, of shuffled references, of empty answers.
+"""Bounds of metrics: scores of references, shuffled references, empty answers.
 
 A metric that scores the references of other samples as high as the right ones does not measure the answer. The three
 are ordinary runs in a temporary folder, over a limited number of samples of a task, each asked once.

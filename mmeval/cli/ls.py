@@ -1,4 +1,4 @@
-"""List tasks, groups, tags, metrics, backends, adapters, tools and other plugins, with broken ones."""
+"""List tasks, groups, tags, metrics, backends, and other plugins."""
 
 from __future__ import annotations
 
@@ -47,6 +47,26 @@ _MAX_PROBLEM = 400
 _MAX_LICENCE = 40
 
 
+_ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
+    "tasks": ("Version", "Licence", "Tags", "From"),
+    "groups": ("Tags", "From"),
+    "tags": ("Tasks and groups",),
+}
+
+
+class _Broken(NamedTuple):
+    """An entry that cannot be loaded, with its error."""
+
+    name: str
+    owner: str
+    problem: MmevalError
+
+
+Rows: TypeAlias = Iterator[list[str] | _Broken]
+_Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
+"""Headers, and the function that makes a row from the name and owner of a plugin and the plugin itself."""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", metavar="KIND", help=f"what to list: {_KNOWN}")
     parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help="a glob, or a part of the name")
@@ -80,26 +100,6 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
     for kind in kinds:
         _print((kind.removesuffix("s").capitalize(), *_ENTRY_HEADERS[kind]), listers[kind](index, pattern))
     return 0
-
-
-_ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
-    "tasks": ("Version", "Licence", "Tags", "From"),
-    "groups": ("Tags", "From"),
-    "tags": ("Tasks and groups",),
-}
-
-
-class _Broken(NamedTuple):
-    """An entry that cannot be loaded, with its error."""
-
-    name: str
-    owner: str
-    problem: MmevalError
-
-
-Rows: TypeAlias = Iterator[list[str] | _Broken]
-_Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
-"""Headers, and the function that makes a row from the name and owner of a plugin and the plugin itself."""
 
 
 def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:

@@ -1,4 +1,4 @@
-"""Parser of command lines; hyphens equal underscores, errors name the correct flag."""
+"""Parser of command lines; hyphens are underscores, errors name the right flag."""
 
 from __future__ import annotations
 

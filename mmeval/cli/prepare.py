@@ -1,4 +1,4 @@
-"""Fetch the data of tasks at their revisions, check them, and list the ready tasks."""
+"""Fetch the data of tasks at their revisions, check them, list ready tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard streams that may be closed or lose their reader (``mmeval ls tasks | head``)."""
+"""Standard streams, which may be closed or lose their reader."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _known_price(limits: Limits, prices: Prices, payee: Payee) -> Price:
 
 
 def _refuse_unpriced(payees: Sequence[Payee]) -> None:
-    """Raises UsageError with a line to add for each model."""
+    """Refuse models without a price. Raises UsageError with a line to add for each."""
     if not payees:
         return
     models = dict.fromkeys(payee.model for payee in payees)

@@ -1,4 +1,4 @@
-"""Check the packages of each extra: their versions, and the command to install them."""
+"""Check the packages of each extra and their versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read JSON Lines files of other programs; one damaged line refuses the whole file."""
+"""Read JSON Lines files of other programs; a damaged line refuses the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact parts of an answer under our own key of a layout, and the manifest of an export."""
+"""Exact parts of answers under our own key of a layout; manifests of exports."""
 
 from __future__ import annotations
 

@@ -78,26 +78,6 @@ def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaL
                     _count_medium(part, part.media, seen, found, look)
 
 
-def _count_medium(part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook | None) -> None:
-    try:
-        # A medium of a table has no path; its name may repeat, so its content counts too.
-        file = str(media.path) if media.path is not None else f"{media.name} {media.sha256}"
-        mark = (part.kind, file)
-        if mark in seen:
-            return
-        seen.add(mark)
-        empty = not media.size
-    except (MmevalError, OSError) as error:
-        found.faults.append(told(error))
-        return
-    found.media[part.kind] = found.media.get(part.kind, 0) + 1
-    found.media_marks.add(mark)
-    if empty:
-        found.faults.append(f"{media.label} is empty; fetch it again")
-    elif look is not None and part.kind != "code" and (fault := medium_problem(part, media) or look.fault(media)):
-        found.faults.append(f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch it again")
-
-
 def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:
     """Differences between the counts and the task file. Media are not compared where rows cannot be asked, whose media
     are not counted."""
@@ -145,6 +125,33 @@ def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[str]:
             yield f"{path}: its content is not that of the hub ({digest[:12]}...); {_fetch_again(path)}"
 
 
+def bounded(faults: Iterable[str], where: str = "") -> list[str]:
+    """The first faults, and the number of others; ``where`` is how to see them."""
+    found = list(faults)
+    more = len(found) - MAX_NAMED
+    return [*found[:MAX_NAMED], *([f"and {more:,} more like these{where}"] if more > 0 else [])]
+
+
+def _count_medium(part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook | None) -> None:
+    try:
+        # A medium of a table has no path; its name may repeat, so its content counts too.
+        file = str(media.path) if media.path is not None else f"{media.name} {media.sha256}"
+        mark = (part.kind, file)
+        if mark in seen:
+            return
+        seen.add(mark)
+        empty = not media.size
+    except (MmevalError, OSError) as error:
+        found.faults.append(told(error))
+        return
+    found.media[part.kind] = found.media.get(part.kind, 0) + 1
+    found.media_marks.add(mark)
+    if empty:
+        found.faults.append(f"{media.label} is empty; fetch it again")
+    elif look is not None and part.kind != "code" and (fault := medium_problem(part, media) or look.fault(media)):
+        found.faults.append(f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch it again")
+
+
 def _fetch_again(path: Path) -> str:
     """Advice that names the target of a link, as files of a snapshot in the cache are links."""
     return f"delete {path.resolve() if path.is_symlink() else 'it'} and run the same command again"
@@ -161,10 +168,3 @@ def _digest(path: Path, digest: hashlib._Hash) -> str:
         while data := file.read(_CHUNK):
             digest.update(data)
     return digest.hexdigest()
-
-
-def bounded(faults: Iterable[str], where: str = "") -> list[str]:
-    """The first faults, and the number of others; ``where`` is how to see them."""
-    found = list(faults)
-    more = len(found) - MAX_NAMED
-    return [*found[:MAX_NAMED], *([f"and {more:,} more like these{where}"] if more > 0 else [])]

@@ -75,14 +75,6 @@ def sources(tasks: Sequence[Wanted], *, weights: bool) -> dict[Source, list[str]
     return dict(found.values())
 
 
-def _models(bound: BoundMetric) -> Iterator[Source]:
-    """The missing models of a metric that the hub has."""
-    for switch, _ in bound.lacking_models():
-        named, model = named_in(bound.models[switch]), bound.metric.models[switch]
-        if named.folder is None and not model.by_hand:
-            yield Source(named.name, named.revision or UNPINNED, "model", model.files)
-
-
 def data_source(data: TaskData) -> Source | None:
     """The source of a task's data; None for data in a local folder."""
     if data.bundled is not None or not is_hub_name(data.path) or (data.beside / data.path).is_dir():
@@ -116,3 +108,11 @@ def fetch(source: Source) -> Path:
         return asyncio.run(OwnThread("mmeval-fetch").do(work))
     except KeyboardInterrupt:
         raise Interrupted(INTERRUPTED) from None
+
+
+def _models(bound: BoundMetric) -> Iterator[Source]:
+    """The missing models of a metric that the hub has."""
+    for switch, _ in bound.lacking_models():
+        named, model = named_in(bound.models[switch]), bound.metric.models[switch]
+        if named.folder is None and not model.by_hand:
+            yield Source(named.name, named.revision or UNPINNED, "model", model.files)

@@ -1,4 +1,4 @@
-"""Table of the flags, for parser, help, environment (``MMEVAL_<FLAG>``), files, record."""
+"""Table of the flags, for the parser, ``MMEVAL_<FLAG>``, ``--config`` and records."""
 
 from __future__ import annotations
 

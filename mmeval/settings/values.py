@@ -63,17 +63,6 @@ def read_json(text: str) -> Any:
     return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(spelt: str) -> float:
-    found = float(spelt)
-    if not math.isfinite(found):
-        raise ValueError(f"{spelt} is too large for a number")
-    return found
-
-
 def split_outside_brackets(text: str, separator: str) -> list[str]:
     """Split a text at separators outside of brackets and quotes; empty pieces are left out."""
     pieces: list[str] = []
@@ -219,19 +208,6 @@ def arguments(value: Any) -> dict[str, Any]:
     return _pairs(spelt)
 
 
-def _pairs(spelt: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    last = ""
-    for piece in split_outside_brackets(spelt, ","):
-        key, equals, item = piece.partition("=")
-        if not equals or not key.strip():
-            after = f" after {last!r}" if last else ""
-            raise UsageError(f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and texts in quotes")
-        last = key.strip()
-        found[last] = scalar(item)
-    return found
-
-
 def json_object(value: Any) -> dict[str, Any]:
     """A JSON object, a file that holds one, or a mapping."""
     if isinstance(value, Mapping):
@@ -312,6 +288,60 @@ def backend(value: Any) -> tuple[str, dict[str, Any]]:
     return _backend("", value)
 
 
+def loggers(value: Any) -> dict[str, dict[str, Any]]:
+    """``NAME[,k=v...]``, several of them (the environment separates them by ``;``), or a mapping of names to
+    arguments."""
+    if isinstance(value, Mapping):
+        return {str(name): arguments(given or {}) for name, given in value.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for item in _items(value):
+        name, _, spelt = text(item).partition(",")
+        if not name.strip() or "=" in name or name.strip() in found:
+            raise UsageError(f"NAME[,k=v...] is expected, each name once, not {item!r}")
+        found[name.strip()] = arguments(spelt) if spelt.strip() else {}
+    return found
+
+
+def device(value: Any) -> str:
+    """The device of the models of metrics: ``auto``, or a device as torch writes it."""
+    spelt = text(value).strip().lower()
+    if wanted := device_fault(spelt):
+        raise UsageError(f"{wanted} is expected, not {value!r}")
+    return spelt
+
+
+def level(value: Any) -> str:
+    """A log level by its name, in either case."""
+    name = str(value).upper()
+    if name not in LEVELS:
+        raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
+    return name
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(spelt: str) -> float:
+    found = float(spelt)
+    if not math.isfinite(found):
+        raise ValueError(f"{spelt} is too large for a number")
+    return found
+
+
+def _pairs(spelt: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    last = ""
+    for piece in split_outside_brackets(spelt, ","):
+        key, equals, item = piece.partition("=")
+        if not equals or not key.strip():
+            after = f" after {last!r}" if last else ""
+            raise UsageError(f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and texts in quotes")
+        last = key.strip()
+        found[last] = scalar(item)
+    return found
+
+
 def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
         raise UsageError("the role 'model' is given by --model and --model_args")
@@ -330,37 +360,7 @@ def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     return name.strip(), rest
 
 
-def loggers(value: Any) -> dict[str, dict[str, Any]]:
-    """``NAME[,k=v...]``, several of them (the environment separates them by ``;``), or a mapping of names to
-    arguments."""
-    if isinstance(value, Mapping):
-        return {str(name): arguments(given or {}) for name, given in value.items()}
-    found: dict[str, dict[str, Any]] = {}
-    for item in _items(value):
-        name, _, spelt = text(item).partition(",")
-        if not name.strip() or "=" in name or name.strip() in found:
-            raise UsageError(f"NAME[,k=v...] is expected, each name once, not {item!r}")
-        found[name.strip()] = arguments(spelt) if spelt.strip() else {}
-    return found
-
-
 def _items(value: Any) -> Sequence[Any]:
     if isinstance(value, (list, tuple)):
         return value
     return [item for item in str(value).split(";") if item.strip()]
-
-
-def device(value: Any) -> str:
-    """The device of the models of metrics: ``auto``, or a device as torch writes it."""
-    spelt = text(value).strip().lower()
-    if wanted := device_fault(spelt):
-        raise UsageError(f"{wanted} is expected, not {value!r}")
-    return spelt
-
-
-def level(value: Any) -> str:
-    """A log level by its name, in either case."""
-    name = str(value).upper()
-    if name not in LEVELS:
-        raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
-    return name

@@ -1,4 +1,4 @@
-"""Build a runnable task from its file, the plugins that it names and the overrides."""
+"""Build a runnable task from its file, its plugins and the overrides."""
 
 from __future__ import annotations
 

@@ -166,13 +166,6 @@ def bundled_folder(file: TaskFile) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _has_bundled(file: TaskFile) -> bool:
-    try:
-        return bundled_folder(file) is not None
-    except TaskFileError:  # reported when they are asked for
-        return False
-
-
 def portable(path: str) -> str:
     """A path without the folders of one machine: an absolute path becomes its last name."""
     return PurePosixPath(path.replace("\\", "/")).name if is_absolute(path) else path
@@ -192,3 +185,10 @@ def _commit(folder: Path) -> str:
     """The commit of a folder in the hub's cache, which is ``snapshots/<commit>``; else empty."""
     home = folder.absolute()
     return home.name if home.parent.name == "snapshots" and _COMMIT.fullmatch(home.name) else ""
+
+
+def _has_bundled(file: TaskFile) -> bool:
+    try:
+        return bundled_folder(file) is not None
+    except TaskFileError:  # reported when they are asked for
+        return False

@@ -41,6 +41,72 @@ def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Coll
     return replace(whole, without={**without, **lacking, **dict.fromkeys(skipped_pieces, why)})
 
 
+def piece_ranges(entry: TaskMetric, entries: Iterable[TaskMetric]) -> dict[str, list[float | None]]:
+    """The ranges of the pieces of a derived entry, as JSON: an infinite end is null."""
+    ranges = {name: other.bound.metric.range for other in entries for name in other.bound.metric.outputs}
+    return {
+        name: [end if math.isfinite(end) else None for end in ranges[name]]
+        for name in entry.bound.pieces
+        if name in ranges
+    }
+
+
+def outputs_of(metric: str) -> Sequence[str]:
+    """The outputs of a metric; none of one that cannot be loaded, which is reported elsewhere or not used."""
+    try:
+        return load_metric(metric).outputs
+    except MmevalError:
+        return ()
+
+
+def derived_outputs(entries: Iterable[TaskMetric], lost: Collection[str]) -> set[str]:
+    """The outputs that are made of lost ones, directly or through another."""
+    gone = set(lost)
+    for entry in entries:  # in their order: a piece stands above what is made of it
+        if not gone.isdisjoint(entry.bound.pieces):
+            gone.update(entry.bound.metric.outputs)
+    return gone - set(lost)
+
+
+def lacks_a_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
+    """Whether an entry is made of another one that is unavailable."""
+    lost = {name for other in entries if other.unavailable for name in other.bound.metric.outputs}
+    return not lost.isdisjoint(entry.bound.pieces)
+
+
+def with_pieces(
+    asked: Sequence[Entry], listed: Mapping[str, Entry], metric_args: Mapping[str, Mapping[str, Any]]
+) -> list[Entry]:
+    """Some entries of a ``metric_list``, each after the task's entries (``listed``, by metric) that give its pieces.
+    ``metric_args`` override the switches of the entries."""
+    givers = {output: entry for entry in listed.values() for output in outputs_of(entry["metric"])}
+    found: dict[str, Entry] = {}
+    visited: set[str] = set()
+
+    def add(entry: Entry) -> None:
+        if entry["metric"] in visited:
+            return
+        visited.add(entry["metric"])
+        for piece in _pieces({**entry, **metric_args.get(entry["metric"], {})}):
+            if piece in givers:
+                add(givers[piece])
+        found[entry["metric"]] = entry
+
+    for entry in asked:
+        add(entry)
+    return list(found.values())
+
+
+def _pieces(entry: Entry) -> list[Any]:
+    """The pieces of a derived entry: those that it names, or its metric's own."""
+    try:
+        metric = load_metric(entry["metric"])
+    except MmevalError:
+        return []
+    written = entry.get(PIECES, metric.switches[PIECES]) if metric.derived else ()
+    return list(written) if isinstance(written, (list, tuple)) else []
+
+
 def _unavailable(lacking: Mapping[str, str], bound: BoundMetric) -> str:
     """Why a derived number is unavailable: one of its pieces is, or all are where it is made of available ones."""
     first, reason = next(iter(lacking.items()))
@@ -74,69 +140,3 @@ def _directed(bound: BoundMetric, entries: Mapping[str, TaskMetric]) -> BoundMet
         high, low = (next(name for name, higher in better.items() if higher is wanted) for wanted in (True, False))
         raise UsageError(f"higher is better for {high}, lower is better for {low}: one number cannot be both")
     return replace(bound, metric=replace(bound.metric, higher_is_better=next(iter(better.values()))))
-
-
-def piece_ranges(entry: TaskMetric, entries: Iterable[TaskMetric]) -> dict[str, list[float | None]]:
-    """The ranges of the pieces of a derived entry, as JSON: an infinite end is null."""
-    ranges = {name: other.bound.metric.range for other in entries for name in other.bound.metric.outputs}
-    return {
-        name: [end if math.isfinite(end) else None for end in ranges[name]]
-        for name in entry.bound.pieces
-        if name in ranges
-    }
-
-
-def derived_outputs(entries: Iterable[TaskMetric], lost: Collection[str]) -> set[str]:
-    """The outputs that are made of lost ones, directly or through another."""
-    gone = set(lost)
-    for entry in entries:  # in their order: a piece stands above what is made of it
-        if not gone.isdisjoint(entry.bound.pieces):
-            gone.update(entry.bound.metric.outputs)
-    return gone - set(lost)
-
-
-def lacks_a_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
-    """Whether an entry is made of another one that is unavailable."""
-    lost = {name for other in entries if other.unavailable for name in other.bound.metric.outputs}
-    return not lost.isdisjoint(entry.bound.pieces)
-
-
-def with_pieces(
-    asked: Sequence[Entry], listed: Mapping[str, Entry], metric_args: Mapping[str, Mapping[str, Any]]
-) -> list[Entry]:
-    """Some entries of a ``metric_list``, each after the task's entries (``listed``, by metric) that give its pieces.
-    ``metric_args`` override the switches of the entries."""
-    givers = {output: entry for entry in listed.values() for output in _outputs(entry)}
-    found: dict[str, Entry] = {}
-    visited: set[str] = set()
-
-    def add(entry: Entry) -> None:
-        if entry["metric"] in visited:
-            return
-        visited.add(entry["metric"])
-        for piece in _pieces({**entry, **metric_args.get(entry["metric"], {})}):
-            if piece in givers:
-                add(givers[piece])
-        found[entry["metric"]] = entry
-
-    for entry in asked:
-        add(entry)
-    return list(found.values())
-
-
-def _outputs(entry: Entry) -> Sequence[str]:
-    """The outputs of an entry; none of a metric that is not registered: it is not used, or reported elsewhere."""
-    try:
-        return load_metric(entry["metric"]).outputs
-    except MmevalError:
-        return ()
-
-
-def _pieces(entry: Entry) -> list[Any]:
-    """The pieces of a derived entry: those that it names, or its metric's own."""
-    try:
-        metric = load_metric(entry["metric"])
-    except MmevalError:
-        return []
-    written = entry.get(PIECES, metric.switches[PIECES]) if metric.derived else ()
-    return list(written) if isinstance(written, (list, tuple)) else []

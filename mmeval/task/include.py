@@ -1,4 +1,4 @@
-"""Task files with their includes resolved, and the folders that an include may lead to."""
+"""Resolve the includes of task files, which may lead to certain folders only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of a task file that are found when its plugins are loaded, each at its key."""
+"""Faults of keys of a task file that name plugins and their options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``metric_list`` of a task file as metrics with their switches, and as a record."""
+"""The ``metric_list`` of a task file as metrics, and as a record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from mmeval.aggregate.scores import load_aggregator
 from mmeval.content.media import path_inside
-from mmeval.errors import MmevalError, UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import UsageError, did_you_mean
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import TRUST, Metric, load_metric
 from mmeval.metric.model import written_fault
@@ -17,7 +17,7 @@ from mmeval.metric.signature import PIECES
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import PromptTexts, is_prompt_path, prompt_files, read_prompt_folder
 from mmeval.system.yaml_document import KeyPath
-from mmeval.task.derived_entries import made_of
+from mmeval.task.derived_entries import made_of, outputs_of
 from mmeval.task.file import TaskFile, word_for
 from mmeval.task.key_faults import KeyFaultsError, check_options, check_values, name_path, plugin_at
 from mmeval.task.schema import MetricKeys
@@ -33,7 +33,8 @@ def metrics_of(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) 
     """The metrics of a task, derived ones with their pieces. Raises KeyFaultsError."""
     positions = positions_of(file, overrides)
     found = [metric_at(file, position, overrides, roles) for position in positions]
-    skipped = [name for i in range(len(file.keys.metric_list)) if i not in positions for name in _outputs(file, i)]
+    left_out = [entry.metric for i, entry in enumerate(file.keys.metric_list) if i not in positions]
+    skipped = [name for metric in left_out for name in outputs_of(metric)]
     pieces = {name: entry for entry in found if not entry.bound.metric.derived for name in entry.bound.metric.outputs}
     for at, entry in enumerate(found):
         if not entry.bound.metric.derived:
@@ -45,14 +46,6 @@ def metrics_of(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) 
             raise KeyFaultsError((path if path in file.document.places else path[:2], str(error))) from None
         pieces.update(dict.fromkeys(entry.bound.metric.outputs, found[at]))
     return tuple(found)
-
-
-def _outputs(file: TaskFile, position: int) -> Sequence[str]:
-    """The numbers of an entry; none where its metric is unknown, which ``metric_at`` reports."""
-    try:
-        return load_metric(file.keys.metric_list[position].metric).outputs
-    except MmevalError:
-        return ()
 
 
 def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]) -> TaskMetric:
@@ -78,16 +71,51 @@ def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
     """Refuse a number that two entries give: one would overwrite the other. Unknown metrics are passed over."""
     seen: set[str] = set()
     for position in positions_of(file, overrides):
-        name = file.keys.metric_list[position].metric
-        try:
-            outputs = load_metric(name).outputs
-        except UnknownNameError:
-            continue
+        outputs = outputs_of(file.keys.metric_list[position].metric)
         twice = sorted(seen.intersection(outputs))
         if twice:
             message = f"{' and '.join(twice)} is given by an earlier entry already; list a metric once"
             raise KeyFaultsError((("metric_list", position, "metric"), message))
         seen.update(outputs)
+
+
+def written_metrics(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
+    """The metrics of the resolved file as plain JSON: its entries with the overrides, skipped ones apart, and the texts
+    of all prompts."""
+    written: dict[str, Any] = {}
+    entries = [
+        {**entry, **overrides.metric_args.get(entry["metric"], {})}
+        for entry in file.document.data.get("metric_list") or ()
+    ]
+    kept = positions_of(file, overrides)
+    if entries:
+        written["metric_list"] = [
+            {**entries[i], **_written_prompts(entries[i], metric.bound), **_written_models(entries[i], metric.bound)}
+            for i, metric in zip(kept, metrics, strict=True)
+        ]
+    if len(kept) < len(entries):  # so that mmeval score can add them later, with their switches
+        written["skipped_metrics"] = [entry for i, entry in enumerate(entries) if i not in kept]
+    bound = (metric.bound for metric in metrics if metric.bound.prompts)
+    if named := {one.name: {prompt["name"]: prompt["text"] for prompt in one.prompts.values()} for one in bound}:
+        written["judge_prompts"] = named
+    return written
+
+
+def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
+    """The prompts of an entry that are files or written in it, with their texts."""
+    given = {switch: entry.get(switch) for switch in bound.prompts}
+    return {
+        switch: bound.prompts[switch]
+        for switch, written in given.items()
+        if isinstance(written, Mapping) or (isinstance(written, str) and is_prompt_path(written))
+    }
+
+
+def _written_models(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, str]:
+    """The local folders of an entry's models, so that they are found from any folder."""
+    given = {switch: entry.get(switch) for switch in bound.models}
+    relative = {switch for switch, written in given.items() if isinstance(written, str) and written[:1] in (".", "~")}
+    return {switch: bound.models[switch]["folder"] for switch in relative}
 
 
 def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, overrides: TaskOverrides) -> BoundMetric:
@@ -131,42 +159,3 @@ def _switch_fault(metric: Metric, keys: MetricKeys, name: str, home: Path) -> st
         advice = "put the file there, or give it with --judge_prompts or --metric_args"
         return f"{value[:200]!r} leads out of the task file's folder; {advice}"
     return ""
-
-
-def written_metrics(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
-    """The metrics of the resolved file as plain JSON: its entries with the overrides, skipped ones apart, and the texts
-    of all prompts."""
-    written: dict[str, Any] = {}
-    entries = [
-        {**entry, **overrides.metric_args.get(entry["metric"], {})}
-        for entry in file.document.data.get("metric_list") or ()
-    ]
-    kept = positions_of(file, overrides)
-    if entries:
-        written["metric_list"] = [
-            {**entries[i], **_written_prompts(entries[i], metric.bound), **_written_models(entries[i], metric.bound)}
-            for i, metric in zip(kept, metrics, strict=True)
-        ]
-    if len(kept) < len(entries):  # so that mmeval score can add them later, with their switches
-        written["skipped_metrics"] = [entry for i, entry in enumerate(entries) if i not in kept]
-    bound = (metric.bound for metric in metrics if metric.bound.prompts)
-    if named := {one.name: {prompt["name"]: prompt["text"] for prompt in one.prompts.values()} for one in bound}:
-        written["judge_prompts"] = named
-    return written
-
-
-def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
-    """The prompts of an entry that are files or written in it, with their texts."""
-    given = {switch: entry.get(switch) for switch in bound.prompts}
-    return {
-        switch: bound.prompts[switch]
-        for switch, written in given.items()
-        if isinstance(written, Mapping) or (isinstance(written, str) and is_prompt_path(written))
-    }
-
-
-def _written_models(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, str]:
-    """The local folders of an entry's models, so that they are found from any folder."""
-    given = {switch: entry.get(switch) for switch in bound.models}
-    relative = {switch for switch, written in given.items() if isinstance(written, str) and written[:1] in (".", "~")}
-    return {switch: bound.models[switch]["folder"] for switch in relative}

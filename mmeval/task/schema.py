@@ -1,4 +1,4 @@
-"""The keys of a task file and of a group file, with their types; others are refused."""
+"""The keys of task files and group files with their types; others are refused."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _suggested(written: str) -> str:
 
 
 def _taken(found: PackageName) -> str:
-    """What has the name already; empty if it is free."""
+    """The owner of the name; empty if it is free."""
     if found.module in _FOLDERS:
         return "the name of something that packages have beside their module"
     if found.module in sys.stdlib_module_names:

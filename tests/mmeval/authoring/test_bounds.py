@@ -108,7 +108,7 @@ def test_what_cannot_be_computed_here_is_listed_with_the_reason() -> None:
 
 def test_the_calls_of_a_judge_are_counted_without_making_one() -> None:
     tasks = select(["rubric_example"], roles=frozenset({"judge"})).tasks
-    judge = {"judge": BackendSpec("openai", {"model": "m"})}  # needs a key, and nobody has given one
+    judge = {"judge": BackendSpec("openai", {"model": "m"})}  # needs a key, which is missing
 
     assert judge_calls(tasks, judge) == {"judge": 7}
     assert judge_calls(tasks, judge, limit=1) == {"judge": 2}

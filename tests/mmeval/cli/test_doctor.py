@@ -205,7 +205,7 @@ def test_a_backend_that_cannot_be_made_is_told(flags: tuple[str, ...], status: s
     assert "Traceback" not in done.err
 
 
-def test_what_nobody_knows_is_a_mistake_of_usage() -> None:
+def test_an_unknown_name_is_a_usage_error() -> None:
     assert doctor("--model", "no_such_backend").code == 2
     assert doctor("--judge", "no_such_backend,model=m").code == 2
     assert doctor("--tasks", "no_such_task").code == 2

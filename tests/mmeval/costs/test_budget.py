@@ -128,7 +128,7 @@ async def test_a_budget_that_is_spent_to_the_last_call_stops_nothing() -> None:
 
 
 @in_loop
-async def test_tries_that_failed_count_and_those_that_reached_nobody_do_not() -> None:
+async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
     kinds = iter(["server", "unreachable", "server", "server"])
     budget, runtime, toy = asked(Limits(calls=3), lambda _request: Response.failed(next(kinds), "no"))  # type: ignore[arg-type]
     send = runtime.send
