@@ -68,7 +68,7 @@ class TaskFiles:
             raise document.error(path, f"there is no file {name!r} beside {source.name}")
         # without ``..``, for messages, where that is the same file: beyond a link it may be another
         plain = Path(os.path.normpath(target))
-        return plain if plain.is_file() and plain.samefile(target) else target
+        return plain if plain != target and plain.is_file() and plain.samefile(target) else target
 
 
 def _listed(document: Document, key: str, value: Any) -> Iterator[tuple[KeyPath, str]]:
