@@ -1,7 +1,7 @@
-"""Bounds of tasks: what their metrics give for the right answers, for those of other samples, and for none.
+"""Bounds of metrics: scores of references, shuffled references, empty answers.
 
-A metric that gives the answers of other samples as much as the right ones measures nothing that an answer says. The
-three are ordinary runs in a folder that is removed afterwards, over at most so many samples of a task, each asked once.
+A metric that scores the references of other samples as high as the right ones does not measure the answer. The three
+are ordinary runs in a temporary folder, over a limited number of samples of a task, each asked once.
 """
 
 from __future__ import annotations
@@ -32,25 +32,27 @@ from mmeval.store.media_store import MediaStore
 from mmeval.task.task import Selection, Task
 
 LIMIT = 200
-"""Samples of a task, unless the user says otherwise."""
+"""Samples of a task, by default."""
 SEED = 7
-"""Of the draw that gives each sample another one's reference."""
+"""The seed of the draw that gives each sample another one's reference."""
 ENOUGH = 20
-"""From so many scored samples on the standard errors of two numbers are taken into account."""
+"""The least number of scored samples for which standard errors count."""
 
 Which = Literal["reference", "shuffled", "empty"]
 Answers = Mapping[str, Mapping[str, Interleaved]]
-"""By task and by the id of a sample, an answer."""
+"""An answer by task and id of a sample."""
+WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
+"""Loggers whose warnings are shown while bounds are measured: the run waits for a role that does not answer."""
 
 
-TOLD_ALL_THE_SAME = ("mmeval.broker.outage", "mmeval.run.judging")
-"""Loggers that are heard while the bounds are made: a role that does not answer is waited for."""
+_WHOSE: Mapping[Which, str] = {"shuffled": "the references of other samples", "empty": "empty answers"}
+_ANSWERS: Mapping[Which, str] = {"reference": "references", "shuffled": "shuffled references", "empty": "empty answers"}
+_SUSPENDED = "its role stopped answering; with --bounds false no role is asked"
 
 
 class Doubt(NamedTuple):
-    """What the bounds of a number say against it. It is ``wrong`` where the answers of other samples are clearly
-    better than the right ones (the direction of the metric, or the references, cannot be meant), and where the right
-    answers were given no number."""
+    """A reason to doubt a number. It is ``wrong`` where the answers of other samples are clearly better than the right
+    ones (the metric's direction or the references must be wrong), or where the right answers have no number."""
 
     message: str
     wrong: bool = False
@@ -58,8 +60,7 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """One number of a task for the right answers, for shuffled ones and for none; ``unavailable`` says why there is
-    no number at all."""
+    """One number of a task for references, shuffled ones and empty answers; ``unavailable`` is why it has none."""
 
     task: Task
     metric: str
@@ -67,46 +68,42 @@ class Bounds:
     results: Mapping[Which, Result] = field(default_factory=dict)
     unavailable: str = ""
     only_one: bool = False
-    """Fewer than two samples have a reference, so that there is nothing to shuffle."""
+    """Fewer than two samples have a reference: there is nothing to shuffle."""
     lost: Mapping[Which, str] = field(default_factory=dict)
-    """The most frequent reason why answers have no score; a kind of which all have one is left out."""
+    """The most frequent reason why answers have no score, for each kind that lacks some."""
     judged: bool = False
     reference_free: bool = False
-    """It looks at the answer alone: what it gives to those of other samples says nothing."""
+    """It scores the answer alone, so that shuffled references are no check."""
     range: tuple[float, float] = (-math.inf, math.inf)
-    """Between which values the number lies."""
+    """The least and the greatest value."""
 
     def value(self, which: Which) -> float | None:
         result = self.results.get(which)
         return None if result is None else result.value
 
     def doubts(self) -> Iterator[Doubt]:
-        """Why the number is of no use for telling models apart."""
+        """The reasons why the number cannot distinguish models."""
         right = self.results.get("reference")
         if right is not None and right.value is None and (asked := _applicable(right)):
             reason = _SUSPENDED if right.suspended else self.lost.get("reference", "")
             yield Doubt(f"{self.metric} scored {right.scored:,} of {asked:,} references: {reason}", wrong=True)
             return
-        yield from self._lost_verdicts()
-        shuffled = None if self.reference_free else self._margin("shuffled")
-        empty = self._margin("empty")
-        if shuffled is not None and shuffled < -self._noise("shuffled"):
-            yield Doubt(f"{self.metric} gives {self._told('shuffled')}: look at its higher_is_better", wrong=True)
-        elif shuffled is not None and shuffled <= self._noise("shuffled"):
-            yield Doubt(f"{self.metric} cannot tell the right answers from shuffled ones: {self._told('shuffled')}")
-        if empty is not None and empty <= self._noise("empty"):
-            yield Doubt(f"{self.metric} cannot tell the right answers from empty ones: {self._told('empty')}")
-
-    def _lost_verdicts(self) -> Iterator[Doubt]:
-        """What a judge was asked about and gave no score."""
         for which, result in self.results.items():
             asked = _applicable(result)
             if self.judged and (lost := asked - result.scored):
                 reason = _SUSPENDED if result.suspended else self.lost.get(which, "")
                 yield Doubt(f"{self.metric} gave {lost:,} of {asked:,} {_ANSWERS[which]} no score: {reason}")
+        shuffled = None if self.reference_free else self._margin("shuffled")
+        empty = self._margin("empty")
+        if shuffled is not None and shuffled < -self._noise("shuffled"):
+            yield Doubt(f"{self.metric} gives {self._compared('shuffled')}: look at its higher_is_better", wrong=True)
+        elif shuffled is not None and shuffled <= self._noise("shuffled"):
+            yield Doubt(f"{self.metric} cannot tell the right answers from shuffled ones: {self._compared('shuffled')}")
+        if empty is not None and empty <= self._noise("empty"):
+            yield Doubt(f"{self.metric} cannot tell the right answers from empty ones: {self._compared('empty')}")
 
     def _margin(self, other: Which) -> float | None:
-        """By how much the right answers are better than others; None where one of the numbers is missing."""
+        """How much better the right answers are than others; None where a number is missing."""
         right, wrong = self.value("reference"), self.value(other)
         if right is None or wrong is None:
             return None
@@ -119,37 +116,30 @@ class Bounds:
             return 0.0
         return 2 * math.hypot(*(result.stderr or 0.0 for result in pair))
 
-    def _told(self, other: Which) -> str:
+    def _compared(self, other: Which) -> str:
         return f"{self.value('reference'):.4f} to the references, {self.value(other):.4f} to {_WHOSE[other]}"
 
 
 def _applicable(result: Result) -> int:
-    """Answers that a metric could have said something of."""
+    """The number of answers that the metric could score."""
     return result.n - result.unsupported - result.inapplicable
 
 
-_WHOSE: Mapping[Which, str] = {
-    "shuffled": "the references of other samples",
-    "empty": "empty answers",
-}
-_ANSWERS: Mapping[Which, str] = {"reference": "references", "shuffled": "shuffled references", "empty": "empty answers"}
-
-
 def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None) -> dict[str, int]:
-    """By role, the calls that metrics make to score one model's answers to every sample; with a ``limit``, one answer
-    to each of the first samples of a task.
+    """Count the calls by role that metrics make to score one model's answers to every sample; with a ``limit``, one
+    answer to each of the first samples of a task.
 
-    They are counted on stand-ins for answers, so that a metric that asks because of an answer's content may ask
-    otherwise. Nothing is sent, and no backend of a role is made.
+    They are counted on stand-ins for answers: a metric whose calls depend on the answer may make others. Nothing is
+    sent, and no backend of a role is made.
     """
     if not any(metric.bound.metric.judged and not metric.unavailable for task in tasks for metric in task.metrics):
         return {}
     from mmeval.forecast.dry_run import forecast
 
     tasks = tasks if limit is None else _asked_once(tasks)
-    nobody = {role: BackendSpec(role, instance=_Nobody(role)) for role in roles}
+    silent = {role: BackendSpec(role, instance=_Silent(role)) for role in roles}
     with _workplace() as folder:
-        options = RunOptions(BackendSpec("model", instance=_Nobody("model")), folder, roles=nobody, limit=limit)
+        options = RunOptions(BackendSpec("model", instance=_Silent("model")), folder, roles=silent, limit=limit)
         found = forecast(Selection(tuple(tasks)), options)
     calls: dict[str, float] = {}
     for role, load in ((role, load) for task in found.tasks for role, load in task.loads.items() if role in roles):
@@ -158,12 +148,13 @@ def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: 
 
 
 def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT) -> list[Bounds]:
-    """The bounds of every number of tasks, in their order. Numbers that cannot be computed here are listed with the
-    reason. Metrics that ask a role ask it for each of the three, until it does not answer any more; the data of the
-    tasks must be sound.
+    """Measure the bounds of every number of tasks, in their order; unavailable ones have their reason. A role is asked
+    for each of the three, unless it stops answering. The data of the tasks must be sound.
 
-    Raises what a run raises: MissingError for a key that a role lacks, UsageError for what cannot be asked so.
+    Raises what a run raises: MissingError for a key that a role lacks, UsageError for tasks that cannot be asked.
     """
+    from mmeval.run.runner import run
+
     once = _asked_once(tasks)
     if not once:
         return []
@@ -177,12 +168,14 @@ def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: i
         found: dict[Which, list[Result]] = {}
         lost: dict[tuple[str, str], dict[Which, str]] = {}
         for which, model in models.items():
-            outcome = _run(once, RunOptions(model, folder, run_id=which, roles=roles, limit=limit))
+            options = RunOptions(model, folder, run_id=which, roles=roles, limit=limit)
+            with _hushed():
+                outcome = run(Selection(once), options, progress=_NoProgress())
             found[which] = [result for result in outcome.results if not result.slice]
-            for number, reason in _reasons(outcome).items():
-                lost.setdefault(number, {})[which] = reason
+            for number, reasons in _unscored(outcome).items():
+                lost.setdefault(number, {})[which] = reasons.most_common(1)[0][0]
             if any(result.suspended for result in found[which]):
-                break  # the others would wait for the same role, as long again
+                break  # the others would wait for the same role, just as long
     return [
         replace(bounds, lost=lost.get((task.name, bounds.metric), {}))
         for task in once
@@ -190,18 +183,15 @@ def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: i
     ]
 
 
-_SUSPENDED = "whom it asks did not answer any more; with --bounds false nobody is asked"
-
-
-def _reasons(outcome: RunOutcome) -> dict[tuple[str, str], str]:
-    """By task and number, the most frequent reason why a trial has no score."""
+def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
+    """The reasons why trials have no score, by task and number."""
     found: dict[tuple[str, str], Counter[str]] = {}
     for task, folder in outcome.score_sets.items():
         for row in finished_rows(folder, lambda _index, _repeat: True):
             for output, score in row["scores"].items():
                 if score["status"] == "unscored":
                     found.setdefault((task, output), Counter())[str(score["reason"])] += 1
-    return {number: reasons.most_common(1)[0][0] for number, reasons in found.items()}
+    return found
 
 
 def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
@@ -209,8 +199,10 @@ def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
 
 
 def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, dict[str, Interleaved]]:
-    """By task, for each sample that can be asked and has a reference the reference of another one, drawn by
-    :data:`SEED`. Empty for a task with fewer than two of them."""
+    """Draw by :data:`SEED` for each sample with a reference the reference of another one, by task and sample.
+
+    Samples that cannot be asked are left out; a task with fewer than two others has none.
+    """
     with _workplace() as folder:
         plan = Plan(tuple(tasks), RunOptions(BackendSpec("reference"), folder, limit=limit), MediaStore(folder))
         return {
@@ -219,7 +211,7 @@ def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, 
 
 
 def _exchanged(samples: Iterable[Sample]) -> dict[str, Interleaved]:
-    """Each sample with the reference of another: one cycle through all of them, so that nobody keeps its own."""
+    """Each sample with the reference of another: one cycle through all of them, so that none keeps its own."""
     given = [(sample.id, sample.references[0]) for sample in samples if sample.references and not sample.fault]
     if len(given) < 2:
         return {}
@@ -227,8 +219,8 @@ def _exchanged(samples: Iterable[Sample]) -> dict[str, Interleaved]:
     return {name: answer for (name, _), (_, answer) in zip(given, [*given[1:], given[0]], strict=True)}
 
 
-class _Nobody:
-    """A model that takes and gives everything, and that is counted on but never asked."""
+class _Silent:
+    """A backend that takes and gives all kinds, for counting; it is never asked."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
     provenance: Mapping[str, Any] = {}
@@ -237,7 +229,7 @@ class _Nobody:
         self.identity = {"backend": name}
 
     async def generate(self, request: Request) -> Response:  # noqa: ARG002
-        return Response.failed("internal", "nobody answers while calls are counted")
+        return Response.failed("internal", "calls are counted and not sent")
 
     async def close(self) -> None:
         """Nothing is held open."""
@@ -265,18 +257,11 @@ class _Shuffled:
         """Nothing is held open."""
 
 
-class _Silent(Quiet):
-    """Says nothing of its progress: what comes of it is one row of a table."""
+class _NoProgress(Quiet):
+    """Shows no progress: the result is one row of a table."""
 
     def note(self, text: str) -> None:
         pass
-
-
-def _run(tasks: tuple[Task, ...], options: RunOptions) -> RunOutcome:
-    from mmeval.run.runner import run
-
-    with _hushed():
-        return run(Selection(tasks), options, progress=_Silent())
 
 
 def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: bool) -> Iterator[Bounds]:
@@ -289,18 +274,15 @@ def _of_task(task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: b
                 judged=metric.bound.metric.judged,
                 reference_free=metric.bound.metric.reference_free,
                 range=metric.bound.metric.range,
-                results={} if metric.unavailable else _results(task.name, output, found),
+                results={
+                    which: result
+                    for which, results in found.items()
+                    for result in results
+                    if (result.task, result.metric) == (task.name, output) and not metric.unavailable
+                },
                 unavailable=metric.unavailable,
                 only_one=only_one,
             )
-
-
-def _results(task: str, output: str, found: Mapping[Which, Sequence[Result]]) -> dict[Which, Result]:
-    return {which: result for which, results in found.items() for result in results if _is_of(result, task, output)}
-
-
-def _is_of(result: Result, task: str, output: str) -> bool:
-    return (result.task, result.metric) == (task, output)
 
 
 @contextmanager
@@ -311,9 +293,8 @@ def _workplace() -> Iterator[Path]:
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Let the log tell errors, and whom nobody answers: what else a run warns of was found by the checks before it, or
-    stands in the table."""
-    wanted = {"mmeval": logging.ERROR, **dict.fromkeys(TOLD_ALL_THE_SAME, logging.WARNING)}
+    """Log errors, and warnings of roles that do not answer; other warnings repeat earlier checks or the table."""
+    wanted = {"mmeval": logging.ERROR, **dict.fromkeys(WARNING_LOGGERS, logging.WARNING)}
     before = {name: logging.getLogger(name).level for name in wanted}
     for name, level in wanted.items():
         logging.getLogger(name).setLevel(level)

@@ -1,4 +1,4 @@
-"""Bounds as a table: what the right answers, shuffled ones and empty ones are given, by task and metric."""
+"""Bounds as a table, and their means as a line."""
 
 from __future__ import annotations
 
@@ -10,39 +10,31 @@ from mmeval.report.markdown import cell, table_lines
 _HEADERS = ("Tasks", "Metric", "↑/↓", "Reference", "Shuffled", "Empty", "Notes")
 _NUMBERS = frozenset(("Reference", "Shuffled", "Empty"))
 _MAX_NOTE = 200
+_MEANS: Mapping[Which, str] = {"reference": "reference", "shuffled": "shuffled references", "empty": "empty"}
 
 
 def bounds_table(found: Sequence[Bounds]) -> str:
-    """The lines of the table, each with its end; empty without any number."""
+    """The lines of the table, each with its line end; empty without any number."""
     if not found:
         return ""
-    rows = [list(_row(bounds, repeated=_is_repeated(found, i))) for i, bounds in enumerate(found)]
+    tasks = ["", *(bounds.task.name for bounds in found)]
+    rows = [[*_row(bounds, repeated=bounds.task.name == before)] for before, bounds in zip(tasks, found, strict=False)]
     shown = len(_HEADERS) if any(row[-1] for row in rows) else len(_HEADERS) - 1
     lines = table_lines(_HEADERS[:shown], [row[:shown] for row in rows], right_aligned=_NUMBERS)
     return "".join(f"{line}\n" for line in lines)
 
 
 def bounds_means(found: Sequence[Bounds]) -> str:
-    """The means of several numbers that lie between 0 (worst) and 1, in one line; empty where some of them do not."""
-    told = [bounds for bounds in found if not bounds.unavailable]
-    if len(told) < 2 or any(bounds.range != (0, 1) or not bounds.higher_is_better for bounds in told):
+    """The means of several numbers, in one line; empty unless all lie between 0 (worst) and 1."""
+    known = [bounds for bounds in found if not bounds.unavailable]
+    if len(known) < 2 or any(bounds.range != (0, 1) or not bounds.higher_is_better for bounds in known):
         return ""
-    said = [f"{words} {mean:.2f}" for which, words in _MEANS.items() if (mean := _mean(told, which)) is not None]
-    return f"{'   '.join(said)}\n" if said else ""
-
-
-_MEANS: Mapping[Which, str] = {"reference": "reference", "shuffled": "shuffled references", "empty": "empty"}
-
-
-def _mean(found: Sequence[Bounds], which: Which) -> float | None:
-    """None where a number has no value: the others' mean could not be compared."""
-    values = [bounds.value(which) for bounds in found]
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
-
-
-def _is_repeated(found: Sequence[Bounds], position: int) -> bool:
-    return position > 0 and found[position - 1].task.name == found[position].task.name
+    means: list[str] = []
+    for which, words in _MEANS.items():
+        values = [value for bounds in known if (value := bounds.value(which)) is not None]
+        if len(values) == len(known):  # the mean of some could not be compared
+            means.append(f"{words} {sum(values) / len(values):.2f}")
+    return f"{'   '.join(means)}\n" if means else ""
 
 
 def _row(bounds: Bounds, *, repeated: bool) -> Iterator[str]:
@@ -68,7 +60,7 @@ def _notes(bounds: Bounds) -> Iterator[str]:
 
 
 def _lacks(bounds: Bounds, which: Which) -> Iterator[str]:
-    """How many answers have no number, where some have none."""
+    """How many answers have no number, where some lack one."""
     result = bounds.results.get(which)
     if result is None:
         return

@@ -1,4 +1,4 @@
-"""What is found about task files: something wrong or doubtful, with file and line."""
+"""Findings about task files: errors and warnings, with file and line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong (``error``) or doubtful (``warning``). ``line`` counts from 1; 0: no line is to blame."""
+    """An error or a warning. ``line`` counts from 1; 0: it belongs to no line."""
 
     file: Path
     line: int
@@ -28,6 +28,6 @@ class Finding:
 
 
 def finding_at(file: TaskFile, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
-    """A finding about a task, with the line of the key that is to blame."""
+    """Make a finding about a task, at the line of a key."""
     place = file.document.place(path or ("task",))
     return Finding(place.file, place.line, severity, f"task {file.name!r}: {message}", name)

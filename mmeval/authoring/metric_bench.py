@@ -1,4 +1,4 @@
-"""A bench for judged metrics: roles that can be asked outside of a run. Nothing is kept but what is printed."""
+"""Bench for judged metrics: asks roles outside of a run and keeps no records."""
 
 from __future__ import annotations
 
@@ -24,31 +24,32 @@ from mmeval.store.media_store import MediaStore
 
 
 class Bench:
-    """Asks the roles of one command. Equal questions are asked once."""
+    """Scores with the roles of one command. Equal questions are asked once."""
 
     def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
         self._broker, self._runner = broker, runner
 
     def score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
-        """The scores of a trial; unscored where a call failed or the metric did. Raises what concerns every trial, such
-        as a key that is refused."""
+        """Score a trial; unscored where a call or the metric failed. Raises errors that concern every trial, such as a
+        refused key."""
         return self._runner.run(self._score(bound, trial))
-
-    def _role(self, name: str) -> Role:
-        return role_for(name, {}, self._broker.roles)
 
     async def _score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
         scope = Scope("metric", trial.sample, share=False, by_content=True)
+
+        def role(name: str) -> Role:
+            return role_for(name, {}, self._broker.roles)
+
         try:
-            return await self._broker.run(score_judged(bound, trial, self._role), scope)
+            return await self._broker.run(score_judged(bound, trial, role), scope)
         except CallFailed as failed:
             return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
 
 
 @contextmanager
 def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Bench]:
-    """The roles of a metric, ready to be asked. Raises UsageError for one that no flag gives and for one that it does
-    not ask."""
+    """Make a bench with the roles of a metric. Raises UsageError for a role that no flag gives, or that it does not
+    ask."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         if not (played(role, specs) if role in by_kind else role in specs):

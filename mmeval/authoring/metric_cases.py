@@ -1,4 +1,4 @@
-"""Cases: what ``mmeval metric`` scores, written as flags or as lines of a file, as a trial and bound switches."""
+"""Cases of ``mmeval metric``: flags or lines of a file, made a trial and a metric."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
-    """The lines of a file of cases, each with its place. Raises UsageError."""
+    """Read the lines of a file of cases, each with its place. Raises UsageError."""
     from mmeval.dataset.loaders.row_files import read_jsonl
 
     if not file.is_file():
@@ -34,7 +34,7 @@ def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to score, still as it was written. ``labels`` are handed back with the result."""
+    """One answer to score, as it is written. ``labels`` are returned with the result."""
 
     files: tuple[str, ...] = ()
     answer: Any = None
@@ -47,8 +47,8 @@ class Case:
 
 
 class ReadyCase(NamedTuple):
-    """A case that can be scored; or, without a trial, the ``reason`` why one file of it is not there. ``place`` is its
-    line in a file of cases."""
+    """A case that can be scored; or, without a trial, the ``reason`` why a file of it is missing. ``place`` is its line
+    in a file of cases."""
 
     case: Case
     bound: BoundMetric
@@ -57,23 +57,28 @@ class ReadyCase(NamedTuple):
     reason: str = ""
 
 
+_TYPE_NAMES = {"list": "a list", "dict": "an object", "str": "a text"}
 _CASE_KEYS = ("files", "answer", "target", "input", "params", "profile", "metadata", "id", "name")
 
 
 def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
-    """One line of a cases file. Raises UsageError that says what is wrong with it."""
+    """Parse one line of a file of cases. Raises UsageError."""
     if not isinstance(values, dict):
         raise UsageError("a case is an object with any of " + ", ".join(_CASE_KEYS))
     for key in values:
         if key not in _CASE_KEYS:
             raise UnknownNameError("key of a case", key, _CASE_KEYS)
     params = dict(_typed(values, "params", dict) or {})
-    # The input may stand among the parameters too, unless it is a switch of the metric.
+    # The input may be among the parameters too, unless it is a switch of the metric.
     beside = params.pop("input", None) if "input" not in metric.switches else None
+    # A list with texts or lists holds several references; a list of parts is one.
+    written = values.get("target")
+    several = isinstance(written, list) and not all(isinstance(item, dict) and "type" in item for item in written)
+    targets = () if written in (None, []) else tuple(written) if several else (written,)
     return Case(
         files=tuple(map(str, _typed(values, "files", list) or ())),
         answer=values.get("answer"),
-        targets=_targets(values.get("target")),
+        targets=targets,
         input=values.get("input") if beside is None else beside,
         params=params,
         profile=_typed(values, "profile", str) or profile,
@@ -89,24 +94,12 @@ def _typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
     raise UsageError(f"{key} is {value!r:.80}, not {_TYPE_NAMES[kind.__name__]}")
 
 
-_TYPE_NAMES = {"list": "a list", "dict": "an object", "str": "a text"}
-
-
-def _targets(written: Any) -> tuple[Any, ...]:
-    """The references: one, or several when a list holds texts or lists instead of parts."""
-    if written is None or written == []:
-        return ()
-    if isinstance(written, list) and not all(isinstance(item, dict) and "type" in item for item in written):
-        return tuple(written)
-    return (written,)
-
-
 def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, trust: bool = False) -> ReadyCase:
-    """A case whose paths start from ``folder``, with its switches and its media. ``trust`` is the user's consent to run
-    code that the case names.
+    """Make a case ready, with its switches and its media; its paths are relative to ``folder``. ``trust`` is the user's
+    consent to run code that the case names.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingExtraError
-    for a package that is not installed, MissingDataError for a model that is not here.
+    for a package that is not installed, MissingDataError for a missing model.
     """
     from mmeval.metric.bound import bind
 
@@ -125,26 +118,23 @@ def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, tru
 
 
 def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
-    """What to write instead, of each flag whose text is the name of a file and may be meant for what is in it."""
-    for flag, texts in given.items():
-        for text in texts:
-            if isinstance(text, str) and (media := _named_file(text)):
-                parts = json.dumps([{"type": media.kind, "path": text}], ensure_ascii=False)
-                yield f"note: {flag} {text} was taken as a text; for the file of that name write {flag} '{parts}'"
-
-
-def _named_file(text: str) -> Media | None:
+    """Notes about texts of flags that are names of files, with how to give the file itself."""
     from mmeval.content.media import Media
 
-    try:
-        return Media.from_path(Path(text)) if Path(text).is_file() else None
-    except (OSError, ValueError, MmevalError):  # too long, or a text of any kind
-        return None
+    for flag, texts in given.items():
+        for text in texts:
+            try:
+                media = Media.from_path(Path(text)) if isinstance(text, str) and Path(text).is_file() else None
+            except (OSError, ValueError, MmevalError):  # too long, or a text of any kind
+                media = None
+            if media is not None:
+                parts = json.dumps([{"type": media.kind, "path": text}], ensure_ascii=False)
+                yield f"note: {flag} {text} was used as a text; for the file of that name write {flag} '{parts}'"
 
 
 def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Trial:
-    """The trial that a case describes; without answer and files it has no output. Files that may be of the kind at
-    which the metric looks are of that kind: a page is a picture, code is text, and a damaged file may be anything."""
+    """Make the trial of a case; without answer and files it has no output. A file that may be of the kind ``looks_at``
+    is of that kind: a page is a picture, code is text, and a damaged file may be any."""
     from mmeval.content.written import ContentReader
     from mmeval.records.sample import Message, Sample
     from mmeval.records.trial import Trial
@@ -183,17 +173,17 @@ def _part(media: Media, looks_at: PartKind | None) -> Part:
 
 
 def _media(folder: Path, name: str) -> Media:
-    """A file that the caller names: it is theirs, so it may lie anywhere."""
+    """A file that the user names, in any folder."""
     from mmeval.content.media import Media
 
     try:
         return Media.from_path(folder / name)
     except (OSError, ValueError):  # too long, or with a null character
-        raise UsageError(f"{name[:80]!r} is no path") from None
+        raise UsageError(f"{name[:80]!r} is not a path") from None
 
 
 def _written(value: Any) -> Any:
-    """A text as it is, unless it spells a JSON list of parts."""
+    """A text itself, unless it is a JSON list of parts."""
     if not isinstance(value, str) or not value.lstrip().startswith("[") or '"type"' not in value:
         return value
     try:

@@ -27,40 +27,40 @@ log = logging.getLogger(__name__)
 
 PROMPTED_ROWS = 3
 MAX_REPEATED = 5
-"""Findings of one check about one task that are told in full; the others are counted."""
+"""Findings of one check about one task that are reported in full; the others are counted."""
 MAX_DAMAGED = 10
 """As :data:`MAX_REPEATED`, for media that cannot be decoded and rows that cannot be asked."""
 
 BUNDLED_TAGS = "bundled_tags"
-"""The label that lists tags whose file belongs to that of another tag, such as the texture of a mesh: they have no
-medium of their own on purpose."""
+"""The label that lists tags without a medium of their own, as their file belongs to another tag: the texture of a
+mesh."""
 
 
 @dataclass
 class SampleChecks:
-    """The checks of one task that read samples, in one pass over the data; ``rows`` bounds how many are read.
+    """The checks of one task that read samples, in one pass over the data; ``rows`` limits how many are read.
 
-    When the findings were taken, ``selected`` counts the samples that the task keeps, ``media`` are the files of their
-    media, and ``loose_media`` counts those without a file of their own, such as those in a column of parquet.
+    After ``findings``, ``selected`` counts the samples that the task keeps, ``media`` are the files of their media, and
+    ``loose_media`` counts media without a file of their own, such as those in a column of parquet.
     """
 
     file: TaskFile
     task: Task
     rows: int | None
     look: MediaLook = field(default_factory=MediaLook)
-    told: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    found: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     media: set[Path] = field(default_factory=set)
     loose_media: int = 0
     selected: int = 0
     unlabelled: dict[str, list[str]] = field(default_factory=dict)
-    """By label that slices or clusters are made of, the places of the samples without it and what they have instead."""
+    """By label of slices or clusters, the places of samples without it, with the label that they have instead."""
     whole: bool = True
     rows_file: str = ""
-    """The file of the rows, before the number of one; empty where there are several, or none."""
+    """The file of the rows, to stand before a row number; empty where there are several, or none."""
     absent: bool = False
-    """Whether the data are not on this machine, so that no sample was looked at."""
+    """Whether the data are missing on this machine, so that no sample was checked."""
 
     def findings(self) -> Iterator[Finding]:
         with Caught() as failure:
@@ -70,32 +70,31 @@ class SampleChecks:
             self.absent = isinstance(failure.error, NotFetchedError)
             if self.absent:
                 yield self._at(("dataset_path",), "dataset", f"no row was checked: {failure.error}", "warning")
-            else:
-                reason = told(failure.error).removeprefix(f"{self._data_place}: ")
-                yield self._at(("dataset_path",), "dataset", reason)
+                return
+            place = self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""  # findings name it
+            yield self._at(("dataset_path",), "dataset", told(failure.error).removeprefix(f"{place}: "))
             return
         written = isinstance(dataset, InterleavedDataset)
         if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
             self.rows_file = f"{dataset.files[0]}: "
         for finding in self._all(rows_of(dataset), written=written):
             kind = (finding.check, finding.severity)
-            self.told[kind] += 1
-            if self.told[kind] <= _most_told(finding.check):
+            self.found[kind] += 1
+            if self.found[kind] <= _most_shown(finding.check):
                 yield finding
             else:
                 log.debug("%s", finding)
-        for (name, severity), count in self.told.items():
-            if (more := count - _most_told(name)) > 0:
-                yield self._at(
-                    (), name, f"{more:,} more findings of this kind (--verbosity DEBUG names them)", severity
-                )
+        for (name, severity), count in self.found.items():
+            if (more := count - _most_shown(name)) > 0:
+                message = f"{more:,} more findings of this kind (--verbosity DEBUG names them)"
+                yield self._at((), name, message, severity)
         self.whole = self.whole and (self.rows is None or self.rows >= length)
         if self.whole:
             yield from self._over_all()
         yield from self._unlabelled()
 
     def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
-        """The findings of each sample; ``written`` says that rows are of the documented schema."""
+        """The findings of each sample; ``written``: whether rows are of the documented schema."""
         for number in range(1, (self.rows or 10**12) + 1):
             with Caught() as failure:  # of the loader, whose iterator is spent then
                 sample = next(samples, None)
@@ -104,23 +103,24 @@ class SampleChecks:
                 yield self._at((), "rows", f"row {number} and those after it cannot be read: {told(failure.error)}")
             if failure or sample is None:
                 return
-            if sample.fault:
+            if sample.fault:  # it cannot be asked, and has nothing else to check
                 self.whole = False
-                yield from self._bad(sample)
+                yield self._at((), "rows", sample.fault)
+                self.labels.update(sample.metadata)
+                self.selected += self.task.selected(sample)
                 continue
-            if written:
-                yield from self._keys(sample, number)
+            for label, advice in doubtful_labels(sample) if written else ():
+                message = f'{self.rows_file}row {number}: the key "{label}" is taken as a label; {advice}'
+                yield self._at((), "keys", message, "warning")
             yield from self._tags(sample, number)
             yield from self._of_sample(sample, number)
 
-    def _bad(self, sample: Sample) -> Iterator[Finding]:
-        """A sample that cannot be asked. It is one of the task's, and there is nothing else in it to check."""
-        yield self._at((), "rows", sample.fault)
-        self.labels.update(sample.metadata)
-        self.selected += self.task.selected(sample)
-
     def _of_sample(self, sample: Sample, number: int) -> Iterator[Finding]:
-        yield from self._id(sample)
+        if not sample.id:
+            yield self._at((), "ids", "a sample has an empty id")
+        elif sample.id in self.ids:
+            yield self._at((), "ids", f"the id {sample.id!r} stands more than once")
+        self.ids.add(sample.id)
         yield from self._modalities(sample, number)
         yield from self._media(sample, number)
         self.labels.update(sample.metadata)
@@ -137,7 +137,10 @@ class SampleChecks:
                 message = f"{where}: no answer to it can be scored by {metric.bound.name!r}: {fault}"
                 yield self._at(("metric_list",), "rubrics", message)
         if self.selected <= PROMPTED_ROWS:
-            yield from self._prompt(sample)
+            try:
+                self.task.prompt(sample)
+            except Exception as error:  # a prompt function may fail in any way
+                yield self._at(("prompt",), "prompt", told(error))
 
     def _over_all(self) -> Iterator[Finding]:
         keys = self.file.keys
@@ -163,14 +166,14 @@ class SampleChecks:
                 places.append(f"{self._where(sample, number)}{instead}" if len(places) < MAX_REPEATED else "")
 
     def _unlabelled(self) -> Iterator[Finding]:
-        """Labels that some samples have and others lack: those are in no slice, which nothing else would tell."""
+        """Labels that only some samples have: the others are in no slice, which no other check reports."""
         keys = self.file.keys
         named = [("breakdown", label) for label in keys.breakdown]
         named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
         for key, label in named:
             places = self.unlabelled.get(label, [])
             if not places or label not in self.labels:
-                continue  # where no sample has it, that is told
+                continue  # a label that no sample has is reported by _over_all
             shown = places[:MAX_REPEATED]
             more = f"; and {len(places) - len(shown):,} more" if len(places) > len(shown) else ""
             lack = "lacks" if len(places) == 1 else "lack"
@@ -179,18 +182,6 @@ class SampleChecks:
 
     def _where(self, sample: Sample, number: int) -> str:
         return f"{self.rows_file}row {number}, sample {sample.id!r}"
-
-    def _id(self, sample: Sample) -> Iterator[Finding]:
-        if not sample.id:
-            yield self._at((), "ids", "a sample has an empty id")
-        elif sample.id in self.ids:
-            yield self._at((), "ids", f"the id {sample.id!r} stands more than once")
-        self.ids.add(sample.id)
-
-    def _keys(self, sample: Sample, number: int) -> Iterator[Finding]:
-        for label, advice in doubtful_labels(sample):
-            message = f'{self.rows_file}row {number}: the key "{label}" is taken as a label; {advice}'
-            yield self._at((), "keys", message, "warning")
 
     def _tags(self, sample: Sample, number: int) -> Iterator[Finding]:
         bundled = sample.metadata.get(BUNDLED_TAGS, ())
@@ -210,14 +201,14 @@ class SampleChecks:
             try:
                 self.task.wanted(sample)
             except UsageError as error:
-                said = str(error).removeprefix(f"task {self.file.name!r}, sample {sample.id!r}: ")
-                yield self._at(("output_modalities",), "modalities", f"{self._where(sample, number)}: {said}")
+                fault = str(error).removeprefix(f"task {self.file.name!r}, sample {sample.id!r}: ")
+                yield self._at(("output_modalities",), "modalities", f"{self._where(sample, number)}: {fault}")
 
     def _answers(self, sample: Sample) -> Iterator[Finding]:
         try:
             wanted = {*self.task.wanted(sample)}
         except UsageError:
-            return  # told by the check of the modalities
+            return  # reported by the check of the modalities
         if "text" in wanted:
             wanted.add("code")  # travels as text
         held = {part.kind for reference in sample.references for part in reference.parts} - {"reasoning"}
@@ -244,36 +235,21 @@ class SampleChecks:
     def _references(self, sample: Sample) -> Iterator[Finding]:
         trial = Trial(sample, output=Interleaved((text_part("probe"),)))
         for metric in self.task.metrics:
-            reason = _unscored(metric, trial)
-            if reason:
-                message = (
-                    f"sample {sample.id!r} has no reference, and {metric.bound.name!r} cannot do without: {reason}"
-                )
+            if reason := _unscored(metric, trial):
+                message = f"sample {sample.id!r} has no reference, which {metric.bound.name!r} needs: {reason}"
                 yield self._at(("metric_list",), "references", message)
-
-    def _prompt(self, sample: Sample) -> Iterator[Finding]:
-        with Caught() as failure:
-            self.task.prompt(sample)
-        if failure:
-            yield self._at(("prompt",), "prompt", told(failure.error))
-
-    @property
-    def _data_place(self) -> str:
-        """Where ``dataset_path`` stands; a finding says so itself."""
-        return self.task.dataset.place if isinstance(self.task.dataset, TaskData) else ""
 
     def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
         path = path if path and path in self.file.document.places else ()
         return finding_at(self.file, path, name, message, severity)
 
 
-def _most_told(name: str) -> int:
+def _most_shown(name: str) -> int:
     return MAX_DAMAGED if name in ("decoding", "rows") else MAX_REPEATED
 
 
 def _unscored(metric: TaskMetric, trial: Trial) -> str:
-    """Why a metric cannot score a trial; empty when it can. Judged, derived and unavailable metrics are not
-    tried."""
+    """Why a metric cannot score a trial; empty when it can. Judged, derived and unavailable ones are not tried."""
     if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
     scores: Iterable[Any] = score_one(metric.bound, trial).values()

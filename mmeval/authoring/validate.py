@@ -1,4 +1,4 @@
-"""What ``mmeval validate`` does: every check of ``CHECKS``, over the task files that names select."""
+"""Checks of ``mmeval validate`` over the task files that names select."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Check(NamedTuple):
 CHECKS: tuple[Check, ...] = (
     Check("requires", "requires_mmeval is met by this mmeval"),
     Check(
-        "schema", "the files and their includes are valid YAML, all keys known and well typed, metadata.version there"
+        "schema", "the files and their includes are valid YAML, all keys known and well typed, metadata.version present"
     ),
     Check("plugins", "loader, prompt, protocol, metrics and aggregators exist, import, and take their options"),
     Check("metrics", "every metric can be computed here: its packages are installed (a warning where not)"),
@@ -53,7 +53,7 @@ CHECKS: tuple[Check, ...] = (
     Check("keys", "no label has nearly the name of a key of rows (a warning; for the loader interleaved)"),
     Check("tags", "every tag in an input has its medium (a warning where not)"),
     Check("ids", "no two samples have the same id, and none is empty"),
-    Check("modalities", "samples hold only kinds of input_modalities, and say what they want where that is per_sample"),
+    Check("modalities", "samples hold only kinds of input_modalities, and name their output_modalities if per_sample"),
     Check("answers", "references hold only kinds of output_modalities (a warning where not)"),
     Check("media", "every medium is there, and its content is of the kind that it is announced as"),
     Check(
@@ -62,7 +62,7 @@ CHECKS: tuple[Check, ...] = (
         "where what decodes them is not installed)",
     ),
     Check("references", "every metric that asks no role can score an answer to each sample that has no reference"),
-    Check("rubrics", "every sample has what a metric that tells beforehand needs of it: its rubric, for rubric_judge"),
+    Check("rubrics", "every sample has what a metric is known to need of it: its rubric, for rubric_judge"),
     Check(
         "labels",
         "filter, breakdown, cluster_key and prompt_fields name labels that some sample has, breakdown and cluster_key "
@@ -76,11 +76,11 @@ CHECKS: tuple[Check, ...] = (
         "have none)",
     ),
 )
-"""What is done, in this order. A check whose ground is missing (no data, say) is left out for that task."""
+"""The checks, in order. A check that lacks its input (no data, for example) is left out for that task."""
 
 
 class Sound(NamedTuple):
-    """A task in which nothing is wrong; ``samples`` are those that it keeps of the rows that were read."""
+    """A task without errors; ``samples`` are those that it keeps of the rows that were read."""
 
     file: TaskFile
     task: Task
@@ -89,8 +89,7 @@ class Sound(NamedTuple):
 
 @dataclass
 class Tally:
-    """What was looked at: how many tasks, the samples that they keep, their media, and the tasks in which nothing is
-    wrong."""
+    """The amount that was checked: tasks, the samples that they keep, their media; and the tasks without errors."""
 
     tasks: int = 0
     samples: int = 0
@@ -114,16 +113,16 @@ def check(
     rows: int | None = None,
     tally: Tally | None = None,
 ) -> Iterator[Finding]:
-    """Everything that is wrong with the tasks that names select, files first, then the data of each task; all checks
-    but the last, which is that of :mod:`mmeval.authoring.bounds`.
+    """Check the tasks that names select: files first, then the data of each task. The last check, ``bounds``, is
+    :func:`mmeval.authoring.bounds.measure`.
 
-    ``rows`` bounds how many rows of each task are read; None reads all. ``roles`` are those that a run would have.
-    ``tally`` is filled on the way. Raises UnknownNameError for a name that selects nothing.
+    ``rows`` limits how many rows of each task are read; None reads all. ``roles`` are those that a run would have.
+    ``tally`` is filled. Raises UnknownNameError for a name that selects nothing.
     """
     tally = Tally() if tally is None else tally
     index = TaskIndex(include_path)
     chosen = Chosen(index)
-    told: set[Finding] = set()  # a file that cannot be read is met by its own name and in each group that holds it
+    seen: set[Finding] = set()  # a broken file is found by its own name and in each group that holds it
     for name in split_names(names):
         try:
             if _means_folder(name, index):
@@ -132,8 +131,8 @@ def check(
                 chosen.add(name)
         except TaskFileError as error:
             found = [*_file_findings(error, "requires" if isinstance(error, RequirementError) else "schema")]
-            yield from (fault for fault in found if fault not in told)
-            told.update(found)
+            yield from (fault for fault in found if fault not in seen)
+            seen.update(found)
     for name, file in chosen.tasks.items():
         tally.tasks += 1
         sound = yield from _check_task(file, overrides or TaskOverrides(), roles, rows, tally)
@@ -144,12 +143,12 @@ def check(
     except TaskFileError as error:
         yield from _file_findings(error, "plugins")
     except MmevalError:
-        return  # a metric that cannot be loaded is told where its task was checked
+        return  # a metric that cannot be loaded is reported with its task
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
-    """Whether a word that is both a folder of task files here and a name of others stands for the folder: what lies
-    here is what its author has just changed. It is said which of them was taken."""
+    """Whether a word that is both a folder of task files and a name of others means the folder, which its author has
+    probably just changed. The choice is logged."""
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False
@@ -159,7 +158,7 @@ def _means_folder(name: str, index: TaskIndex) -> bool:
     if not others or not index.below(folder):
         return False
     _logger.info(
-        "%s: the folder is checked, and not what is installed under this name (%s); for that write %s",
+        "%s: the folder is checked, not the installed task of this name (%s); to check that write %s",
         name, others[0].file, others[0].full_name if others[0].benchmark else others[0].file,
     )  # fmt: skip
     return True
@@ -173,7 +172,7 @@ def _file_findings(error: TaskFileError, name: str) -> Iterator[Finding]:
 def _check_task(
     file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None, tally: Tally
 ) -> Generator[Finding, None, Sound | None]:
-    """What is wrong with one task; returns the task if nothing is."""
+    """The findings of one task; returns the task if it has no errors and its data are here."""
     try:
         task = build(file, overrides, roles=roles)
     except TaskFileError as error:
@@ -189,22 +188,17 @@ def _check_task(
         task = replace(task, dataset=replace(task.dataset, fetch=False))
     data = SampleChecks(file, task, rows, tally.look)
     sound = True
-    for finding in chain(
-        _check_metrics(file, task), _check_package(file), _check_revision(file, task), data.findings()
-    ):
+    for metric in task.metrics:
+        if metric.unavailable:
+            message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
+            yield finding_at(file, ("metric_list",), "metrics", message, "warning")
+    for finding in chain(_check_package(file), _check_revision(file, task), data.findings()):
         sound = sound and finding.severity != "error"
         yield finding
     tally.samples += data.selected
     tally.files |= data.media
     tally.loose_media += data.loose_media
     return Sound(file, task, data.selected) if sound and not data.absent else None
-
-
-def _check_metrics(file: TaskFile, task: Task) -> Iterator[Finding]:
-    for metric in task.metrics:
-        if metric.unavailable:
-            message = f"the metric {metric.bound.name!r} will be unavailable: {metric.unavailable}"
-            yield finding_at(file, ("metric_list",), "metrics", message, "warning")
 
 
 def _check_package(file: TaskFile) -> Iterator[Finding]:
@@ -218,9 +212,8 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
         if failure:
             yield finding_at(file, (), "package", f"the package {entry.value} cannot be imported: {failure.error}")
         elif not found:
-            yield finding_at(
-                file, (), "package", f"the package {entry.value} does not hold it; list it in package_data"
-            )
+            message = f"the package {entry.value} does not contain the file; list it in package_data"
+            yield finding_at(file, (), "package", message)
         return
 
 
@@ -231,7 +224,7 @@ def _check_revision(file: TaskFile, task: Task) -> Iterator[Finding]:
     try:
         on_hub = data.local() is None
     except MmevalError:
-        return  # told by the check of the data set
+        return  # reported by the check of the data set
     if on_hub and not re.fullmatch(r"[0-9a-f]{40}", data.revision):
         message = f"the data set {data.path} is not pinned; write the 40 characters of a commit under revision"
         yield finding_at(file, ("revision",) if data.revision else ("dataset_path",), "revision", message, "warning")

@@ -1,1 +1,1 @@
-"""The command line: one module per verb, and one table of flags that the parser, the environment and files share."""
+"""Command line: one module for each verb."""

@@ -1,4 +1,4 @@
-"""Say what is installed, what of the asked tasks can run here, and the command or setting for the rest."""
+"""Check the installation and whether tasks can run here, with how to fix the rest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 from mmeval import plugins
 from mmeval._version import __version__
@@ -31,6 +30,7 @@ from mmeval.task.file import word_for
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
+from mmeval.wording import counted
 
 _FLAGS = tuple(
     BY_NAME[name]
@@ -41,20 +41,20 @@ _FLAGS = tuple(
 )
 MODELS = "Models"
 ALL = "all"
-"""``--tasks all``: every task that is known."""
+"""``--tasks all``: every known task."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="TASK", help="tasks to look at, as with --tasks")
+    parser.add_argument("words", nargs="*", metavar="TASK", help="tasks to check, as with --tasks")
     add_flags(parser, _FLAGS)
     parser.add_argument(
-        "--devices", action="store_true", help="look at torch and its devices, which takes seconds (also with --model)"
+        "--devices", action="store_true", help="check torch and its devices, which takes seconds (also with --model)"
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text for people, or json (text)")
     parser.epilog = (
-        "TASK all looks at every task. Nothing is fetched, sent or loaded; the hub is asked whether it answers.\n"
+        "TASK all checks every task. Nothing is fetched, sent or loaded; the hub is asked whether it answers.\n"
         "exit codes: 0 the asked tasks can run, or none was asked and nothing is broken; 4 otherwise;\n"
-        "2 usage. A metric that cannot be computed is told, and counts as missing with --strict, or if no other can."
+        "2 usage. A metric that cannot be computed is listed, and counts as missing with --strict, or if no other can."
     )
 
 
@@ -76,28 +76,25 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
-    """The backends that are named, the model's first. Raises UsageError for a name that nobody has registered."""
+    """The named backends, the model's first. Raises UsageError for a name that is not registered."""
     model = {tasks.MODEL: model_spec(settings)} if settings["model"].value else {}
     found = {**model, **role_specs(settings)}
     for spec in found.values():
-        with suppress(MissingError, PluginError):  # told with the backend
+        with suppress(MissingError, PluginError):  # reported with the backend
             plugins.load("mmeval.model_backends", spec.name)
     return found
 
 
 def _asked(names: tuple[str, ...], settings: Mapping[str, Setting], roles: frozenset[str]) -> list[Wanted]:
-    """The tasks to look at. Raises UsageError for names that nobody has, and for files that cannot be read."""
+    """The tasks to check. Raises UsageError for unknown names and for files that cannot be read."""
     include = settings["include_path"].value
     if not names:
         return []
     overrides = TaskOverrides(data=settings["data"].value, data_dir=settings["data_dir"].value)
-    chosen = choose(_known(include) if names == (ALL,) else names, TaskIndex(include))
-    return wanted(chosen, overrides, roles=roles)
-
-
-def _known(include_path: Sequence[Path]) -> list[str]:
-    entries = TaskIndex(include_path).listing()
-    return [entry.full_name for entry in entries if not entry.is_group and entry.problem is None]
+    if names == (ALL,):
+        entries = TaskIndex(include).listing()
+        names = tuple(entry.full_name for entry in entries if not entry.is_group and entry.problem is None)
+    return wanted(choose(names, TaskIndex(include)), overrides, roles=roles)
 
 
 def _sections(
@@ -105,7 +102,7 @@ def _sections(
 ) -> Iterator[Section]:
     probe = network.HubProbe(os.environ)
     include, output = settings["include_path"].value, settings["output_path"].value
-    local = tasks.MODEL in specs and _is_local(specs[tasks.MODEL])
+    local = tasks.MODEL in specs and takes_argument(specs[tasks.MODEL].name, "device")
     yield section("Installation", installation.python, installation.version, installation.metadata, installation.copies)
     backends: dict[str, AnyBackend] = {}
     extras = {extra for item in asked for extra in tasks.extras(item)}
@@ -137,14 +134,10 @@ def _sections(
     )
 
 
-def _is_local(spec: BackendSpec) -> bool:
-    return takes_argument(spec.name, "device")
-
-
 def _verdict(
     sections: Sequence[Section], asked: Sequence[Wanted], specs: Mapping[str, BackendSpec], *, is_sound: bool
 ) -> str:
-    """The last line: what it comes to."""
+    """The last line of the text."""
     if not asked and not specs:
         broken = sum(finding.status == "broken" for item in sections for finding in item.findings)
         return "nothing is broken" if is_sound else f"{broken} {'thing is' if broken == 1 else 'things are'} broken"
@@ -152,8 +145,4 @@ def _verdict(
     if MODELS in blocked:
         return "a backend that was asked for cannot be made, so that nothing can run"
     able = len(asked) - len(blocked)
-    return (
-        f"{able} of {len(asked)} {'task' if len(asked) == 1 else 'tasks'} can run here"
-        if asked
-        else "they can be asked"
-    )
+    return f"{able} of {counted(len(asked), 'task')} can run here" if asked else "they can be asked"

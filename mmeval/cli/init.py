@@ -1,10 +1,10 @@
-"""Write a new package: a benchmark, a metric or a backend that works as it is, for you to change.
+"""Write a new package to change: a benchmark, a metric or a backend that works.
 
     mmeval init benchmark herbench --subtasks 12
     mmeval init metric word_overlap
     mmeval init backend my-model --output_path packages
 
-exit codes: 0 it was written; 2 a name that cannot be taken, or a folder that exists.
+exit codes: 0 it was written; 2 the name cannot be used, or the folder exists.
 """
 
 from __future__ import annotations
@@ -36,21 +36,16 @@ def run(args: argparse.Namespace) -> int:
         raise UnknownNameError("kind of package", args.kind, KINDS, f"The kinds are: {', '.join(KINDS)}.")
     if args.subtasks is not None and kind != "benchmark":
         raise UsageError(f"--subtasks goes with a benchmark; leave it out for a {kind}")
-    subtasks: int = 1 if args.subtasks is None else _count(args.subtasks)
+    try:
+        subtasks: int = 1 if args.subtasks is None else values.integer(1)(args.subtasks)
+    except UsageError as error:
+        raise UsageError(f"--subtasks: {error}") from None
     if subtasks > MAX_SUBTASKS:
         raise UsageError(f"--subtasks: at most {MAX_SUBTASKS} can be written, not {subtasks:,}")
     name = package_name(kind, args.name)
     written: Written = write_package(kind, name, values.path(args.output_path), subtasks=subtasks)
     print_text("".join(f"{line}\n" for line in _next(kind, name.module, written.folder, len(written.files))))
     return EXIT_OK
-
-
-def _count(written: str) -> int:
-    try:
-        count: int = values.integer(1)(written)
-    except UsageError as error:
-        raise UsageError(f"--subtasks: {error}") from None
-    return count
 
 
 def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The beginning of every verb's log: its level, and what in the environment has no effect."""
+"""Begin the log of a verb: its level, and warnings about the environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _logger = logging.getLogger(__name__)
 
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:
-    """Send the log of ``level`` and above to stderr, and warn of variables that nothing reads."""
+    """Send the log of ``level`` and above to stderr, and warn of variables without effect."""
     terminal.configure(level)
     for warning in unknown_variables(environ):
         _logger.warning(warning)

@@ -1,4 +1,4 @@
-"""List tasks, groups, tags, metrics, backends, adapters, tools, others; what is broken is listed with its error."""
+"""List tasks, groups, tags, metrics, backends, and other plugins."""
 
 from __future__ import annotations
 
@@ -47,6 +47,26 @@ _MAX_PROBLEM = 400
 _MAX_LICENCE = 40
 
 
+_ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
+    "tasks": ("Version", "Licence", "Tags", "From"),
+    "groups": ("Tags", "From"),
+    "tags": ("Tasks and groups",),
+}
+
+
+class _Broken(NamedTuple):
+    """An entry that cannot be loaded, with its error."""
+
+    name: str
+    owner: str
+    problem: MmevalError
+
+
+Rows: TypeAlias = Iterator[list[str] | _Broken]
+_Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
+"""Headers, and the function that makes a row from the name and owner of a plugin and the plugin itself."""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", metavar="KIND", help=f"what to list: {_KNOWN}")
     parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help="a glob, or a part of the name")
@@ -56,7 +76,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     settings = resolve(_FLAGS, vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
-    _check_kind(args.what)
+    if args.what is None:
+        raise UsageError(f"name what to list, as in 'mmeval ls tasks'; the kinds are: {_KNOWN}")
+    if args.what not in (*FROM_FILES, *KINDS):
+        raise UnknownNameError("kind of thing to list", args.what, (*FROM_FILES, *KINDS), f"The kinds are: {_KNOWN}.")
     if args.what in FROM_FILES:
         return print_tasks((args.what,), settings["include_path"].value, args.pattern)
     headers, row = _TABLES.get(args.what, _PLUGIN_TABLE)
@@ -64,15 +87,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_kind(what: str | None) -> None:
-    if what is None:
-        raise UsageError(f"name what to list, as in 'mmeval ls tasks'; the kinds are: {_KNOWN}")
-    if what not in (*FROM_FILES, *KINDS):
-        raise UnknownNameError("kind of thing to list", what, (*FROM_FILES, *KINDS), f"The kinds are: {_KNOWN}.")
-
-
 def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str = "*") -> int:
-    """Print the tables of tasks, groups and tags that are wanted."""
+    """Print the tables of some of tasks, groups and tags."""
     from mmeval.task.index import TaskIndex
 
     index = TaskIndex(include_path)
@@ -86,26 +102,6 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
     return 0
 
 
-_ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
-    "tasks": ("Version", "Licence", "Tags", "From"),
-    "groups": ("Tags", "From"),
-    "tags": ("Tasks and groups",),
-}
-
-
-class _Broken(NamedTuple):
-    """What cannot be listed, and why."""
-
-    name: str
-    owner: str
-    problem: MmevalError
-
-
-Rows: TypeAlias = Iterator[list[str] | _Broken]
-_Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
-"""Headers, and what makes a row of a plugin's name, owner and self."""
-
-
 def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:
     for entry in index.listing():
         if entry.is_group != groups or not (_fits(entry.name, pattern) or _fits(entry.full_name, pattern)):
@@ -113,13 +109,9 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:
         if entry.problem is not None:
             yield _Broken(entry.name, entry.owner, entry.problem)
         else:
-            about = [] if groups else [cell(entry.version), cell(_licence(entry.license), limit=_MAX_LICENCE)]
+            licence = re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;")  # without remarks
+            about = [] if groups else [cell(entry.version), cell(licence, limit=_MAX_LICENCE)]
             yield [cell(entry.name), *about, cell(", ".join(entry.tags)), cell(entry.owner)]
-
-
-def _licence(written: str) -> str:
-    """The name of a licence, without what is said of it behind a semicolon or a full stop."""
-    return re.split(r"[;.] |\n", written, maxsplit=1)[0].rstrip(".;")
 
 
 def _tag_rows(index: TaskIndex, pattern: str) -> Rows:
@@ -129,7 +121,7 @@ def _tag_rows(index: TaskIndex, pattern: str) -> Rows:
 
 
 def _rows(kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]) -> Rows:
-    """``Any``: each kind of plugin is of a type of its own, which its row knows."""
+    """``Any``: each kind of plugin has its own type, which its row function takes."""
     for name, owner in _names(KINDS[kind], pattern):
         try:
             line = row(name, owner, _load(kind, name))
@@ -164,7 +156,7 @@ def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
 
 
 def _needs(metric: Metric) -> Iterator[str]:
-    """The packages that a metric needs, with what installs those that are not here."""
+    """The packages that a metric needs, with the command to install missing ones."""
     from mmeval.metric.bound import bind
 
     bound = bind(metric)
@@ -176,7 +168,7 @@ def _needs(metric: Metric) -> Iterator[str]:
 
 
 def _models(metric: Metric) -> Iterator[str]:
-    """The models that a metric opens unless it is told otherwise; what brings those that are not here."""
+    """The models that a metric opens by default; missing ones are marked."""
     from mmeval.metric.bound import bind
 
     bound = bind(metric)
@@ -192,7 +184,7 @@ def _tool_row(name: str, owner: str, tool: Tool) -> list[str]:
 
 
 def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
-    verified = getattr(adapter, "verified", True)  # it may be anybody's class
+    verified = getattr(adapter, "verified", True)  # it may be any class
     sentence, stop, _ = _purpose(adapter).partition(". ")
     return [cell(name), cell(owner), cell(sentence + stop.strip(), limit=120), "" if verified else "not run yet"]
 
@@ -216,12 +208,12 @@ _TABLES: dict[str, _Table] = {
 
 
 def _purpose(plugin: object) -> str:
-    """What the first paragraph of its docstring says."""
+    """The first paragraph of its docstring."""
     return (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def _names(group: plugins.Group, pattern: str) -> Iterator[tuple[str, str]]:
-    """Names and owners; a name that two distributions claim stands there twice, spelt out."""
+    """Names and owners; a name of two distributions comes twice, with its distribution."""
     entries = plugins.entries(group)
     for entry in entries:
         owner = plugins.distribution_of(entry)
@@ -235,9 +227,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _print(headers: Sequence[str], rows: Rows, *, leave_out: str = "") -> None:
-    """The table of what is sound, and a table of what is broken below it. The column ``leave_out`` is shown where one
-    of its cells holds something.
-    """
+    """Print the table, and below it a table of broken entries. The column ``leave_out`` is shown if it is not empty."""
     sound: list[list[str]] = []
     broken: list[list[str]] = []
     for row in rows:

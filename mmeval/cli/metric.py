@@ -12,7 +12,7 @@ fill the tags of a text answer in order.
 A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once; nothing is kept.
 
 Each line of a cases file is a JSON object with any of files, answer, target, input, params, profile and metadata; id
-and name are handed back. A list of texts, or of lists of parts, as target means several references. Relative paths
+and name are returned. A list of texts, or of lists of parts, as target means several references. Relative paths
 start from the folder of the cases file. One JSON result a line: value, status, reason, evidence, and outputs for a
 metric that gives several numbers. All lines are read before the first is scored.
 
@@ -53,7 +53,7 @@ _NAMES = ("trust_remote_code", "metric_device", "role", "judge", "judge_args", "
 _FLAGS = tuple(BY_NAME[name] for name in _NAMES)
 
 Scoring = Callable[["BoundMetric", "Trial"], "MetricScores"]
-"""How a trial is scored: by the metric alone, or by whom it asks."""
+"""Scores a trial by the metric alone, or with its roles."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -73,15 +73,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result, or one a line; the exit code says whether all were scored."""
+    """Print the result, or one for each line; the exit code shows whether all were scored."""
     from mmeval.metric.contract import load_metric
     from mmeval.metric.signature import PIECES
 
     metric = load_metric(args.name)
     if metric.derived:
         raise UsageError(
-            f"{metric.name} is made of other scores of a trial and has no answer to look at; a task lists it after the "
-            f"metrics that give them, with {PIECES}: [their names]"
+            f"{metric.name} is made of other scores of a trial and takes no answer; a task lists it after the metrics "
+            f"that give them, with {PIECES}: [their names]"
         )
     given = {flag.name: getattr(args, flag.name) for flag in _FLAGS if hasattr(args, flag.name)}
     settings = resolve(_FLAGS, given, os.environ)
@@ -92,7 +92,10 @@ def run(args: argparse.Namespace) -> int:
     with _scoring(metric, settings) as score:
         if args.cases is None:
             return _run_one(metric, args, score, trust=trust)
-        _refuse_single_flags(args)
+        for flag in ("files", "answer", "target", "input", "params", "metadata"):
+            if getattr(args, flag):
+                spelt = "FILE" if flag == "files" else f"--{flag}"
+                raise UsageError(f"{spelt} does not go with --cases; write it into the file")
         return _run_cases(metric, args.cases, args.profile, score, trust=trust)
 
 
@@ -137,8 +140,8 @@ def _run_one(metric: Metric, args: argparse.Namespace, score: Scoring, *, trust:
 
 
 def _run_cases(metric: Metric, file: Path, profile: str, score: Scoring, *, trust: bool) -> int:
-    """Results line by line, in order; a batched metric is given as many lines at once as it wants. Nothing is scored,
-    and nobody asked, where a line cannot be read."""
+    """Print results line by line, in order; a batched metric gets a batch of lines at once. All lines are read before
+    the first is scored or a role is asked."""
     deque(_ready_cases(metric, file, profile, trust=trust), maxlen=0)
     code = EXIT_OK
     cases = _ready_cases(metric, file, profile, trust=trust)
@@ -158,7 +161,7 @@ def _ready_cases(metric: Metric, file: Path, profile: str, *, trust: bool) -> It
 
 
 def _scored(cases: Sequence[ReadyCase], score: Scoring) -> list[MetricScores]:
-    """The scores of each; those of a batched metric with the same switches are scored together."""
+    """Score each case; cases of a batched metric with the same switches are scored together."""
     found = [case.bound.unscored(case.reason) for case in cases]
     alike: dict[str, list[int]] = {}
     for position, case in enumerate(cases):
@@ -184,14 +187,6 @@ def _scored(cases: Sequence[ReadyCase], score: Scoring) -> list[MetricScores]:
     return found
 
 
-def _refuse_single_flags(args: argparse.Namespace) -> None:
-    for flag in ("files", "answer", "target", "input", "params", "metadata"):
-        if getattr(args, flag):
-            raise UsageError(
-                f"{'FILE' if flag == 'files' else f'--{flag}'} does not go with --cases; write it into the file"
-            )
-
-
 def _object(text: str | None, flag: str) -> dict[str, Any]:
     if text is None:
         return {}
@@ -205,7 +200,7 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
 
 
 def _exit_code(scores: MetricScores) -> int:
-    """Nothing is lost of an answer of which the metric says nothing."""
+    """The exit code; an inapplicable score is complete."""
     settled = all(score.status in ("scored", "inapplicable") for score in scores.values())
     return EXIT_OK if settled else EXIT_INCOMPLETE
 
@@ -226,13 +221,11 @@ def _lines_for_people(metric: Metric, scores: MetricScores) -> str:
     arrow = "↑" if metric.higher_is_better else "↓"
     lines: list[str] = []
     for name, score in scores.items():
-        said = f"{score.value:.6g} {arrow}" if score.value is not None else f"{score.status}: {score.reason}"
-        lines.append(f"{name}: {said}")
+        shown = f"{score.value:.6g} {arrow}" if score.value is not None else f"{score.status}: {score.reason}"
+        lines.append(f"{name}: {shown}")
         if score.bounds is not None:
             lines.append(f"  between {score.bounds[0]:.6g} and {score.bounds[1]:.6g}")
-        lines += [f"  {key}: {_short(value)}" for key, value in score.evidence.items()]
+        for key, value in score.evidence.items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            lines.append(f"  {key}: {text}")
     return escaped("\n".join(lines)) + "\n"
-
-
-def _short(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str) if not isinstance(value, str) else value

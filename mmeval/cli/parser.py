@@ -1,4 +1,4 @@
-"""The parser: argparse, with hyphens as good as underscores, and misuse answered with the correct flag."""
+"""Parser of command lines; hyphens are underscores, errors name the right flag."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _UNSET = argparse.SUPPRESS
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would print its usage and end the process."""
+    """An argparse parser that raises UsageError instead of ending the process."""
 
     unknown_hint = ""
-    """What is said of an unknown flag, behind the flags that look like it."""
+    """The advice about an unknown flag, after similar flags."""
     explained: Mapping[str, str] = MappingProxyType({})
-    """By unknown flag that other verbs have, why this one has none, in the place of the flags that look like it."""
+    """Why this verb lacks a flag of other verbs, instead of similar flags; by flag."""
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(
@@ -34,11 +34,12 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} ('{self.prog} --help' explains)")
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
-        """The arguments of one verb. Raises UsageError for what the verb does not know, offering near flags."""
+        """Parse the arguments of one verb. Raises UsageError for unknown ones, with near flags."""
         words = list(self._separated([self._spelt(word) for word in argv]))
         found, unknown = self.parse_known_args(words)
-        if unknown and self._takes_many_words() and not any(word.startswith("-") for word in unknown):
-            found, unknown = self.parse_known_intermixed_args(words)  # some words stand behind a flag
+        many = any(not action.option_strings and action.nargs in ("+", "*") for action in self._actions)
+        if unknown and many and not any(word.startswith("-") for word in unknown):
+            found, unknown = self.parse_known_intermixed_args(words)  # some words follow a flag
         if unknown:
             raise UsageError(self._complaint(unknown[0]))
         return found
@@ -55,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         return underscored + equals + value
 
     def _separated(self, words: Sequence[str]) -> Iterator[str]:
-        """A switch before a word that says neither true nor false as ``--switch=true``: the word is not its own."""
+        """Write a switch as ``--switch=true`` before a word that is neither true nor false, which is not its value."""
         for word, after in zip(words, [*words[1:], "-"], strict=False):
             action = self._option_string_actions.get(word)
             is_switch = action is not None and action.nargs == "?"
@@ -73,24 +74,19 @@ class Parser(argparse.ArgumentParser):
         ]
         if name in self.explained:
             return f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' lists the flags)"
-        near = did_you_mean(name, shown)
-        said = f"unknown flag {word.partition('=')[0]}{near or self._as_role(name)}{self.unknown_hint}"
-        return f"{said} ('{self.prog} --help' lists the flags)"
-
-    def _as_role(self, name: str) -> str:
-        """What is said of a flag that may be meant for a role, of which each task has names of its own."""
-        role = name.removeprefix("--")
-        return f"; if {role} is a role that a task asks, write --role {role}=BACKEND" if self.knows("--role") else ""
-
-    def _takes_many_words(self) -> bool:
-        return any(not action.option_strings and action.nargs in ("+", "*") for action in self._actions)
+        advice = did_you_mean(name, shown)
+        if not advice and self.knows("--role"):  # each task has its own names of roles
+            role = name.removeprefix("--")
+            advice = f"; if {role} is a role that a task asks, write --role {role}=BACKEND"
+        unknown = f"unknown flag {word.partition('=')[0]}{advice}{self.unknown_hint}"
+        return f"{unknown} ('{self.prog} --help' lists the flags)"
 
 
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
-    """Add flags of the table, by their headings. A flag that was not given is absent from the parsed arguments.
+    """Add flags of the table, by their headings. The parsed arguments lack flags that were not given.
 
-    Where the verb takes words of its own, which must be added first, a list is one word (``a,b``) and may be repeated:
-    else it would swallow them.
+    Where the verb has positional words, which must be added first, a list is one word (``a,b``) and may be repeated, so
+    that it does not take them.
     """
     takes_words = any(not action.option_strings for action in parser._actions)
     groups: dict[str, argparse._ArgumentGroup] = {}
@@ -108,7 +104,7 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
 
 
 def add_refused(parser: argparse.ArgumentParser) -> None:
-    """Let the parser read the flags that are refused, so that they can be refused by name; the help omits them."""
+    """Let the parser read refused flags, which are refused by name later; the help omits them."""
     shorts = {name: f"-{short}" for short, name in REFUSED_SHORT.items()}
     for name in REFUSED:
         names = [*([shorts[name]] if name in shorts else []), f"--{name}"]

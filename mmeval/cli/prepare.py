@@ -1,4 +1,4 @@
-"""Fetch the data of tasks at their revisions, check them, and say which tasks are ready to run offline."""
+"""Fetch the data of tasks at their revisions, check them, list ready tasks."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", action="store_true", help="fetch the weights of the tasks' metrics too, and nothing else of them"
     )
-    parser.add_argument("--dry_run", action="store_true", help="say what would be fetched, and end")
+    parser.add_argument("--dry_run", action="store_true", help="show what would be fetched, and end")
     add_flags(parser, _FLAGS)
     if isinstance(parser, Parser):
         parser.explained = {"--data": "prepare has none, since bundled samples need no preparation"}
     parser.epilog = (
-        "What is fetched goes to the cache of the hub (HF_HOME), with --data_dir FOLDER to FOLDER/OWNER/NAME; a data\n"
-        "set that FOLDER holds already is checked and not fetched. Files that are there whole are not fetched again.\n"
-        "exit codes: 0 every task is ready; 4 something is missing; 130 interrupted, whole files are kept."
+        "Files are fetched to the cache of the hub (HF_HOME), with --data_dir FOLDER to FOLDER/OWNER/NAME; a data\n"
+        "set that FOLDER holds already is checked and not fetched. Files that are complete are not fetched again.\n"
+        "exit codes: 0 every task is ready; 4 something is missing; 130 interrupted, complete files are kept."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Say sizes, fetch, check. The exit code is 4 if a task is not ready."""
+    """Show sizes, fetch, check. The exit code is 4 if a task is not ready."""
     try:
         return _run(args)
     except KeyboardInterrupt:
@@ -91,8 +91,8 @@ def _measured(source: Source) -> Measured | MmevalError:
 
 
 def _fetched(item: Measured) -> Measured | MmevalError:
-    """The source, when it is here whole; or why it is not. What needs no fetching is looked for all the same: that
-    makes a snapshot of what other commits have brought."""
+    """Fetch a source; return it, or the error. A source without files to fetch is fetched too, to make a snapshot of
+    files that other commits share."""
     if item.to_fetch:
         _log.info("fetching %s", item.source)
     try:
@@ -107,8 +107,8 @@ def _fetched(item: Measured) -> Measured | MmevalError:
 def _described(
     source: Source, users: Sequence[str], found: Measured | MmevalError, *, all_faults: bool
 ) -> Iterator[str]:
-    """What a source is, how large, and what of it is here. Why a data set cannot be had is told with the tasks that
-    need it, unless there will be none."""
+    """Describe a source, its size and the part to fetch. The error of a data set is shown with its tasks, or here if
+    ``all_faults``."""
     if isinstance(found, MmevalError):
         if source.only or all_faults:
             yield f"{source}, for {', '.join(users)}"
@@ -116,7 +116,7 @@ def _described(
         return
     yield f"{source}, for {', '.join(users)}"
     if found.listing is None:
-        yield f"  nothing is fetched, what is here is checked: {found.unasked}"
+        yield f"  nothing is fetched, local files are checked: {found.unasked}"
         return
     files = found.listing.files
     yield f"  commit {found.listing.commit}: {counted(len(files), 'file')}, {size(sum(file.size for file in files))}"
@@ -129,17 +129,15 @@ def _described(
     else:
         yield "  to fetch: nothing, all of it is here"
     if found.is_unpinned:
-        yield f"  note: {source.revision} may move; to pin what was found, {_how_to_pin(source, found.listing.commit)}"
-
-
-def _how_to_pin(source: Source, commit: str) -> str:
-    if source.kind == "model":
-        return f"name the model {source.repo}@{commit} where the metric is listed, or with --metric_args"
-    return f"write revision: {commit} into the task file, or into a group of your own that names the task"
+        commit = found.listing.commit
+        how_to = f"write revision: {commit} into the task file, or into a group of your own that names the task"
+        if source.kind == "model":
+            how_to = f"name the model {source.repo}@{commit} where the metric is listed, or with --metric_args"
+        yield f"  note: {source.revision} may move; to pin what was found, {how_to}"
 
 
 def _shown_states(states: Sequence[Readiness]) -> Iterator[str]:
-    """Each task with what is to be said of it alone; what several have in common is told once, below all."""
+    """Each task with its own messages; messages of several tasks come once, below all."""
     users: dict[str, list[str]] = {}
     for state in states:
         for message in _messages(state):

@@ -1,4 +1,4 @@
-"""The standard streams, whose reader may be gone (``mmeval ls tasks | head``), or which may not even be open."""
+"""Standard streams, which may be closed or lose their reader."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from mmeval.report.terminal import silence
 
 
 def steady() -> None:
-    """Make the streams usable whatever the process was started with.
+    """Make the streams usable, also in a process that was started without them.
 
-    A stream that is closed becomes one to nowhere: else the next file that is opened takes its place, and whatever is
-    printed ends up in that file. Characters that a stream cannot show are escaped.
+    A closed stream is opened on the null device: else the next opened file takes its number, and receives all printed
+    text. Characters that a stream cannot show are escaped.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free, which is this one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
     sys.stdout = _writable(sys.stdout, 1)
     sys.stderr = _writable(sys.stderr, 2)
 
@@ -34,7 +34,7 @@ def _writable(stream: TextIO | None, number: int) -> TextIO:
 
 
 def print_text(text: str) -> None:
-    """Print results. A reader that has gone must not hide the exit code that follows."""
+    """Print results. A closed reader is no error, so that the exit code stays."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The verbs, and how a command line finds its own. A verb's module is imported only when it is the verb."""
+"""Verbs of the command line; only the module of the used verb is imported."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from mmeval.settings.flags import BY_NAME, FLAGS
 VERBS: dict[str, str] = {
     "run": "ask a model the samples of tasks and score its answers (implied by bare flags)",
     "ls": "list tasks, groups, tags, metrics, backends, adapters, tools and other plugins",
-    "validate": "check task files and say what is wrong, with file and line",
-    "doctor": "say what is installed, what can run here, and how to mend the rest",
+    "validate": "check task files and list faults, with file and line",
+    "doctor": "check what is installed and what can run here, and how to fix the rest",
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "metric": "compute one metric on given files or answers",
     "score": "score a run again, without the model",
@@ -31,16 +31,19 @@ VERBS: dict[str, str] = {
 
 REFUSED_VERBS: dict[str, str] = {
     "compare": "runs are not compared yet; keep both results files",
-    "merge": "it is not there yet; run all tasks into one --run_id",
+    "merge": "it does not exist yet; run all tasks into one --run_id",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
-"""Verbs that users know from elsewhere, with what to do instead."""
+"""Verbs of other harnesses, with what to do instead."""
 
 
 def dispatch(argv: Sequence[str]) -> int:
-    """Run one command line; the result is its exit code. Raises MmevalError for what the user has to mend."""
+    """Run one command line; return its exit code. Raises MmevalError for errors that the user can fix."""
     if argv and argv[0] == "--version":
-        return _version()
+        from mmeval import __version__
+
+        sys.stdout.write(f"mmeval {__version__}\n")
+        return 0
     verb, rest = _split(argv)
     if verb == "run" and any(word in ("-h", "--help") for word in rest):
         return _help()
@@ -54,30 +57,34 @@ def dispatch(argv: Sequence[str]) -> int:
     args = parser.read(rest)
     args.argv = list(argv)
     if simple:
-        _begin_log(args.verbosity)
+        from mmeval.cli.log import begin_log
+        from mmeval.settings.values import level
+
+        spelt = args.verbosity or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"
+        begin_log(level(spelt), os.environ)
     with _terminated_as_interrupted():
         try:
             code: int = module.run(args)
-        except SystemExit as stop:  # the command line was read before this: a plugin wants to end the process
+        except SystemExit as stop:  # the command line is read already: a plugin tried to end the process
             raise PluginError(f"a plugin tried to end the process with exit code {stop.code}") from stop
     return code
 
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends every verb as Ctrl-C does: with a word, and with exit code 130."""
-    if threading.current_thread() is not threading.main_thread():  # others may set no handlers
+    """Make SIGTERM end every verb as Ctrl-C does: with a message and exit code 130."""
+    if threading.current_thread() is not threading.main_thread():  # other threads cannot set handlers
         yield
         return
-    before = signal.signal(signal.SIGTERM, _interrupt)
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -91,15 +98,8 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     raise UsageError(f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the verbs)")
 
 
-def _version() -> int:
-    from mmeval import __version__
-
-    sys.stdout.write(f"mmeval {__version__}\n")
-    return 0
-
-
 def _help() -> int:
-    """The help of ``run`` and of mmeval as a whole, from the table alone: nothing of the program is imported."""
+    """Print the help of ``run`` and of mmeval, from the table of flags alone."""
     verbs = "\n".join(f"  {name:<10}{what}" for name, what in VERBS.items())
     parser = Parser(
         "mmeval",
@@ -118,11 +118,3 @@ def _help() -> int:
     )
     parser.print_help()
     return 0
-
-
-def _begin_log(level: str) -> None:
-    from mmeval.cli.log import begin_log
-    from mmeval.settings.values import level as read
-
-    spelt = level or os.environ.get("MMEVAL_VERBOSITY") or os.environ.get("MMEVAL_LOG_LEVEL") or "INFO"
-    begin_log(read(spelt), os.environ)

@@ -1,10 +1,10 @@
-"""The budget: how much a run folder may spend, and the end of asking once that is spent.
+"""Budget of a run folder: calls stop when it is spent.
 
-Every try of every role counts, over all sessions of the folder: what earlier ones have used stands in the journal. A
-call goes when what is spent, what the calls in flight will probably cost (the mean of those before them) and its own
-probable cost fit the limit; else it waits until one in flight has come. So a limit is passed by no more than what the
-calls in flight cost above the mean; the limit of calls is never passed. Until a model's first answer has shown what its
-calls cost, they are sent one at a time.
+Every try of every role counts, in all sessions of the folder: the journal has the usage of earlier ones. A call is sent
+when the amount spent, the probable cost of the calls in flight (the mean of earlier calls) and its own probable cost
+fit the limit; else it waits until a call in flight has ended. So a limit is exceeded at most by the cost of the calls
+in flight above the mean; the limit of calls is never exceeded. A model's calls are sent one at a time until its first
+answer shows their cost.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Send = Callable[[Request, Ticket], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be spent in all: US dollars, tokens (in and out together), calls (each try). None: no limit."""
+    """The amounts that may be spent in all: US dollars, tokens (in and out), calls (each try). None: no limit."""
 
     usd: float | None = None
     tokens: int | None = None
@@ -44,25 +44,25 @@ class Limits:
 
     @property
     def by_usage(self) -> bool:
-        """Whether what a call takes from the budget is known only afterwards."""
+        """Whether the cost of a call is known only after it."""
         return self.usd is not None or self.tokens is not None
 
 
 class BudgetSpentError(MmevalError):
-    """A limit was reached; everything that was answered is kept."""
+    """A limit was reached; all answers are kept."""
 
     exit_code = EXIT_INCOMPLETE
 
 
 def check_prices(limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]) -> None:
-    """Raises UsageError for a budget in dollars where a role's price is unknown, with the line to add."""
+    """Refuse a budget in dollars where the price of a role is unknown. Raises UsageError with the line to add."""
     payees = [Payee(role, billed_name(one.identity)) for role, one in backends.items() if is_billed(one)]
     if limits.usd is not None:
         _refuse_unpriced([payee for payee in payees if prices.of(payee) is None])
 
 
 def _known_price(limits: Limits, prices: Prices, payee: Payee) -> Price:
-    """The price of a payee; free of charge where no dollars are counted."""
+    """The price of a payee; zero where no dollars are counted."""
     if limits.usd is None:
         return FREE
     price = prices.of(payee)
@@ -70,26 +70,23 @@ def _known_price(limits: Limits, prices: Prices, payee: Payee) -> Price:
         return price
     if payee == UNKNOWN:
         raise UsageError(
-            "--budget_usd: the journal of this run folder has answers that do not say whom they were paid to, so what "
-            "is spent cannot be known; use --budget_tokens or --budget_calls, or begin another run with --run_id NAME"
+            "--budget_usd: the journal of this run folder has answers without the name of their model, so their cost "
+            "is unknown; use --budget_tokens or --budget_calls, or begin another run with --run_id NAME"
         )
     _refuse_unpriced([payee])
     raise AssertionError("unreachable")
 
 
 def _refuse_unpriced(payees: Sequence[Payee]) -> None:
-    """Raises UsageError with a line to add for each model."""
+    """Refuse models without a price. Raises UsageError with a line to add for each."""
     if not payees:
         return
     models = dict.fromkeys(payee.model for payee in payees)
     roles = {model: [payee.role for payee in payees if payee.model == model] for model in models}
-    whom = " and ".join(
-        f"{model} costs, which plays the role{'s' if len(of) > 1 else ''} {' and '.join(of)}"
-        for model, of in roles.items()
-    )
+    named = " and ".join(f"{model} ({', '.join(of)})" for model, of in roles.items())
     lines = "\n  ".join(line_to_add(model) for model in models)
     raise UsageError(
-        f"--budget_usd: nobody has said what {whom}. Write it into a file, below models:, and name the file with "
+        f"--budget_usd: no price is known for {named}. Write it into a file, below models:, and name the file with "
         f"--model_cost_config (dollars for a million tokens, 0 where nothing is charged):\n  {lines}"
     )
 
@@ -101,7 +98,7 @@ class _Cost(NamedTuple):
 
 @dataclass
 class _Account:
-    """What one backend's calls have used, in this folder, those of earlier sessions included."""
+    """The usage of one backend's calls in this folder, earlier sessions included."""
 
     name: str
     price: Price
@@ -111,20 +108,20 @@ class _Account:
 
     @property
     def mean(self) -> _Cost | None:
-        """What a call will probably cost; None before the first answer."""
+        """The mean cost of a call; None before the first answer."""
         answered = self.used.answered
         return _Cost(self.price.cost(self.used) / answered, self.used.tokens / answered) if answered else None
 
 
 class Budget:
-    """What is left of the limits of a run folder, in which ``spending`` was used before.
+    """Enforces the limits of a run folder, in which ``spending`` was used before.
 
-    ``stop`` is called when a limit is reached and a call is not made for its sake. From then on none is made. Those in
-    flight are waited for first: some of them may only wait for company in a batch, and would be stopped with the rest.
+    ``stop`` is called when a limit prevents a call; no call is made from then on. The calls in flight end first: some
+    may wait for others in a batch, and would be stopped too.
     """
 
     def __init__(self, limits: Limits, prices: Prices, spending: Spending) -> None:
-        """Raises UsageError for a budget in dollars where the price of what was used is unknown."""
+        """Raises UsageError for a budget in dollars where a price of earlier calls is unknown."""
         self.limits = limits
         self.stop: Callable[[], None] = lambda: None
         self.reached = False
@@ -135,7 +132,7 @@ class Budget:
         self._waiting: list[asyncio.Future[None]] = []
 
     def watch(self, roles: Mapping[str, RoleRuntime]) -> None:
-        """Have every call of these roles wait for its place in the budget; no effect without limits."""
+        """Make the calls of these roles wait until they fit the budget; no effect without limits."""
         if not self.limits:
             return
         for role, runtime in {id(runtime): (role, runtime) for role, runtime in roles.items()}.values():
@@ -147,7 +144,7 @@ class Budget:
             runtime.send = partial(self._pay, account, runtime, runtime.send)
 
     def spent_error(self, so_far: str) -> BudgetSpentError:
-        """What ends a run that a limit has stopped; ``so_far`` says how far it has come."""
+        """The error that ends a run at a limit; ``so_far`` is its progress."""
         flags = " and ".join(f"--budget_{name} {getattr(self.limits, name):.15g}" for name in self._spent_limits)
         return BudgetSpentError(
             f"the budget is spent ({flags}): {spent_words(bills(self._spending, self._prices))}. {so_far}; "
@@ -161,13 +158,15 @@ class Budget:
         used = Spent(calls=1)
         try:
             response = await send(request, ticket)
-            used = _used(response)
+            used = Spent()
+            if response.error is None or response.error.kind != "unreachable":
+                used.add(response)
             return response
         finally:
             self._settle(account, reserved, used)
 
     async def _admitted(self, account: _Account, runtime: RoleRuntime) -> _Cost:
-        """What is reserved for a call, once there is room for it. Raises StoppedError when none will be made."""
+        """Wait until a call fits; return the cost reserved for it. Raises StoppedError when no call will be made."""
         while not self._fits(account):
             if self._spent_limits and not self._reserved:
                 self.reached = True
@@ -183,8 +182,7 @@ class Budget:
         return reserved
 
     def _fits(self, account: _Account) -> bool:
-        """Whether a call may go now. Where none is in flight it may, however little is left: only its answer tells
-        what it costs."""
+        """Whether a call may be sent now. With none in flight it may, however little is left: its cost is unknown."""
         if self._spent_limits:
             return False
         mean = account.mean
@@ -198,7 +196,7 @@ class Budget:
 
     @property
     def _spent_limits(self) -> list[str]:
-        """The names of the limits that are reached."""
+        """The names of the reached limits."""
         spent = {"usd": self._usd, "tokens": self._tokens, "calls": self._calls}
         return [name for name, amount in spent.items() if not _within(amount, getattr(self.limits, name), room=True)]
 
@@ -206,42 +204,30 @@ class Budget:
         self._reserved.remove(reserved)
         account.in_flight -= 1
         account.used += used
-        self._calls += used.calls - 1  # the one that was counted when it went
+        self._calls += used.calls - 1  # one was counted when it was sent
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
-        if used.answered and not used.tokens:
-            self._warn_of_unknown_usage(account)
+        by_tokens = self.limits.by_usage and not account.price.cost(Spent(answered=1, images=1))
+        if by_tokens and used.answered and not used.tokens and not account.warned:
+            account.warned = True
+            log.warning(
+                "%s does not report the tokens of its calls: they are not counted, and only --budget_calls limits them",
+                account.name,
+            )
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             if not waiter.done():
                 waiter.set_result(None)
 
     async def _change(self) -> None:
-        """Until a call in flight has come to its end."""
+        """Wait until a call in flight has ended."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         await waiter
 
-    def _warn_of_unknown_usage(self, account: _Account) -> None:
-        if account.warned or not self.limits.by_usage or account.price.cost(Spent(answered=1, images=1)):
-            return
-        account.warned = True
-        log.warning(
-            "%s does not say how many tokens its calls take: they are not counted, and only --budget_calls bounds them",
-            account.name,
-        )
-
-
-def _used(response: Response) -> Spent:
-    """What a try has used; nothing where nobody was reached."""
-    used = Spent()
-    if response.error is None or response.error.kind != "unreachable":
-        used.add(response)
-    return used
-
 
 def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:
-    """Whether an amount keeps to a limit; with ``room``, whether something is left besides."""
+    """Whether an amount is within a limit; with ``room``, whether something is left."""
     if limit is None:
         return True
     amount = round(amount, 9)  # ten calls of a cent are a dime, whatever binary fractions make of it

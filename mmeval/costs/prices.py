@@ -1,4 +1,4 @@
-"""Prices: what a model costs, from a dated file of ours and the user's over it.
+"""Prices of models, from our dated file and the user's file over it.
 
 A file holds ``models``, a mapping from names to prices::
 
@@ -7,8 +7,8 @@ A file holds ``models``, a mapping from names to prices::
       my-server/*: {input: 0, output: 0}
 
 ``input`` and ``output`` are US dollars for a million tokens, ``per_image`` for each picture that is made, ``per_call``
-for each answer; ``as_of`` is the day on which somebody looked. A name is the model's own, one with ``*`` in it, or one
-whose dated versions (``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``, ``...-latest``) it prices as well.
+for each answer; ``as_of`` is the day of the price. A name is that of a model and its dated versions
+(``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``, ``...-latest``), or a pattern with ``*``.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars: for a million tokens in and out, for each picture made, for each answer. ``as_of`` is the day on
-    which the price was looked up (ISO; empty: not said)."""
+    """US dollars: for a million tokens in and out, for each picture made, for each answer. ``as_of`` is the day of
+    the price (ISO; empty: not stated)."""
 
     input: float
     output: float
@@ -67,12 +67,11 @@ class Prices:
     models: Mapping[str, Price] = field(default_factory=dict)
 
     def of(self, payee: Payee) -> Price | None:
-        """What calls of a payee cost; None when nobody has said. Local models are free."""
+        """The price of calls of a payee; None: unknown. Local models are free."""
         return FREE if payee.local else self.of_model(payee.model)
 
     def of_model(self, name: str) -> Price | None:
-        """The price of a name: its own line, else that of the name without its date, else that of the longest pattern
-        that fits."""
+        """The price of a name: its own, else that of the name without date, else of the longest matching pattern."""
         found = self.models.get(name) or self.models.get(_DATED.sub("", name))
         if found is not None:
             return found
@@ -81,9 +80,9 @@ class Prices:
 
 
 def load_prices(own: Path | None = None) -> Prices:
-    """Our prices, with those of the user's file over them.
+    """Read our prices, with those of the user's file over them.
 
-    Raises MissingDataError when there is no such file, TaskFileError with the line for what it cannot hold.
+    Raises MissingDataError for a missing file, TaskFileError with the line of a fault.
     """
     if own is None:
         return Prices(_read(OURS))
@@ -93,16 +92,16 @@ def load_prices(own: Path | None = None) -> Prices:
 
 
 def is_billed(backend: object) -> bool:
-    """Whether somebody may send a bill for the backend's calls.
+    """Whether calls of the backend may cost money.
 
-    Nobody does for a local model, for answers that are made from the sample, and for an agent itself: those whom it
+    Those of a local model, answers made from the sample, and an agent itself cost nothing; the models that an agent
     asks have prices of their own.
     """
     return isinstance(backend, ModelBackend) and not isinstance(backend, BatchBackend | ProgramBackend | SampleBackend)
 
 
 class Bill(NamedTuple):
-    """What the calls to one payee have used and cost. ``usd`` is None where nobody has said the price."""
+    """The usage and cost of calls to one payee. ``usd`` is None where the price is unknown."""
 
     payee: Payee
     spent: Spent
@@ -110,13 +109,13 @@ class Bill(NamedTuple):
 
 
 def bills(spending: Spending, prices: Prices) -> list[Bill]:
-    """What each payee of a run folder has been asked for, and its price."""
+    """The bill of each payee of a run folder."""
     found = ((payee, spent, prices.of(payee)) for payee, spent in spending)
     return [Bill(payee, spent, None if price is None else price.cost(spent)) for payee, spent, price in found]
 
 
 def line_to_add(name: str) -> str:
-    """What to write for a model without a price; quoted where YAML would read the name as something else."""
+    """The line to write for a model without a price; the name is quoted where YAML requires it."""
     spelt = name if re.fullmatch(r"[A-Za-z][\w./-]*", name) else json.dumps(name, ensure_ascii=False)
     return f"{spelt}: {{input: 0, output: 0}}"
 
@@ -138,27 +137,26 @@ def _read(file: Path) -> dict[str, Price]:
 def _faults(document: Document) -> Iterator[Problem]:
     for key in document.data:
         if key != "models":
-            yield (key,), f"unknown key{did_you_mean(key, ('models',))}; prices stand below models"
+            yield (key,), f"unknown key{did_you_mean(key, ('models',))}; prices belong below models"
     models = document.data.get("models") or {}
     if not isinstance(models, Mapping):
         yield ("models",), "must hold names of models with their prices, as in gpt-4o: {input: 2.50, output: 10}"
         return
     for name, row in models.items():
-        yield from _price_faults(("models", name), row)
-
-
-def _price_faults(path: KeyPath, row: object) -> Iterator[Problem]:
-    if not isinstance(row, Mapping):
-        yield path, "must hold a price, as in {input: 2.50, output: 10}"
-        return
-    for key, value in row.items():
-        if key not in _KEYS:
-            yield (*path, key), f"unknown key{did_you_mean(key, _KEYS)}; the keys are {', '.join(_KEYS)}"
-        elif key == "as_of":
-            if not isinstance(value, str) or not _DAY.fullmatch(value):
-                yield (*path, key), "must be a day, as in 2025-09-01"
-        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            yield (*path, key), f"{value!r} is no price; write US dollars, 0 or more"
-    for key in ("input", "output"):
-        if key not in row:
-            yield path, f"{key} is missing; write 0 where nothing is charged"
+        path: KeyPath = ("models", name)
+        if not isinstance(row, Mapping):
+            yield path, "must hold a price, as in {input: 2.50, output: 10}"
+            continue
+        for key, value in row.items():
+            if key not in _KEYS:
+                yield (*path, key), f"unknown key{did_you_mean(key, _KEYS)}; the keys are {', '.join(_KEYS)}"
+            elif key == "as_of":
+                if not isinstance(value, str) or not _DAY.fullmatch(value):
+                    yield (*path, key), "must be a day, as in 2025-09-01"
+            elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+                yield (*path, key), f"{value!r} is no price; write US dollars, 0 or more"
+        yield from (
+            (path, f"{key} is missing; write 0 where nothing is charged")
+            for key in ("input", "output")
+            if key not in row
+        )

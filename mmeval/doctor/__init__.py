@@ -1,1 +1,1 @@
-"""What is installed, what can run here, and what to do about the rest: one module for each thing that is looked at."""
+"""Check the installation and what can run here; one module for each subject."""

@@ -1,5 +1,7 @@
-"""torch and the devices that it can use, looked at in a process of its own: importing it takes seconds, and a broken
-torchvision could take this process with it."""
+"""Check torch and its devices in a separate process.
+
+Importing torch takes seconds, and a broken torchvision could end this process.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from mmeval.installation import install_command
 from mmeval.wording import size
 
 DEADLINE = 120.0
-"""Seconds. Importing torch from a cold disk takes half a minute at times."""
+"""Seconds. Importing torch from a cold disk can take half a minute."""
 
 PROBE = """
 import importlib.util, json
@@ -39,7 +41,7 @@ print("\\n" + json.dumps(found))
 
 
 def unlooked() -> Iterator[Finding]:
-    """What can be said of torch without importing it."""
+    """Check torch without importing it."""
     if importlib.util.find_spec("torch") is None:
         yield Finding("note", "torch is not installed: no model can be run on this machine", install_command("hf"))
         return
@@ -47,7 +49,7 @@ def unlooked() -> Iterator[Finding]:
         number = version("torch")
     except PackageNotFoundError:
         number = "of unknown version"
-    message = f"torch {number} is installed; what it can run on was not looked at, which takes some seconds"
+    message = f"torch {number} is installed; its devices were not checked, which takes some seconds"
     yield Finding("note", message, "mmeval doctor --devices")
 
 
@@ -63,14 +65,14 @@ def devices() -> Iterator[Finding]:
         yield Finding("broken", f"torch was not imported within {DEADLINE:.0f} s", "try: python -c 'import torch'")
         return
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        yield Finding("broken", f"torch cannot be imported: {said}", "pip install -U --force-reinstall torch")
+        fault = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        yield Finding("broken", f"torch cannot be imported: {fault}", "pip install -U --force-reinstall torch")
         return
     yield from described(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
 def described(found: dict[str, Any]) -> Iterator[Finding]:
-    """What the probe has found, as findings."""
+    """The result of the probe as findings."""
     kind = f"CUDA {found['cuda']}" if found["cuda"] else f"ROCm {found['hip']}" if found["hip"] else "a CPU build"
     yield Finding("ok", f"torch {found['version']}, {kind}")
     for name, device, free, total in found["devices"]:

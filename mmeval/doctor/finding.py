@@ -1,4 +1,4 @@
-"""Findings: what a look at something has shown, with what mends it. A look that fails is a finding too."""
+"""Findings of checks, with how to fix them. A check that fails is a finding too."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import Any, Literal, NamedTuple
 from mmeval.errors import EXIT_MISSING, Caught, MmevalError
 
 Status = Literal["ok", "note", "missing", "broken"]
-"""``ok``: as it should be. ``note``: worth knowing. ``missing``: not here, and something needs it. ``broken``: it is
-here and does not work."""
+"""``ok``: works. ``note``: hint. ``missing``: needed and not here. ``broken``: does not work."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing. ``how_to`` is the command or setting that mends it, empty where nothing has to be mended; ``required``
-    says that the tasks that were asked for cannot run without it. ``metric`` is the one of which ``what`` begins to
-    tell, where there is one."""
+    """One finding. ``how_to`` is the command or setting that fixes it, empty if there is nothing to fix; ``required``:
+    the tasks that were asked for cannot run without it. ``metric`` is the one that ``what`` is about, if any."""
 
     status: Status
     what: str
@@ -34,7 +32,7 @@ class Finding:
 
 
 class Section(NamedTuple):
-    """Findings about one subject. Of a task, ``word`` is what a command is given for it."""
+    """Findings about one subject. ``word`` names a task on a command line."""
 
     name: str
     findings: tuple[Finding, ...]
@@ -48,7 +46,7 @@ Check = Callable[[], Iterable[Finding]]
 
 
 def section(name: str, *checks: Check, required: bool = False, word: str = "") -> Section:
-    """What the checks of a subject find. ``required``: what the asked tasks need is a check that fails."""
+    """Run the checks of a subject. ``required``: a check that fails concerns the asked tasks."""
     return Section(name, tuple(finding for check in checks for finding in _careful(check, required=required)), word)
 
 
@@ -62,17 +60,17 @@ def _careful(check: Check, *, required: bool) -> Iterator[Finding]:
         yield Finding(status_of(error), str(error), required=required)
     else:
         name = getattr(check, "__name__", "") or getattr(getattr(check, "func", None), "__name__", "a check")
-        said = failure.reason if str(error) else type(error).__name__
-        yield Finding("broken", f"{name.replace('_', ' ')} could not be looked at ({said})", required=required)
+        fault = failure.reason if str(error) else type(error).__name__
+        yield Finding("broken", f"{name.replace('_', ' ')} could not be checked ({fault})", required=required)
 
 
 def status_of(error: MmevalError) -> Status:
-    """What an error says of what was looked at: that it is not here, or that it does not work."""
+    """The status of what raised an error: missing or broken."""
     return "missing" if error.exit_code == EXIT_MISSING else "broken"
 
 
 def sound(sections: Iterable[Section], *, asked: bool) -> bool:
-    """Whether what was ``asked`` for can run; where nothing was, whether nothing is broken."""
+    """Whether the ``asked`` tasks and backends can run; without any, whether nothing is broken."""
     findings = [finding for item in sections for finding in item.findings]
     if asked:
         return not any(finding.blocks for finding in findings)

@@ -1,4 +1,4 @@
-"""This installation: Python, mmeval itself, and whether what is installed is what the code says."""
+"""Check this installation: Python, mmeval, and its metadata against the code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def version() -> Iterator[Finding]:
 
 
 def metadata() -> Iterator[Finding]:
-    """Whether the distribution that Python finds under our name is this code, as it is now."""
+    """Check that the installed distribution named mmeval belongs to this code and is current."""
     found = own_distributions()
     if not found:
         yield Finding(
@@ -40,7 +40,7 @@ def metadata() -> Iterator[Finding]:
         )
     for position, one in enumerate(found):
         where = _where(one)
-        if not _is_ours(one):
+        if not any(entry.group == "mmeval.tasks" for entry in one.entry_points):
             message = f"the distribution mmeval {one.version} in {where} is another project of the same name"
             yield Finding("broken", message, f"pip uninstall mmeval, then {_reinstall()}")
         elif position == 0 or is_checkout():
@@ -48,19 +48,19 @@ def metadata() -> Iterator[Finding]:
 
 
 def copies() -> Iterator[Finding]:
-    """Other copies of the package that Python would find from elsewhere."""
+    """Check for other copies of the package on Python's path."""
     here = {ROOT}
     for entry in sys.path:
         folder = Path(entry or ".").resolve()
         if folder in here or not (folder / NAME / "__init__.py").is_file():
             continue
         here.add(folder)
-        message = f"another copy of the package lies in {folder}; the one that runs is in {ROOT}"
+        message = f"another copy of the package is in {folder}; the one that runs is in {ROOT}"
         yield Finding("note", message, "remove one of them: pip uninstall mmeval, or leave PYTHONPATH out")
 
 
 def own_distributions() -> list[Distribution]:
-    """The installed distributions of our name; of these the first one speaks."""
+    """The installed distributions of our name; Python uses the first."""
     found: dict[str, Distribution] = {}
     for one in distributions():
         if re.sub(r"[-_.]+", "-", one.name or "").lower() == NAME:
@@ -68,31 +68,27 @@ def own_distributions() -> list[Distribution]:
     return list(found.values())
 
 
-def _is_ours(one: Distribution) -> bool:
-    return any(entry.group == "mmeval.tasks" for entry in one.entry_points)
-
-
 def _stale(one: Distribution, where: str, *, shadowed: bool) -> Iterator[Finding]:
     differences = [*_differences(one)]
     if not differences:
         if not shadowed:
-            yield Finding("ok", f"the installed metadata say what the code does: {where}")
+            yield Finding("ok", f"the installed metadata match the code: {where}")
         return
-    mend = _reinstall()
+    fix = _reinstall()
     if where.endswith(".egg-info"):
-        mend += f"; if that does not help, delete {where}"
+        fix += f"; if that does not help, delete {where}"
     message = f"the installation is stale, {where}: {'; '.join(differences)}"
-    yield Finding("note" if shadowed else "broken", message, mend)
+    yield Finding("note" if shadowed else "broken", message, fix)
 
 
 def _differences(one: Distribution) -> Iterator[str]:
-    """Where metadata differ from the code: in their version, and in a checkout in plugins and extras of setup.cfg."""
+    """Differences of metadata from the code: the version, and in a checkout the plugins and extras of setup.cfg."""
     if one.version != __version__:
         yield f"it is of version {one.version}"
     if not is_checkout():
         return
     config = configparser.ConfigParser(delimiters=("=",), interpolation=None)
-    config.optionxform = str  # type: ignore[assignment,method-assign]  # names are taken as they are written
+    config.optionxform = str  # type: ignore[assignment,method-assign]  # keep the case of names
     config.read(ROOT / "setup.cfg", "utf-8")
     plugins = {(e.group, e.name, e.value) for e in one.entry_points}
     written = {(group, *pair) for group, text in config["options.entry_points"].items() for pair in _pairs(text)}
@@ -124,7 +120,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _where(one: Distribution) -> str:
-    folder = getattr(one, "_path", None)  # the one place that knows it; absent for other finders than files
+    folder = getattr(one, "_path", None)  # the only source; absent for other finders than files
     return str(Path(str(folder)).resolve()) if folder is not None else "an unknown place"
 
 

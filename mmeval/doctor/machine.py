@@ -1,4 +1,4 @@
-"""Programs beside Python, and the disks that will be written to."""
+"""Check programs other than Python, and the disks for output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmeval.system.folders import existing, free_bytes, own_cache
 from mmeval.wording import size
 
 LITTLE = 2**30
-"""Bytes; with less a run with pictures or sounds soon ends."""
+"""Bytes; a run with pictures or sounds soon needs more."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -29,12 +29,12 @@ def _program(names: tuple[str, ...], package: str, purpose: str) -> Finding:
     if found is not None:
         return Finding("ok", f"{package}: {found}")
     return Finding(
-        "note", f"{package} is not here, which is for {purpose}", f"apt install {package}, on Debian or Ubuntu"
+        "note", f"{package} is not installed; it is for {purpose}", f"apt install {package}, on Debian or Ubuntu"
     )
 
 
 def disks(output_path: Path) -> Iterator[Finding]:
-    """Where runs, models and data go."""
+    """Check the disks of runs, models and data."""
     yield _disk("runs", output_path, "--output_path FOLDER")
     yield _disk("our cache", own_cache(), "MMEVAL_CACHE_DIR=FOLDER")
     with Caught() as failure:  # which is told with the extra hub

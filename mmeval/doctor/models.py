@@ -1,4 +1,4 @@
-"""The backends that are asked for: made as a run would make them, without loading weights or sending anything."""
+"""Check backends by making them as a run does, without weights and requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIMIT = "max_connections"  # an argument of roles that is not the backend's
 
 
 def made(specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking: set[str]) -> Iterator[Finding]:
-    """Make each backend; those that can be made are put into ``found``, extras that others want into ``lacking``."""
+    """Make each backend; put it into ``found``, or the extra that it needs into ``lacking``."""
     for role, spec in specs.items():
         args: dict[str, Any] = {name: value for name, value in spec.args.items() if name != _LIMIT}
         try:
@@ -38,7 +38,7 @@ def close(found: Mapping[str, AnyBackend]) -> None:
 
 
 def _described(name: str, backend: AnyBackend) -> str:
-    """What a backend takes and gives, and where data would go."""
+    """What a backend takes and gives, and where data go."""
     can, identity = backend.capabilities, backend.identity
     host = urlsplit(str(identity.get("base_url") or "")).netloc.rpartition("@")[2]
     place = f"data go to {host}" if host else "on this machine"
@@ -46,5 +46,5 @@ def _described(name: str, backend: AnyBackend) -> str:
 
 
 def _kinds(kinds: Collection[str]) -> str:
-    """In the order in which kinds are named everywhere. Reasoning is no kind that anybody asks for."""
+    """Kinds in their usual order, without reasoning, which is never asked for."""
     return ", ".join(kind for kind in PART_KINDS if kind in kinds and kind != "reasoning") or "nothing"

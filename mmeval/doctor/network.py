@@ -1,6 +1,6 @@
-"""The hub and what is needed on the way to it and to other servers: reachability, the cache, tokens, keys, proxies.
+"""Check the hub, tokens, keys and proxies.
 
-Nothing secret is told: of keys and tokens only which variable holds one, of a proxy only its host.
+No secret is shown: only the variable of a key or token, and the host of a proxy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from mmeval.doctor.finding import Finding
 
 DEADLINE = 3.0
-"""Seconds for an answer of the hub, the look-up of its name included."""
+"""Seconds for an answer of the hub, with the look-up of its name."""
 ENDPOINT = "https://huggingface.co"
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -26,7 +26,7 @@ _KEY_ENDINGS = ("_API_KEY", "_TOKEN", "_ACCESS_KEY", "_SECRET_KEY")
 
 
 class HubProbe:
-    """Asks the hub in a thread of its own from the moment it is made, so that other checks need not wait."""
+    """Asks the hub in its own thread, so that other checks need not wait."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.endpoint = environ.get("HF_ENDPOINT") or ENDPOINT
@@ -39,9 +39,9 @@ class HubProbe:
             self._thread.start()
 
     def reachability(self) -> Iterator[Finding]:
-        """Whether the hub answers. Waits no longer than the deadline."""
+        """Check whether the hub answers. Waits no longer than the deadline."""
         if named := offline(self._environ):
-            way = f"{named[0]}=0 lets it be asked"
+            way = f"set {named[0]}=0 to ask it"
             yield Finding("note", f"the hub is not asked: {', '.join(named)} is set; what is in the cache is used", way)
             return
         assert self._thread is not None
@@ -58,7 +58,7 @@ class HubProbe:
         try:
             with urllib.request.urlopen(request, timeout=DEADLINE):
                 self._error = None
-        except urllib.error.HTTPError:  # whatever it says, it is there
+        except urllib.error.HTTPError:  # any answer shows that it can be reached
             self._error = None
         except (OSError, HTTPException, ValueError) as error:  # ValueError: HF_ENDPOINT is no address
             self._error = str(getattr(error, "reason", "") or error) or type(error).__name__
@@ -70,7 +70,7 @@ def offline(environ: Mapping[str, str]) -> list[str]:
 
 
 def token(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Whether there is a token of the hub, without its value."""
+    """Check for a token of the hub, without showing it."""
     if environ.get("HF_TOKEN"):
         yield Finding("ok", "a token of the hub is set: HF_TOKEN")
         return
@@ -79,12 +79,12 @@ def token(environ: Mapping[str, str]) -> Iterator[Finding]:
     if file.is_file():
         yield Finding("ok", f"a token of the hub is in {file}")
     else:
-        message = "there is no token of the hub; only gated and private data sets and models need one"
+        message = "no token of the hub; only gated and private data sets and models need one"
         yield Finding("note", message, "HF_TOKEN=..., or hf auth login")
 
 
 def keys(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Which variables hold a key."""
+    """Check which variables hold a key."""
     named = sorted(name for name, value in environ.items() if value and name.upper().endswith(_KEY_ENDINGS))
     if named:
         yield Finding("ok", f"keys in the environment: {', '.join(named)}")

@@ -1,4 +1,4 @@
-"""The packages of each extra: installed, in which version, and the command for what lacks."""
+"""Check the packages of each extra and their versions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mmeval.doctor.installation import own_distributions
 from mmeval.installation import install_command, is_checkout
 
 SUMS = ("all",)
-"""Extras that hold nothing but others."""
+"""Extras that contain only other extras."""
 FOR_DEVELOPERS = ("dev", "docs")
 
 
 class Needed(NamedTuple):
-    """A package that an extra brings, and which versions of it."""
+    """A package of an extra, and the versions that it needs."""
 
     name: str
     versions: str
@@ -25,13 +25,13 @@ class Needed(NamedTuple):
 
 class _Problem(NamedTuple):
     package: str
-    said: str
+    fault: str
     versions: str
 
 
 def extras(asked: Collection[str] = ()) -> Iterator[Finding]:
-    """One finding for what is always installed, and one for each extra. One that is not here is missing where it is
-    among those ``asked`` for, by a task, a model or a role; else it is only noted."""
+    """Check the packages that are always needed, and those of each extra. An extra that is not installed is missing if
+    a task, model or role has ``asked`` for it; else it is a note."""
     needed = _needed()
     yield _finding("", needed, asked)
     for extra in sorted(needed.keys() - {"", *SUMS, *(() if is_checkout() else FOR_DEVELOPERS)}):
@@ -46,25 +46,21 @@ def _finding(extra: str, needed: Mapping[str, Sequence[Needed]], asked: Collecti
     what = f"extra {extra}" if extra else "always needed"
     if not problems:
         return Finding("ok", f"{what}: {here}")
-    said = ", ".join(problem.said for problem in problems)
-    if not extra or all(found[problem.package] for problem in problems):  # what is here is too old
+    faults = ", ".join(problem.fault for problem in problems)
+    if not extra or all(found[problem.package] for problem in problems):  # the installed versions are too old
         wanted = " ".join(f'"{problem.package}{problem.versions}"' for problem in problems)
-        return Finding("broken", f"{what}: {said}", f"pip install -U {wanted}")
-    return Finding("missing" if extra in asked else "note", f"{what}: {said}", install_command(extra))
+        return Finding("broken", f"{what}: {faults}", f"pip install -U {wanted}")
+    return Finding("missing" if extra in asked else "note", f"{what}: {faults}", install_command(extra))
 
 
 def _problem(item: Needed, installed: str) -> _Problem | None:
     if not installed:
         return _Problem(item.name, f"{item.name} is not installed", item.versions)
-    if item.versions and not _meets(installed, item.versions):
-        return _Problem(item.name, f"{item.name} {installed} is not {item.versions}", item.versions)
-    return None
-
-
-def _meets(installed: str, versions: str) -> bool:
     from packaging.specifiers import SpecifierSet
 
-    return SpecifierSet(versions).contains(installed, prereleases=True)
+    if item.versions and not SpecifierSet(item.versions).contains(installed, prereleases=True):
+        return _Problem(item.name, f"{item.name} {installed} is not {item.versions}", item.versions)
+    return None
 
 
 def _installed(name: str) -> str:
@@ -84,7 +80,7 @@ def _all_of(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Iterator[Need
 
 
 def _needed() -> dict[str, list[Needed]]:
-    """What the installed metadata ask for, by extra; the empty one is what is always needed."""
+    """The packages that the installed metadata name, by extra; the empty one is always needed."""
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 

@@ -1,4 +1,4 @@
-"""Findings for people to read and for machines."""
+"""Findings as text and as JSON."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MIN_WIDTH = 60
 
 
 def as_text(sections: Sequence[Section], *, colour: bool, width: int | None = None) -> str:
-    """A heading for each section, a line for each finding, below it what mends it."""
+    """A heading for each section, a line for each finding, and below it how to fix it."""
     columns = max(MIN_WIDTH, width or shutil.get_terminal_size((100, 24)).columns)
     lines: list[str] = []
     for item in gathered(sections):
         if item.findings:
             heading = textwrap.wrap(printable(item.name, limit=_LONGEST), columns, break_on_hyphens=False)
             lines += [
-                *(_bold(line, colour=colour) for line in heading),
+                *(_painted(line, "1", colour=colour) for line in heading),
                 *_lines(item.findings, columns, colour=colour),
                 "",
             ]
@@ -34,8 +34,8 @@ def as_text(sections: Sequence[Section], *, colour: bool, width: int | None = No
 
 
 def gathered(sections: Sequence[Section]) -> list[Section]:
-    """The sections of tasks by what is found: what several tasks have in common is told once, below all of their
-    names. Metrics that lack the same are told together, and a command that differs in nothing but the task names all.
+    """Gather equal findings of several tasks below all of their names, once. Those of several metrics become one, and
+    a command that differs only in the task names all of them.
     """
     about: dict[Finding, list[tuple[str, str, str]]] = {}
     for item in sections:
@@ -47,25 +47,21 @@ def gathered(sections: Sequence[Section]) -> list[Section]:
         names, words, metrics = (tuple(dict.fromkeys(column)) for column in zip(*entries, strict=True))
         subject = "" if metrics == ("",) else f"metric{'s' if len(metrics) > 1 else ''} {', '.join(metrics)}: "
         how_to = finding.how_to.replace("\0", " ".join(words))
-        before = found.get(names, Section(_heading(names), ()))
+        heading = f"Tasks {', '.join(name.removeprefix('Task ') for name in names)}" if len(names) > 1 else names[0]
+        before = found.get(names, Section(heading, ()))
         what = of_several(finding.what) if len(metrics) > 1 else finding.what
-        told = replace(finding, what=subject + what, how_to=how_to)
-        found[names] = before._replace(findings=(*before.findings, told))
+        whole = replace(finding, what=subject + what, how_to=how_to)
+        found[names] = before._replace(findings=(*before.findings, whole))
     first = next((at for at, item in enumerate(sections) if item.word), len(sections))
     others = [item for item in sections[first:] if not item.word]
     return [*sections[:first], *found.values(), *others]
 
 
 def _alike(finding: Finding, word: str) -> Finding:
-    """A finding without its task and its metric: equal for those that are told together."""
+    """A finding without its task and its metric, to compare it."""
     what = finding.what.removeprefix(f"metric {finding.metric}: ") if finding.metric else finding.what
     how_to = re.sub(rf"(?<![\w./-]){re.escape(word)}(?![\w./-])", "\0", finding.how_to)
     return Finding(finding.status, what, how_to)
-
-
-def _heading(names: Sequence[str]) -> str:
-    """``Task a`` for one, ``Tasks a, b`` for several."""
-    return names[0] if len(names) == 1 else f"Tasks {', '.join(name.removeprefix('Task ') for name in names)}"
 
 
 def as_json(sections: Sequence[Section], *, is_sound: bool, version: str) -> str:
@@ -76,21 +72,12 @@ def as_json(sections: Sequence[Section], *, is_sound: bool, version: str) -> str
 def _lines(findings: Sequence[Finding], columns: int, *, colour: bool) -> Iterator[str]:
     for finding in findings:
         word = _painted(f"{finding.status:<{_WORD}}", _COLOURS[finding.status], colour=colour)
-        body = _wrapped(finding.what, columns)
+        safe = printable(finding.what, limit=_LONGEST)
+        body = textwrap.wrap(safe, columns - _WORD - 2, break_long_words=False, break_on_hyphens=False) or [""]
         yield f"  {word}{body[0]}"
         yield from (f"{' ' * (_WORD + 2)}{line}" for line in body[1:])
         if finding.how_to:
             yield f"{' ' * (_WORD + 2)}-> {printable(finding.how_to, limit=_LONGEST)}"  # on one line, to be copied
-
-
-def _wrapped(text: str, columns: int) -> list[str]:
-    safe = printable(text, limit=_LONGEST)
-    wrapped = textwrap.wrap(safe, columns - _WORD - 2, break_long_words=False, break_on_hyphens=False)
-    return wrapped or [""]
-
-
-def _bold(text: str, *, colour: bool) -> str:
-    return _painted(text, "1", colour=colour)
 
 
 def _painted(text: str, code: str, *, colour: bool) -> str:

@@ -1,4 +1,4 @@
-"""What packages have registered: what of it cannot be loaded, and names that two of them claim."""
+"""Check registered plugins: whether they load, and names that two packages claim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILES = "mmeval.tasks"
 
 
 def loaded() -> Iterator[Finding]:
-    """Every plugin is loaded once. What it cannot do without an extra is no defect."""
+    """Load every plugin once. A missing extra is no defect of a plugin."""
     sound = 0
     owners: Counter[str] = Counter()
     for group in plugins.GROUPS:
@@ -26,7 +26,10 @@ def loaded() -> Iterator[Finding]:
                 plugins.load(group, name)
             except MmevalError as error:
                 status = status_of(error)
-                yield Finding(status, f"{name} ({group}): {error}", _way_out(owner) if status == "broken" else "")
+                fix = f"reinstall or remove it: pip uninstall {owner}"
+                if owner == "mmeval":
+                    fix = "see the installation above"
+                yield Finding(status, f"{name} ({group}): {error}", fix if status == "broken" else "")
             else:
                 sound += 1
                 owners[owner] += 1
@@ -35,28 +38,23 @@ def loaded() -> Iterator[Finding]:
 
 
 def clashes() -> Iterator[Finding]:
-    """Names that can be used only as ``distribution/name``."""
+    """Check for names that can be used only as ``distribution/name``."""
     for group in plugins.GROUPS:
         claimed: dict[str, list[str]] = {}
         for entry in plugins.entries(group):
             claimed.setdefault(entry.name, []).append(plugins.distribution_of(entry))
         for name, owners in claimed.items():
             if len(owners) > 1:
-                said = " or ".join(f"{owner}/{name}" for owner in sorted(owners))
-                yield Finding(
-                    "note", f"{name!r} ({group}) is registered by {' and '.join(sorted(owners))}", f"write {said}"
-                )
+                full = " or ".join(f"{owner}/{name}" for owner in sorted(owners))
+                message = f"{name!r} ({group}) is registered by {' and '.join(sorted(owners))}"
+                yield Finding("note", message, f"write {full}")
 
 
 def task_files(include_path: Sequence[Path]) -> Iterator[Finding]:
-    """The files of tasks, as far as listing reads them."""
+    """Check the files of tasks as ``mmeval ls tasks`` reads them."""
     index = TaskIndex(include_path)
     problems = [entry.problem for entry in index.listing() if entry.problem is not None]
     for problem in problems:
         yield Finding("broken", str(problem), f"mmeval validate {problem.file}")
     count = sum(1 for entry in index.listing() if entry.problem is None and not entry.is_group)
     yield Finding("ok", f"{count} tasks are known")
-
-
-def _way_out(owner: str) -> str:
-    return f"reinstall or remove it: pip uninstall {owner}" if owner != "mmeval" else "see the installation above"

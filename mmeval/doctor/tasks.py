@@ -1,4 +1,4 @@
-"""The tasks that are asked for: are their data here, which metrics can be computed, and whom would they ask."""
+"""Check the asked tasks: their data, metrics, roles and kinds of answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODEL = "model"
 
 
 def extras(item: Wanted) -> Iterator[str]:
-    """The extras that a task takes: for data of the hub, and for its metrics."""
+    """The extras that a task needs: for data of the hub, and for its metrics."""
     if item.data.bundled is None and item.data.data_dir is None and is_hub_name(item.data.path):
         yield "hub"
     for metric in item.task.metrics:
@@ -31,7 +31,7 @@ def extras(item: Wanted) -> Iterator[str]:
 
 
 def data(item: Wanted) -> Iterator[Finding]:
-    """Whether the data can be opened, and the first row read. That they are whole is for ``mmeval prepare`` to say."""
+    """Check that the data can be opened and the first row read; ``mmeval prepare`` checks all of them."""
     name = word_for(item.file)
     asked = name + (f" --data_dir {shlex.quote(str(item.data.data_dir))}" if item.data.data_dir else "")
     fetched = f"mmeval prepare {asked}"
@@ -57,7 +57,7 @@ def data(item: Wanted) -> Iterator[Finding]:
 
 
 def metrics(item: Wanted, *, strict: bool) -> Iterator[Finding]:
-    """Which metrics can be computed. One that cannot be leaves a run without its number, all of them without any."""
+    """Check which metrics can be computed. One that cannot is required with ``strict``, or if none can."""
     listed = item.task.metrics
     lacking = [metric for metric in listed if metric.unavailable]
     able = [metric.bound.name for metric in listed if not metric.unavailable]
@@ -71,51 +71,44 @@ def metrics(item: Wanted, *, strict: bool) -> Iterator[Finding]:
     if not listed:
         yield Finding("note", "the task lists no metric: answers are kept and not scored")
     for metric in lacking:
-        said, ways = _lack(_roots(metric, listed))
+        reason, ways = _lack(_roots(metric, listed))
         name = metric.bound.name
-        yield Finding("missing", f"metric {name}: {said}", ways, required=strict or not able, metric=name)
+        yield Finding("missing", f"metric {name}: {reason}", ways, required=strict or not able, metric=name)
     yield from (finding for metric in listed for finding in _partial(metric))
 
 
 def _partial(metric: TaskMetric) -> Iterator[Finding]:
-    """The pieces that a metric goes without, by why."""
+    """The pieces that a derived metric is computed without, by reason."""
     alike: dict[str, list[str]] = {}
     for piece, reason in metric.without.items():
         alike.setdefault(reason, []).append(piece)
     name = metric.bound.name
     for reason, pieces in alike.items():
-        said, _, way = (of_several(reason) if len(pieces) > 1 else reason).partition("; ")
-        what = f"metric {name}: partial, without {', '.join(pieces)} ({said})"
+        why, _, way = (of_several(reason) if len(pieces) > 1 else reason).partition("; ")
+        what = f"metric {name}: partial, without {', '.join(pieces)} ({why})"
         yield Finding("note", what, way.removeprefix("run: "), metric=name)
 
 
 def _lack(roots: Sequence[TaskMetric]) -> tuple[str, str]:
-    """Why a metric cannot be computed, and what mends it; where several things lack, each with the metric that lacks
-    it."""
+    """Why a metric cannot be computed, and how to fix it; several reasons are listed with their metrics."""
     reasons = [root.unavailable.partition("; ") for root in roots]
     ways = "; ".join(dict.fromkeys(way.removeprefix("run: ") for _, _, way in reasons if way))
     if len(roots) == 1:
         return reasons[0][0], ways
-    parts = (f"{root.bound.name} ({said})" for root, (said, _, _) in zip(roots, reasons, strict=True))
+    parts = (f"{root.bound.name} ({why})" for root, (why, _, _) in zip(roots, reasons, strict=True))
     return f"it is made of {' and '.join(parts)}", ways
 
 
 def _roots(metric: TaskMetric, listed: Sequence[TaskMetric]) -> list[TaskMetric]:
-    """What a metric that cannot be computed lacks: itself, or where it is made of others each of these that lacks
-    something. They are told together, since the same mends them."""
-    pieces = [
-        other for other in listed if other.unavailable and not set(metric.bound.pieces).isdisjoint(_outputs(other))
-    ]
+    """The metrics that make a metric unavailable: itself, or its unavailable pieces, which share the fix."""
+    names = set(metric.bound.pieces)
+    pieces = [other for other in listed if other.unavailable and not names.isdisjoint(other.bound.metric.outputs)]
     found = [root for piece in pieces for root in _roots(piece, listed)]
     return list({id(root): root for root in found}.values()) or [metric]
 
 
-def _outputs(metric: TaskMetric) -> Sequence[str]:
-    return metric.bound.metric.outputs
-
-
 def roles(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
-    """Whom the task asks besides the model."""
+    """Check the roles that the task asks besides the model."""
     asked = {role for metric in item.task.metrics for role in metric.bound.whom(backends)} - {MODEL}
     for role in sorted(asked & backends.keys()):
         yield Finding("ok", f"asks the {role}")
@@ -124,7 +117,7 @@ def roles(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]
 
 
 def kinds(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
-    """Whether the model can give what the task wants, as far as the task says so for all samples."""
+    """Check that the model gives the wanted kinds, where they are the same for all samples."""
     wanted = item.task.wanted
     if MODEL not in backends or not isinstance(wanted, FixedKinds):
         return

@@ -1,1 +1,1 @@
-"""The dry run: what a run would ask, send and cost."""
+"""Dry run: the requests, data and cost of a run, before it."""

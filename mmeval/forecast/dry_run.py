@@ -1,10 +1,10 @@
-"""The dry run: looks ahead at a run. Nothing is started, sent or written.
+"""Dry run: forecasts a run; nothing is started, sent or written.
 
-Every sample is read, its prompt is made and its protocol is driven, with what the run folder answers already and with
-stand-ins for the rest; judged metrics are driven on what comes out. What a program asks because of an answer's content
-is therefore a guess: it is counted as the stand-in leads it, which a metric may word (``supposed``) and a call too
-(``example``). No program is followed beyond ``MAX_CALLS`` calls. What judges are asked is counted on at most
-``JUDGED_SAMPLES`` samples of a task, evenly spread, and taken for the others.
+Every sample is read, its prompt is made and its protocol is driven, with kept answers of the run folder and with
+stand-ins for the others; then judged metrics are driven on the results. Calls that depend on an answer's content are
+therefore estimates: a stand-in has no content unless a metric (``supposed``) or a call (``example``) provides one. A
+program is stopped at ``MAX_CALLS`` calls. Calls of judges are counted on at most ``JUDGED_SAMPLES`` samples of a task,
+evenly spread, and scaled.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 from mmeval.backend.contract import AnyBackend, billed_name
 from mmeval.backend.sendable import foreseen
 from mmeval.broker.broker import Broker, Scope
-from mmeval.broker.replay import Known, known_reply
+from mmeval.broker.replay import known_reply
 from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
 from mmeval.errors import Caught
-from mmeval.forecast.estimate import Weight, stand_in, weigh
+from mmeval.forecast.estimate import stand_in, weigh
 from mmeval.forecast.records import First, Forecast, Load, Place, TaskForecast
 from mmeval.metric.apply import score_judged
 from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
@@ -47,15 +47,15 @@ from mmeval.task.task import Selection
 T = TypeVar("T")
 
 MAX_CALLS = 200
-"""No program is followed further: an agent may go on for ever on stand-ins."""
+"""The most calls of a program: on stand-ins an agent may never end."""
 JUDGED_SAMPLES = 1000
 MAX_SEEDED_BYTES = 2**26
-"""A seed depends on the bytes of the media; larger ones are not read only to show it."""
+"""A seed depends on the bytes of the media; larger media are not read to show it."""
 THIS_MACHINE = "this machine"
 
 
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
-    """What a run with these options would do. Raises what would refuse the run, as the run itself does."""
+    """Forecast a run with these options. Raises the errors with which the run would refuse to start."""
     selection = with_data(selection, strict=options.strict)
     if options.strict:
         say_unavailable(selection.tasks, strict=True)
@@ -69,7 +69,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         Budget(limits, prices, journal.spending)
         broker = Broker(journal, seed=options.seed, reasoning_tags=options.reasoning_tags)
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
-        ahead = _LookAhead(jobs, backends, broker, options)
+        ahead = _Forecaster(jobs, backends, broker, options)
         with collector.settled():
             tasks = tuple(ahead.task(position) for position in range(len(selection.tasks)))
         asyncio.run(broker.close())
@@ -91,10 +91,10 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
 
 
 class EndlessError(Exception):
-    """A program asks on and on; it was not followed to its end."""
+    """A program made more than :data:`MAX_CALLS` calls and was stopped."""
 
 
-class _LookAhead:
+class _Forecaster:
     """Drives the trials of each task, one sample at a time."""
 
     def __init__(self, jobs: Plan, backends: Backends, broker: Broker, options: RunOptions) -> None:
@@ -122,9 +122,9 @@ class _LookAhead:
                 if is_judged and trial is not None and not run.scored_as_missing(trial):
                     self._judge(run, trial, found, judged)
         run.close()
-        looked_at = -(-found.samples // every)
+        counted = -(-found.samples // every)
         for role, load in judged.items():
-            found.loads.setdefault(role, Load()).merge(load, found.samples / looked_at)
+            found.loads.setdefault(role, Load()).merge(load, found.samples / counted)
         return found
 
     def _samples(self, position: int) -> Iterator[Sample]:
@@ -140,13 +140,13 @@ class _LookAhead:
                 yield found[1]
 
     def _trial(self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast) -> Trial | None:
-        """What a metric would be given; None where the trial would fail."""
+        """The trial that a metric would score; None where it would fail."""
         scope = Scope(run.task.name, sample, repeat)
         try:
             with Caught(EndlessError, CallFailed) as failure:  # the run records it too
                 output = self.walk.drive(run.program(sample), scope, found.loads)
                 return Trial(sample, repeat, tuple(scope.exchanges), output)
-            found.note(f"{_said(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}")
+            found.note(f"{_named(failure.error)}{' (after a stand-in for an answer)' if scope.exchanges else ''}")
         except EndlessError:
             found.endless += 1
         except CallFailed as failed:
@@ -167,7 +167,7 @@ class _LookAhead:
             except EndlessError:
                 found.endless += 1
             except CallFailed:
-                pass  # it cannot do without a verdict, which a stand-in does not give
+                pass  # it needs a verdict, which a stand-in does not give
             for role, load in asked.items():
                 load.estimated = judged is not trial and load.calls > 0
                 loads.setdefault(role, Load()).merge(load)
@@ -175,26 +175,24 @@ class _LookAhead:
 
 @dataclass(slots=True)
 class _JudgeScope(Scope):
-    """``about``: what the answers that are judged were asked, as far as stand-ins, which all look alike, stand for
-    them."""
+    """``about``: the requests of judged answers that are stand-ins, since all stand-ins are equal."""
 
     about: tuple[str, ...] = ()
 
 
 class _Walk:
-    """Drives programs as the broker does, and counts what they ask. ``first`` is the first request to be sent."""
+    """Drives programs as the broker does, and counts their calls. ``first`` is the first request to be sent."""
 
     def __init__(self, broker: Broker, seed: int) -> None:
         self.first: First | None = None
         self._broker, self._seed = broker, seed
         self._kept: set[str] = set()
-        """Answers of the journal that were met, by their names there: each is one that is kept, however often it is
-        used."""
+        """The keys of used answers of the journal: each counts as kept once, however often it is used."""
         self._asked: set[int] = set()
-        """What was asked that may be shared, as hashes: the same is asked once, however many tasks hold it."""
+        """Hashes of shared requests: equal ones are asked once, in however many tasks."""
 
     def drive(self, program: Program[T], scope: Scope, loads: dict[str, Load]) -> T:
-        """A program's result. Raises what the program raises, EndlessError after too many calls."""
+        """Drive a program; return its result. Raises its errors, and EndlessError after too many calls."""
         sent: Any = None
         for step in range(MAX_CALLS):
             try:
@@ -218,7 +216,11 @@ class _Walk:
         asked = ""
         if known is not None:
             reply = known.reply
-            self._count_kept(known, load)
+            if known.key in self._kept:
+                load.equal += 1
+            else:
+                load.kept += known.reply.ok
+                self._kept |= {known.key} if known.key else set()
         elif (samples := self._broker.roles[call.role].samples) is not None:
             load.calls += 1
             response = samples.answer(scope.task, scope.sample, scope.repeat, call.request)
@@ -227,20 +229,14 @@ class _Walk:
             asked = _likeness(call, scope.seed_repeat)
             repeated = self._is_repeated(asked, scope, shared=shared)
             given = _accepted(call, self._stand_in(call, scope, path, loads, repeated=repeated))
-            reply = Reply(_supposed(call) if call.example and given.error else given, path)
+            if call.example and given.error:  # the verdict that the program counts on
+                given = Response(output=Interleaved.from_text(call.example))
+            reply = Reply(given, path)
         scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
         return reply
 
-    def _count_kept(self, known: Known, load: Load) -> None:
-        if known.key in self._kept:
-            load.equal += 1
-            return
-        load.kept += known.reply.ok
-        if known.key:
-            self._kept.add(known.key)
-
     def _stand_in(self, call: Call, scope: Scope, path: str, loads: dict[str, Load], *, repeated: bool) -> Response:
-        """What stands for an answer that nobody has given yet."""
+        """A stand-in for an answer that does not exist yet."""
         runtime, load, request = self._broker.roles[call.role], loads[call.role], call.request
         if repeated:
             load.equal += 1
@@ -252,11 +248,14 @@ class _Walk:
             load.calls += 1
             weight = weigh(foreseen(call, runtime.capabilities) if call.convert else request)
             load.add(weight)
-            self._note_first(call, scope, weight)
-        return Response(output=stand_in(request))
+            if self.first is None:
+                if weight.media_bytes <= MAX_SEEDED_BYTES:
+                    request = request.with_seed(call_seed(self._seed, request.digest, scope.seed_repeat))
+                self.first = First(scope.task, scope.sample.id, call.role, request)
+        return Response(output=stand_in(call.request))
 
     def _is_repeated(self, asked: str, scope: Scope, *, shared: bool) -> bool:
-        """Whether the same was asked before where that is shared: by a first request, or about the same answer."""
+        """Whether an equal shared request came before: a first request, or one about the same answer."""
         if isinstance(scope, _JudgeScope):
             mark = hash((asked, scope.occurrence(asked), scope.about))
         elif shared:
@@ -268,29 +267,16 @@ class _Walk:
         self._asked.add(mark)
         return False
 
-    def _note_first(self, call: Call, scope: Scope, weight: Weight) -> None:
-        if self.first is not None:
-            return
-        request = call.request
-        if weight.media_bytes <= MAX_SEEDED_BYTES:
-            request = request.with_seed(call_seed(self._seed, request.digest, scope.seed_repeat))
-        self.first = First(scope.task, scope.sample.id, call.role, request)
-
 
 def _accepted(call: Call, response: Response) -> Response:
-    """The response, or the failure that it becomes where the call does not take it, as a stand-in for a verdict."""
+    """The response, or a failure where the call does not accept it, as a stand-in is no verdict."""
     if call.accept is None or response.output is None or not call.accept(response):
         return response
     return Response.failed("bad_reply", "a stand-in gives no verdict")
 
 
-def _supposed(call: Call) -> Response:
-    """The verdict that a program counts on, where the stand-in gives none."""
-    return Response(output=Interleaved.from_text(call.example))
-
-
 def _likeness(call: Call, repeat: int) -> str:
-    """A hash, equal for calls that ask the same. Media are told apart by their files, so that none has to be read."""
+    """A hash that is equal for equal calls. Media are compared by their files, so that none has to be read."""
     request = call.request
     content = tuple(
         (message.role, part.kind, part.raw, part.text, part.media and (part.media.path or part.media.sha256))
@@ -300,7 +286,7 @@ def _likeness(call: Call, repeat: int) -> str:
     return f"{hash((call.role, repeat, request.wants, str(request.params.to_json()), content)):x}"
 
 
-def _said(defect: BaseException) -> str:
+def _named(defect: BaseException) -> str:
     return f"{type(defect).__name__}: {defect}"
 
 

@@ -1,7 +1,7 @@
-"""Estimates: what a request will take and its answer bring, in tokens and bytes, before anybody has counted.
+"""Estimates of the tokens and bytes of a request and of its answer.
 
-They are rough on purpose and given as ranges: tokenizers differ, and nobody knows how long an answer will be. The
-constants stand here and in ``docs/costs.md``.
+They are rough ranges: tokenizers differ, and the length of an answer is unknown. The constants are also in
+``docs/costs.md``.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from mmeval.records.request import Request
 CHARS_A_TOKEN = (5.0, 3.0)
 """Bytes of UTF-8 text in a token, at most and at least: English has about four."""
 DEFAULT_OUTPUT_TOKENS = 1024
-"""The longest answer in words where nobody has set ``max_gen_toks``."""
+"""The longest answer in words where ``max_gen_toks`` is not set."""
 SHORT_ANSWER = 1 / 8
-"""A short answer is so much of the longest."""
+"""The length of a short answer, as a share of the longest."""
 STAND_IN_CHARS = 1000
-"""The length of the answer that stands for one that has not come yet, in what is asked of it later."""
+"""The length of a stand-in for an answer, in requests that contain it."""
 
 
 class Rate(NamedTuple):
-    """Tokens of one medium: ``at_least`` and ``at_most`` for an item, or for as many bytes as ``of`` says."""
+    """Tokens of one medium: ``at_least`` and ``at_most`` for an item, or for ``of`` bytes."""
 
     at_least: float
     at_most: float
@@ -41,8 +41,8 @@ INPUT_TOKENS: Mapping[PartKind, Rate] = {
     "document": Rate(100, 3000, of=100_000),
     "3d": Rate(0, 25_000, of=100_000),
 }
-"""Pictures have a price by the piece almost everywhere. For the others the bytes tell how long they are: a second of
-sound in 8 to 32 kB, one of film in 125 to 500 kB, a page in 30 to 100 kB; a 3D model is text to most."""
+"""Almost all providers count a picture as one piece. The length of other media is estimated from their bytes: a second
+of sound has 8 to 32 kB, one of film 125 to 500 kB, a page 30 to 100 kB; most models read a 3D file as text."""
 
 MADE_TOKENS: Mapping[PartKind, Rate] = {
     "image": Rate(270, 4200),
@@ -51,7 +51,7 @@ MADE_TOKENS: Mapping[PartKind, Rate] = {
     "document": Rate(200, 4000),
     "3d": Rate(200, 20_000),
 }
-"""One medium that an answer brings."""
+"""Tokens of one medium in an answer."""
 
 MADE_BYTES: Mapping[PartKind, int] = {
     "image": 1_500_000,
@@ -60,12 +60,12 @@ MADE_BYTES: Mapping[PartKind, int] = {
     "document": 200_000,
     "3d": 2_000_000,
 }
-"""The room that it needs, generously."""
+"""Bytes of one medium in an answer, estimated high."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Two ends between which something will probably lie."""
+    """The probable least and greatest value."""
 
     low: float = 0.0
     high: float = 0.0
@@ -79,10 +79,14 @@ class Range:
 
 NOTHING = Range()
 
+_STAND_IN_SIDE = 16
+"""Pixels of each side of a stand-in for a picture."""
+_EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+"""The SHA-256 of no bytes."""
+
 
 class Weight(NamedTuple):
-    """What one call takes: tokens in and out, bytes of media that are sent, bytes that its answer needs on disk, and
-    pictures that it makes."""
+    """The size of one call: tokens in and out, bytes of media sent, bytes of its answer on disk, pictures made."""
 
     tokens_in: Range
     tokens_out: Range
@@ -92,7 +96,7 @@ class Weight(NamedTuple):
 
 
 def weigh(request: Request) -> Weight:
-    """Raises MissingDataError for a medium whose file has gone."""
+    """Estimate the size of a call. Raises MissingDataError for a medium without its file."""
     characters = 0
     low = high = 0.0
     sent = 0
@@ -108,11 +112,13 @@ def weigh(request: Request) -> Weight:
                 amount = part.media.size / rate.of if rate.of else 1.0
                 low, high = low + rate.at_least * amount, high + rate.at_most * amount
     words = Range(low + characters / CHARS_A_TOKEN[0], high + characters / CHARS_A_TOKEN[1])
-    return Weight(words, tokens_out(request), sent, _answer_bytes(request), request.wants.count("image"))
+    made = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
+    on_disk = 400 + sum(MADE_BYTES.get(kind, made) for kind in request.wants)  # a line of the journal, and its media
+    return Weight(words, tokens_out(request), sent, on_disk, request.wants.count("image"))
 
 
 def tokens_out(request: Request) -> Range:
-    """What an answer in the wanted kinds may take: words up to ``max_gen_toks``, and one medium of each other kind."""
+    """Estimate an answer in the wanted kinds: words up to ``max_gen_toks``, and one medium of each other kind."""
     longest = 0.0
     low = high = 0.0
     for kind in request.wants:
@@ -125,7 +131,7 @@ def tokens_out(request: Request) -> Range:
 
 
 def stand_in(request: Request) -> Interleaved:
-    """An answer of the wanted kinds without content, for what depends on one."""
+    """An answer of the wanted kinds without content, for requests that depend on one."""
     return _stand_in(request.wants, request.params.max_tokens or STAND_IN_CHARS)
 
 
@@ -143,20 +149,8 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
 
 
 def _stand_in_medium(kind: PartKind, size: int) -> Media:
-    """A medium that says it has so many bytes. A picture is one, as judged metrics look before they ask."""
+    """A medium that claims this size. A picture can be decoded, since judged metrics decode it before they ask."""
     if kind != "image":
         return Media(data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size)
     grey = rgb_png(b"\x80" * (3 * _STAND_IN_SIDE**2), _STAND_IN_SIDE).read()
     return Media(data=grey, mime="image/png", size=size)
-
-
-_STAND_IN_SIDE = 16
-"""Pixels of a picture that stands in, each way."""
-_EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-"""The SHA-256 of no bytes."""
-
-
-def _answer_bytes(request: Request) -> float:
-    """A line of the journal, and the media beside it."""
-    words = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
-    return 400 + sum(MADE_BYTES.get(kind, words) for kind in request.wants)

@@ -1,4 +1,4 @@
-"""The forecast: what a run would ask, send, cost and need, as records."""
+"""Records of a forecast: requests, data, cost and disk space of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mmeval.store.spending import Payee
 from mmeval.task.task import Task
 
 RECORD_BYTES = 1500
-"""What a trial needs on disk besides its answers: its sample, its own line, a row of scores."""
+"""Bytes of a trial on disk besides its answers: its sample, its line, a row of scores."""
 
 MAX_PROBLEMS = 10
 OTHER_PROBLEMS = "other reasons"
@@ -26,9 +26,8 @@ OTHER_PROBLEMS = "other reasons"
 
 @dataclass
 class Load:
-    """What one role of a task is asked for. ``kept`` calls are answered already, ``equal`` ones by the answer to
-    another; neither is among ``calls``. ``estimated`` where not every sample was looked at, or a metric supposes what
-    an answer will hold."""
+    """The calls of one role in a task. ``kept`` calls have an answer already, ``equal`` ones share that of another;
+    neither is among ``calls``. ``estimated``: not all samples were counted, or a metric supposes an answer."""
 
     calls: float = 0
     kept: float = 0
@@ -49,7 +48,7 @@ class Load:
         self.images += weight.images
 
     def merge(self, other: Load, factor: float = 1.0) -> None:
-        """Count another load as well, ``factor`` times."""
+        """Add another load, ``factor`` times."""
         self.calls += other.calls * factor
         self.kept += other.kept * factor
         self.equal += other.equal * factor
@@ -63,8 +62,8 @@ class Load:
 
 @dataclass
 class TaskForecast:
-    """One task. ``rows`` are those of its data set, ``loads`` are by role; ``problems`` are what trials would fail of,
-    each with how many it concerns; ``endless`` counts programs that were not followed to their end."""
+    """The forecast of one task. ``rows`` are those of its data set, ``loads`` are by role; ``problems`` are the reasons
+    why trials would fail, each with their number; ``endless`` counts programs that were stopped at ``MAX_CALLS``."""
 
     task: Task
     rows: int
@@ -77,13 +76,13 @@ class TaskForecast:
     """Samples that cannot be asked, among ``samples``."""
 
     def note(self, problem: str) -> None:
-        """Count a trial that would fail. Of problems that each have words of their own only the first are told."""
+        """Count a trial that would fail; only the first :data:`MAX_PROBLEMS` reasons keep their own text."""
         known = problem in self.problems or len(self.problems) < MAX_PROBLEMS
         self.problems[problem if known else OTHER_PROBLEMS] += 1
 
 
 class First(NamedTuple):
-    """The first request that would be sent, and for which sample."""
+    """The first request that would be sent, with its sample."""
 
     task: str
     sample: str
@@ -92,7 +91,7 @@ class First(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Which model plays a role, and where what it is asked goes: a host, or this machine."""
+    """The model of a role, and the host that gets its requests, or this machine."""
 
     model: str
     host: str
@@ -100,8 +99,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run would do. ``payees`` are the roles whose calls are sent somewhere; ``cannot_read`` is the error that
-    the data end with, None when they can be read to their end."""
+    """The forecast of a run. ``payees`` are the roles whose calls are sent; ``cannot_read`` is the error at which
+    reading the data stops, None when all can be read."""
 
     folder: Path
     answers: int
@@ -118,19 +117,19 @@ class Forecast:
 
     @property
     def exit_code(self) -> int:
-        """That of the error which would end the run; 0 when there is none."""
+        """The exit code of the error that would end the run; 0 without one."""
         if self.cannot_read is None:
             return EXIT_OK
         return self.cannot_read.exit_code if isinstance(self.cannot_read, MmevalError) else EXIT_UNEXPECTED
 
     @property
     def disk_bytes(self) -> float:
-        """What the run folder would grow by."""
+        """The growth of the run folder."""
         records = sum(task.trials * RECORD_BYTES for task in self.tasks)
         return records + sum(load.disk_bytes for task in self.tasks for load in task.loads.values())
 
     def dollars(self, role: str, load: Load) -> Range | None:
-        """What a load costs; None where nobody has said the price."""
+        """The cost of a load; None where the price is unknown."""
         payee = self.payees.get(role)
         if payee is None:
             return NOTHING

@@ -1,10 +1,9 @@
-"""The text of a dry run: a table of what would be asked, and what is to be known before it is."""
+"""Text of a dry run: a table of the requests, facts, and the first request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mmeval.content.media import Media
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import line_to_add
 from mmeval.forecast.estimate import NOTHING, Range
@@ -17,11 +16,11 @@ from mmeval.wording import escaped, printable, size
 _HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")
 _RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
 MAX_CHARS = 500
-"""So much of a name or a reason is shown."""
+"""The longest name or reason that is shown."""
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """Everything that is known before the run, and the first request whole."""
+    """The whole text: table, facts, warnings, and the first request in full."""
     lines = [
         "dry run: nothing was started, sent or written",
         "",
@@ -67,7 +66,8 @@ def _range(found: Range) -> str:
 
 
 def _facts(forecast: Forecast) -> Iterator[str]:
-    yield f"run folder: {forecast.folder} ({_standing(forecast)})"
+    kept = f"{forecast.answers:,} answers are kept" if forecast.answers else "new"
+    yield f"run folder: {forecast.folder} ({kept})"
     for role, place in forecast.places.items():
         yield f"{role}: {_shown(place.model)}, its data go to {_shown(place.host)}"
     yield from _money(forecast)
@@ -87,16 +87,12 @@ def _shown(text: str) -> str:
     return printable(text, limit=MAX_CHARS)
 
 
-def _standing(forecast: Forecast) -> str:
-    return f"{forecast.answers:,} answers are kept" if forecast.answers else "new"
-
-
 def _money(forecast: Forecast) -> Iterator[str]:
     named = {payee.model: forecast.prices.of(payee) for payee in forecast.payees.values() if not payee.local}
     for model, price in named.items():
         if price is None:
             yield (
-                f"price: nobody has said what {_shown(model)} costs; add to a file, below models:, and name it with "
+                f"price: none is known for {_shown(model)}; add to a file, below models:, and name it with "
                 f"--model_cost_config:  {_shown(line_to_add(model))}"
             )
         else:
@@ -139,18 +135,15 @@ def _first_request(first: First, place: Place) -> Iterator[str]:
 
 
 def request_lines(request: Request) -> Iterator[str]:
-    """The messages of a request, whole: words as they are, and each medium by its file, type and size."""
+    """The messages of a request in full; each medium is shown by its file, type and size."""
     for message in request.messages:
         yield f"[{message.role}]"
-        text = "".join(
-            part.raw if part.media is None else f"{part.raw}<{part.kind}: {_medium(part.media)}>"
-            for part in message.content.parts
-        )
+        text = ""
+        for part in message.content.parts:
+            text += part.raw
+            if (media := part.media) is not None:
+                text += f"<{part.kind}: {media.label}, {media.mime}, {size(media.size)}>"
         yield from escaped(text).split("\n")
-
-
-def _medium(media: Media) -> str:
-    return f"{media.label}, {media.mime}, {size(media.size)}"
 
 
 def short(count: float) -> str:

@@ -1,4 +1,4 @@
-"""Answers in other layouts, read and written."""
+"""Read and write answers in other layouts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""Interchange: answers in files of some layout, read and written by formats that packages register.
+"""Contract of formats, which read and write answers in files of some layout.
 
 A format is an :class:`AnswerFormat` in the entry points ``mmeval.formats``. Its reader serves ``--model replay``, its
-writer ``mmeval export``. Both sides speak of trials: a sample of a task, put to the model for the n-th time.
+writer ``mmeval export``. Both work with trials: the n-th answer to a sample of a task.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import fault_of, hint_of
 
 MANIFEST = "mmeval.json"
-"""A file of every exported folder: what it was made of."""
+"""The file of every exported folder that describes its run."""
 
 
 class Place(NamedTuple):
-    """Where an answer lies: the file or task that holds it, and which of its answers it is, counted from 0."""
+    """The place of an answer: its file or task, and its number there, counted from 0."""
 
     group: str
     number: int
 
 
 class StoredAnswer(NamedTuple):
-    """An answer as it was given. ``response`` holds an error where the model had failed."""
+    """A recorded answer. ``response`` has an error where the model failed."""
 
     place: Place
     response: Response
 
 
 class Absent(NamedTuple):
-    """There is no answer, for a reason in words for people. ``place`` is where one lies that cannot be read."""
+    """The reason why there is no answer. ``place`` is that of an answer that cannot be read."""
 
     reason: str
     place: Place | None = None
 
 
 class Answers(Protocol):
-    """Answers in files, opened. Nothing is read out of the folder that was named."""
+    """Opened files of answers. Files outside of the named folder are never read."""
 
     @property
     def model(self) -> str:
-        """Who gave them, as the files say; empty where they do not."""
+        """The model that gave the answers, as the files name it; else empty."""
 
     @property
     def digest(self) -> str:
-        """Covers everything that an answer depends on, the bytes of its media included."""
+        """A digest of everything that an answer depends on, the bytes of its media included."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many answers there are, by the group of their places."""
+        """The number of answers by the group of their places."""
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What there is to say of the files themselves."""
+        """Remarks about the files themselves."""
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
-        """The answer of one trial. Raises UsageError for one that must not be taken, such as a file outside."""
+        """The answer of one trial. Raises UsageError for one that must not be used, such as a file outside."""
 
     def close(self) -> None: ...
 
@@ -79,7 +79,7 @@ class AnsweredTask:
 
 @dataclass(frozen=True)
 class AnsweredRun:
-    """What a writer is given: who answered, and the tasks."""
+    """The input of a writer: the model, and the tasks with their trials."""
 
     model: str
     tasks: tuple[AnsweredTask, ...]
@@ -87,8 +87,8 @@ class AnsweredRun:
 
 @dataclass(frozen=True)
 class Exported:
-    """What a writer has done. ``gaps`` say what the files now lack, each as one line; ``notes`` what the layout has no
-    place for and how it was kept. ``manifest`` is what the reader has to know besides: it is added to MANIFEST."""
+    """The result of a writer. ``gaps`` are what the files lack, each as one line; ``notes`` are what the layout has no
+    place for and how it was kept. ``manifest`` is added to MANIFEST, for the reader."""
 
     answers: int
     media: int
@@ -101,9 +101,9 @@ class Exported:
 class AnswerFormat:
     """A layout of answers. ``about`` is one sentence.
 
-    ``read(path, **options)`` opens answers; its keyword arguments are what ``--model_args`` may say besides the path.
-    ``write(run, folder)`` fills a folder, which is new and empty; it raises UsageError for a run that has no place in
-    the layout. Either side may be missing; ``unwritten`` says what to do instead of writing.
+    ``read(path, **options)`` opens answers; its keyword arguments may be given in ``--model_args``.
+    ``write(run, folder)`` fills a folder, which is new and empty; it raises UsageError for a run that the layout
+    cannot hold. Either side may be missing; ``unwritten`` is what to do instead of writing.
     """
 
     about: str
@@ -113,12 +113,12 @@ class AnswerFormat:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The names of what a reader may be told besides the path."""
+        """The names of the reader's arguments besides the path."""
         return () if self.read is None else tuple(inspect.signature(self.read).parameters)[1:]
 
 
 def load_format(name: str) -> AnswerFormat:
-    """A format by its plugin name. Raises UnknownNameError with near names, PluginError for what is no format."""
+    """Load a format by name. Raises UnknownNameError with near names, PluginError for a plugin that is no format."""
     found = plugins.load("mmeval.formats", name)
     if not isinstance(found, AnswerFormat):
         kind = type(found).__name__
@@ -129,10 +129,10 @@ def load_format(name: str) -> AnswerFormat:
 
 
 def open_answers(name: str, path: Path, options: Mapping[str, Any]) -> Answers:
-    """The answers below a path, in a format. Raises UsageError or MissingDataError for what cannot be read so."""
+    """Open the answers below a path in a format. Raises UsageError or MissingDataError for files it cannot read."""
     form = load_format(name)
     if form.read is None:
-        raise UsageError(f"the format {name!r} is written only; mmeval ls formats says what is read")
+        raise UsageError(f"the format {name!r} is written only; mmeval ls formats lists those that are read")
     for option, value in options.items():
         if option not in form.options:
             takes = f"It takes: {', '.join(form.options)}." if form.options else "It takes none."

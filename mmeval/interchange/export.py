@@ -1,5 +1,4 @@
-"""Exporting: the answers of a run folder, handed to the writer of a format; the new folder appears whole or not at
-all."""
+"""Export the answers of a run in a format, completely or not at all."""
 
 from __future__ import annotations
 
@@ -42,13 +41,19 @@ class _Trials:
 
 
 def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[str] = (), force: bool) -> Exported:
-    """Write the answers of some tasks of a run (all unless named) as the folder ``into``.
+    """Write the answers of some tasks of a run (by default all) as the folder ``into``.
 
-    An earlier export is replaced with ``force`` alone, and only when the new one is whole; what is no export of mmeval
-    never is. Raises UsageError for what cannot be written so, StorageError.
+    An earlier export is replaced only with ``force``, when the new one is complete; another folder is never replaced.
+    Raises UsageError for a run or folder that cannot be used, StorageError.
     """
     assert form.write is not None
-    _check_replaceable(into, force=force)
+    if into.exists() and not (into.is_dir() and not any(into.iterdir())):
+        if not (into / MANIFEST).is_file():
+            raise UsageError(
+                f"{into} is there, and is no export of mmeval; move it away, or name another --output_path"
+            )
+        if not force:
+            raise UsageError(f"{into} is there already; --force replaces it, --output_path FOLDER writes elsewhere")
     trials = {name: _Trials(run, name) for name in _chosen(run, tasks)}
     answered = AnsweredRun(run.model, tuple(AnsweredTask(name, read) for name, read in trials.items()))
     try:
@@ -63,17 +68,8 @@ def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[st
     return replace(done, gaps=(*done.gaps, *_gaps(run, trials)))
 
 
-def _check_replaceable(into: Path, *, force: bool) -> None:
-    if not into.exists() or (into.is_dir() and not any(into.iterdir())):
-        return
-    if not (into / MANIFEST).is_file():
-        raise UsageError(f"{into} is there, and is no export of mmeval; move it away, or name another --output_path")
-    if not force:
-        raise UsageError(f"{into} is there already; --force replaces it, --output_path FOLDER writes elsewhere")
-
-
 def default_name(run: StoredRun) -> str:
-    """What the folder of a run's model is called."""
+    """The default name of the folder: that of the model."""
     return file_name(run.model)
 
 

@@ -1,5 +1,4 @@
-"""Files of one JSON object a line that came from elsewhere: read line by line, and refused as a whole where one of them
-is damaged."""
+"""Read JSON Lines files of other programs; a damaged line refuses the file."""
 
 from __future__ import annotations
 
@@ -12,11 +11,11 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.system.json_lines import from_line
 
 MAX_LINE_BYTES = 2**26
-"""A longer line is no answer."""
+"""Bytes; a longer line is refused."""
 
 
 class Line(NamedTuple):
-    """One line: ``place`` is file and number, for messages; ``offset`` where it begins."""
+    """One line: ``place`` is file and number, for messages; ``offset`` is its first byte."""
 
     place: str
     offset: int
@@ -24,7 +23,7 @@ class Line(NamedTuple):
 
 
 def lines_of(file: Path) -> Iterator[Line]:
-    """The objects of a file; blank lines are none. Raises UsageError with file and line for anything else."""
+    """Read the objects of a file, without blank lines. Raises UsageError with file and line for other lines."""
     offset = 0
     if file.exists() and not file.is_file():
         raise UsageError(f"{file}: is no plain file")
@@ -39,7 +38,7 @@ def lines_of(file: Path) -> Iterator[Line]:
 
 
 def line_at(file: Path, offset: int) -> dict[str, Any]:
-    """The object of a line that ``lines_of`` has found. Raises MissingDataError where the file has changed since."""
+    """Read the object of a line of ``lines_of``. Raises MissingDataError where the file has changed since."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)

@@ -1,8 +1,8 @@
-"""The format ``mmeval``: answers of our own run folders and samples files.
+"""Format ``mmeval``: answers of run folders and samples files.
 
-A folder with ``run.json`` is a run. A folder without is read by its ``samples_<task>_<time>.jsonl``, of each task the
-newest; a single such file may be named, too. The media of an answer are looked for in ``media/`` beside these files and
-where the record says, and have to hold the very bytes that were recorded.
+A folder with ``run.json`` is a run. From another folder the newest ``samples_<task>_<time>.jsonl`` of each task is
+read; a single such file may be named, too. The media of an answer are in ``media/`` beside these files or at the
+recorded path, and must have the recorded bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mmeval.interchange.samples_answers import SamplesAnswers
 
 
 def read_own(path: Path) -> Answers:
-    """Raises MissingDataError where there is nothing to read, UsageError for what is damaged."""
+    """Open a run or samples files. Raises MissingDataError where there are none, UsageError for damaged ones."""
     if path.is_file():
         return SamplesAnswers([path])
     if (path / "run.json").is_file():

@@ -1,4 +1,4 @@
-"""Answers out of records that came from elsewhere: the same JSON as ours, and every field of it may be wrong."""
+"""Parse answers from records of unknown origin, in which any field may be wrong."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _FINISH_REASONS = get_args(FinishReason)
 
 
 def question_of(sample: Sample) -> str:
-    """The digest of what a sample asks: words, order and the bytes of its media."""
+    """The digest of a sample's question: words, order and the bytes of its media."""
     return _asked(sample.input)
 
 
 def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
-    """The same, of a sample's JSON; no medium is read. Raises UsageError for a damaged record."""
+    """The digest of the question in a sample's JSON; no medium is read. Raises UsageError for a damaged record."""
     try:
         return _asked(tuple(Message.from_json(message, media_root) for message in row["input"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -35,7 +35,7 @@ def _asked(messages: Sequence[Message]) -> str:
 
 
 def parts_of(rows: object, media_root: Path) -> Interleaved:
-    """The parts of an answer. Raises UsageError for what is none, MissingDataError where a medium is not there."""
+    """Parse the parts of an answer. Raises UsageError for damaged ones, MissingDataError for a missing medium."""
     if not isinstance(rows, list):
         raise UsageError(f"an answer is a list of parts, not {type(rows).__name__}")
     return Interleaved(tuple(_part(row, media_root) for row in rows))
@@ -54,10 +54,9 @@ def _part(row: object, media_root: Path) -> Part:
 
 
 def _medium(row: object, media_root: Path) -> Media:
-    """A recorded medium. Whatever file it names, only one with the recorded bytes is ever taken: the digest is compared
-    when it is read."""
+    """A recorded medium. Its file must have the recorded bytes: the digest is compared when it is read."""
     try:
-        medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # what is no mapping is told below
+        medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # a value that is no mapping is reported below
         stored = stored_path(media_root, medium.sha256, medium.mime)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"a medium's record is damaged ({type(error).__name__}: {error})") from None
@@ -73,12 +72,12 @@ def _medium(row: object, media_root: Path) -> Media:
 
 
 def error_of(row: object) -> Response:
-    """A recorded failure, of the same kind. Raises UsageError for what is none."""
+    """Parse a recorded failure, with its kind. Raises UsageError for a damaged one."""
     if not isinstance(row, dict) or row.get("kind") not in ERROR_KINDS or not isinstance(row.get("message"), str):
         raise UsageError("its failure is damaged")
     return Response(error=ErrorInfo(row["kind"], row["message"]), finish_reason="error")
 
 
 def finish_reason(value: object) -> FinishReason:
-    """A recorded reason; ``stop`` for anything else."""
+    """A recorded reason; ``stop`` for any other value."""
     return value if value in _FINISH_REASONS else "stop"  # type: ignore[return-value]  # just compared

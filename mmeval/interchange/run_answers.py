@@ -1,4 +1,4 @@
-"""Answers of a run folder: the final answer of each trial, as it was scored."""
+"""Answers of a run folder: the scored answer of each trial."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Made(NamedTuple):
 
 
 class RunAnswers:
-    """A run folder, opened for reading; the run may be going on meanwhile, and is read as it is now."""
+    """A run folder, opened for reading. A run in progress is read in its present state."""
 
     def __init__(self, folder: Path) -> None:
         self._run = StoredRun(folder)
@@ -47,7 +47,7 @@ class RunAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """Over the digests of the trials, which cover their answers, and over the failures."""
+        """A digest of the digests of trials, which cover their answers, and of failures."""
         sha256 = hashlib.sha256()
         for task, trials in sorted(self._trials.items()):
             for (sample, repeat), made in sorted(trials.items()):
@@ -88,7 +88,7 @@ class RunAnswers:
             )
 
     def _renamed(self, sample: str, question: str) -> str | None:
-        """The one task of the run that asked this question of a sample of this name; None where none or several did."""
+        """The only task with this sample and question; None where there is none or several."""
         asked = [
             name for name, trials in self._trials.items() if (m := trials.get((sample, 0))) and m.question == question
         ]
@@ -113,8 +113,7 @@ class RunAnswers:
         )
 
     def _last_reply(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The last reply of the model in a trial: an answer of one call is that reply. Empty where a program made an
-        answer of its own."""
+        """The last reply of the model in a trial, the answer of one call. Empty where a program made the answer."""
         keys = [key for _, role, key in row.get("x", ()) if role == MODEL]
         if not keys:
             return {} if "output" in row else None
@@ -134,7 +133,7 @@ class RunAnswers:
                 self._damaged += 1
                 continue
             assert trial is not None
-            if trial.sample.get("fault"):  # nobody was asked, so there is no answer
+            if trial.sample.get("fault"):  # it was never asked, so there is no answer
                 continue
             yield key, _Made(number, question, to_line(trial.row))
             number += 1

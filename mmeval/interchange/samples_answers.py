@@ -1,4 +1,4 @@
-"""Answers of samples files: what ``--log_samples`` writes, of one run or of several."""
+"""Answers of the samples files that ``--log_samples`` writes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _File:
         self.count = 0
         for line in lines_of(path):
             name, row = self._row(line)
-            if line.row["doc"].get("fault"):  # nobody was asked, so there is no answer
+            if line.row["doc"].get("fault"):  # it was never asked, so there is no answer
                 continue
             self.rows[name] = row
             self.count += row.repeats
@@ -55,7 +55,7 @@ class _File:
         return document["id"], _Row(line.offset, question, self.count, len(answers))
 
     def response(self, row: _Row, repeat: int) -> Response:
-        """Raises UsageError and MissingDataError for an answer that cannot be read."""
+        """Read an answer. Raises UsageError and MissingDataError where it cannot be read."""
         values = line_at(self.path, row.offset)
         parts = _nth(values, "parts", repeat)
         if parts is None:
@@ -68,13 +68,13 @@ class _File:
 
 
 def _nth(values: Mapping[str, Any], key: str, repeat: int) -> Any:
-    """What a line says of one repeat; ``Any``: each key has its own type."""
+    """The value of one repeat in a line. ``Any``: each key has its own type."""
     found = values.get(key)
     return found[repeat] if isinstance(found, list) and repeat < len(found) else None
 
 
 class SamplesAnswers:
-    """Samples files, of each task the newest; a single file answers whatever task asks for its samples."""
+    """The newest samples file of each task. A single file answers any task that has its samples."""
 
     model = ""
 

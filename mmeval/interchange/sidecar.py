@@ -1,5 +1,4 @@
-"""What the layout of a benchmark has no place for, kept beside it: every part of an answer, under one key of our own;
-and the manifest of an export."""
+"""Exact parts of answers under our own key of a layout; manifests of exports."""
 
 from __future__ import annotations
 
@@ -16,14 +15,14 @@ from mmeval.interchange.contract import MANIFEST
 from mmeval.records.digests import DIGEST_CHARS
 
 OWN = "mmeval"
-"""The key, of a line or a record, that the benchmark's own scripts pass over."""
+"""The key of a line or record, which the benchmark's own scripts ignore."""
 MAX_MEDIUM_BYTES = 2**30
-"""A larger file is no medium of an answer."""
+"""Bytes; a larger file is refused."""
 DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 
 
 def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every part of an answer; ``files`` maps the digest of a medium to its file, as the layout names it."""
+    """Write every part of an answer; ``files`` maps the digest of a medium to its file in the layout."""
     rows = []
     for part in output.parts:
         row = part.to_json()
@@ -35,8 +34,8 @@ def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str,
 
 
 def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
-    """A part as ``exact_parts`` has written it; ``medium`` reads a file, or says that there is none. Raises UsageError
-    for anything else."""
+    """Read a part as ``exact_parts`` writes it; ``medium`` reads a file, or returns None. Raises UsageError for
+    a damaged part."""
     if not isinstance(row, dict) or row.get("type") not in PART_KINDS:
         raise UsageError(DAMAGED)
     words, file = row.get("text"), row.get("file")
@@ -47,8 +46,8 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
 
 
 def medium_inside(folder: Path, name: str) -> Media:
-    """A medium below a folder. Raises UsageError for a file that lies elsewhere or is too large, MissingDataError for
-    one that is not there."""
+    """Open a medium below a folder. Raises UsageError for a file that is outside or too large, MissingDataError for a
+    missing one."""
     file = path_inside(folder, name)
     if not file.is_file():
         raise MissingDataError(f"its medium {name} is missing")
@@ -58,35 +57,34 @@ def medium_inside(folder: Path, name: str) -> Media:
 
 
 def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:
-    """What stands under the key of our own; ``parts`` is the type of its parts. Raises UsageError for what is no
-    object."""
+    """The object under our own key; ``parts`` is the type of its parts. Raises UsageError for another value."""
     found = row.get(OWN, {})
     if not isinstance(found, dict) or not isinstance(found.get("parts", parts()), parts):
         raise UsageError(f"{OWN!r} must be an object; remove the key, or export the answers again")
     return found
 
 
-def read_manifest(folder: Path, way_out: str = "remove it, or export the answers again") -> Mapping[str, Any]:
-    """What an export has noted of itself; empty for a folder that is none. Raises UsageError for a damaged one."""
+def read_manifest(folder: Path, how_to: str = "remove it, or export the answers again") -> Mapping[str, Any]:
+    """Read the manifest of an export; empty for another folder. Raises UsageError for a damaged one."""
     file = folder / MANIFEST
     if not file.is_file():
         return {}
     try:
         found = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: is damaged ({error}); {way_out}") from None
+        raise UsageError(f"{file}: is damaged ({error}); {how_to}") from None
     return found if isinstance(found, dict) else {}
 
 
 def model_of(manifest: Mapping[str, Any], folder: Path) -> str:
-    """Who gave the answers of an export; else the folder's name, as the scripts of benchmarks have it."""
-    said = manifest.get("model")
-    return said if isinstance(said, str) and said else folder.resolve().name
+    """The model of an export; else the folder's name, as in the scripts of benchmarks."""
+    model = manifest.get("model")
+    return model if isinstance(model, str) and model else folder.resolve().name
 
 
 def files_digest(folder: Path, names: Iterable[str], head: Iterable[bytes] = ()) -> str:
-    """Covers the names and the bytes of files below a folder. Raises UsageError for one that lies elsewhere,
-    MissingDataError for one that cannot be read."""
+    """A digest of the names and bytes of files below a folder. Raises UsageError for a file outside, MissingDataError
+    for one that cannot be read."""
     sha256 = hashlib.sha256()
     for piece in head:
         sha256.update(piece)

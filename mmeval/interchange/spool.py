@@ -1,4 +1,4 @@
-"""Lines kept aside while answers are open: in a file without a name, which the system removes with the process."""
+"""Lines kept in an unnamed temporary file, which disappears with the process."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mmeval.system.json_lines import from_line, to_line
 
 
 class Span(NamedTuple):
-    """Where a line lies, in bytes."""
+    """The place of a line, in bytes."""
 
     offset: int
     length: int
 
 
 class KeptLines:
-    """JSON values, written once and read in any order; none of them stays in memory."""
+    """JSON values on disk, written once and read in any order."""
 
     def __init__(self) -> None:
         """Raises StorageError where temporary files cannot be made."""
@@ -33,7 +33,7 @@ class KeptLines:
         self._closed = weakref.finalize(self, os.close, self._file)
 
     def put(self, value: Any) -> Span:
-        """Raises StorageError where there is no space left."""
+        """Write a value. Raises StorageError where there is no space left."""
         line = to_line(value)
         span = Span(self._end, len(line))
         try:

@@ -1,1 +1,1 @@
-"""What a run needs that is not here yet: data sets and weights are fetched at their revisions, then checked."""
+"""Fetch and check the data and weights of tasks."""

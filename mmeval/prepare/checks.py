@@ -1,5 +1,4 @@
-"""What is here, looked at: the files against what the hub says of them and against the task file, the rows against
-their number, every medium."""
+"""Checks of local data: files against the hub and the task file, counts, media."""
 
 from __future__ import annotations
 
@@ -18,27 +17,25 @@ from mmeval.dataset.hub_cache import size_on_disk
 from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.errors import Caught, MmevalError, told
 from mmeval.records.digests import digest
-from mmeval.records.sample import Sample
 from mmeval.task.schema import ExpectedKeys
 from mmeval.task.task import Task
 
 MAX_NAMED = 10
-"""So many faults of one kind are named; the others are counted."""
+"""Faults of one kind that are named; the others are counted."""
 _CHUNK = 1 << 20
 
-
 Mark: TypeAlias = tuple[str, str]
-"""A medium: its kind, and which file it is."""
+"""A medium: its kind, and its file."""
 
 
 @dataclass
 class Counts:
-    """What one data set holds. ``samples`` are those that the filter of each task keeps; ``media`` are different files
-    by kind, without those of rows that cannot be asked; ``faults`` say what could not be read or cannot be asked, and
-    ``read`` whether the data were read to their end.
+    """The contents of one data set. ``samples`` are those that the filter of each task keeps; ``media`` are different
+    files by kind, without those of rows that cannot be asked; ``faults`` are rows that cannot be read or asked, and
+    ``read`` is whether the data were read to their end.
 
-    ``row_marks`` and ``media_marks`` name each different row, and each file with its kind, so that other data sets can
-    be asked for the same; ``bad_marks`` are those of the rows that cannot be asked.
+    ``row_marks`` and ``media_marks`` identify each different row, and each file with its kind, for comparison with
+    other data sets; ``bad_marks`` are those of the rows that cannot be asked.
     """
 
     rows: int = 0
@@ -52,8 +49,8 @@ class Counts:
 
 
 def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaLook | None = None) -> Counts:
-    """Read every row once for all tasks that share the data set. ``place`` is where its rows lie, whichever of them it
-    takes. Each different medium is decoded as far as ``look`` has time for it."""
+    """Read every row once for all tasks that share the data set. ``place`` identifies its rows, whichever of them are
+    used. Each different medium is decoded while ``look`` has time."""
     found = Counts(samples={task.name: 0 for task in tasks})
     seen: set[Mark] = set()
     rows = rows_of(dataset)
@@ -68,25 +65,77 @@ def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaL
         found.rows += 1
         mark = digest([place, sample.id, sample.fault, *(message.content.raw for message in sample.input)])
         found.row_marks.add(mark)
+        for task in tasks:
+            found.samples[task.name] += task.selected(sample)
         if sample.fault:
             found.faults.append(sample.fault)
             found.bad_marks.add(mark)
-        for task in tasks:
-            found.samples[task.name] += task.selected(sample)
-        for part in () if sample.fault else _media_parts(sample):  # whose media may be what is wrong
-            _count_medium(part, seen, found, look)
+            continue  # its media may be the fault
+        for content in (*(message.content for message in sample.input), *sample.references):
+            for part in content.parts:
+                if part.media is not None:
+                    _count_medium(part, part.media, seen, found, look)
 
 
-def _media_parts(sample: Sample) -> Iterator[Part]:
-    contents = [message.content for message in sample.input] + list(sample.references)
-    return (part for content in contents for part in content.parts if part.media is not None)
+def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:
+    """Differences between the counts and the task file. Media are not compared where rows cannot be asked, whose media
+    are not counted."""
+    if not counts.read:
+        return
+    rows = {"rows": (expected.rows, counts.rows), "samples": (expected.samples, counts.samples[task])}
+    yield from different(rows, {} if counts.bad_marks else expected.media, counts.media)
 
 
-def _count_medium(part: Part, seen: set[Mark], found: Counts, look: MediaLook | None) -> None:
-    media = part.media
-    assert media is not None
+def different(
+    rows: Mapping[str, tuple[int | None, int]], media: Mapping[str, int], there_are: Mapping[str, int]
+) -> Iterator[str]:
+    """Sentences for numbers that differ: ``rows`` are pairs of expected and actual numbers, ``media`` the expected ones
+    by kind."""
+    announced = {**rows, **{f"{kind} files": (number, there_are.get(kind, 0)) for kind, number in media.items()}}
+    for what, (number, there) in announced.items():
+        if number is not None and number != there:
+            are = f"{there:,} {what} are" if there != 1 else f"1 {what.removesuffix('s')} is"
+            yield f"{are} there, the task file expects {number:,}; fetch them again, or correct the file"
+
+
+def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """The files of the task file that are missing or have other contents."""
+    for name, sha256 in expected.items():
+        try:
+            path = path_inside(folder, name)
+            digest = _digest(path, hashlib.sha256())
+        except (OSError, MmevalError) as error:
+            yield f"{folder / name}: it is missing, or cannot be read ({told(error)})"
+            continue
+        if digest != sha256:
+            yield f"{path}: its content is not what the task file expects (SHA-256 {digest[:12]}...); fetch it again"
+
+
+def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[str]:
+    """The files of a repository that are missing or differ from the hub."""
+    for file in files:
+        path = folder / file.path
+        there = size_on_disk(path)
+        if there < 0:
+            yield f"{path}: it is missing; run the same command again"
+        elif there != file.size:
+            yield f"{path}: it has {there:,} bytes of {file.size:,}; {_fetch_again(path)}"
+        elif (digest := _digest_as_hub(path, file)) != file.etag:
+            yield f"{path}: its content is not that of the hub ({digest[:12]}...); {_fetch_again(path)}"
+
+
+def bounded(faults: Iterable[str], where: str = "") -> list[str]:
+    """The first faults, and the number of others; ``where`` is how to see them."""
+    found = list(faults)
+    more = len(found) - MAX_NAMED
+    return [*found[:MAX_NAMED], *([f"and {more:,} more like these{where}"] if more > 0 else [])]
+
+
+def _count_medium(part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook | None) -> None:
     try:
-        mark = (part.kind, _file(media))
+        # A medium of a table has no path; its name may repeat, so its content counts too.
+        file = str(media.path) if media.path is not None else f"{media.name} {media.sha256}"
+        mark = (part.kind, file)
         if mark in seen:
             return
         seen.add(mark)
@@ -102,67 +151,15 @@ def _count_medium(part: Part, seen: set[Mark], found: Counts, look: MediaLook | 
         found.faults.append(f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch it again")
 
 
-def _file(media: Media) -> str:
-    """Which file a medium is: its path; of one out of a table its name with its content, since names repeat there."""
-    return str(media.path) if media.path is not None else f"{media.name} {media.sha256}"
-
-
-def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:
-    """Where the counts are others than the task file says. Media are not compared where rows cannot be asked: theirs
-    are not counted."""
-    if not counts.read:
-        return
-    rows = {"rows": (expected.rows, counts.rows), "samples": (expected.samples, counts.samples[task])}
-    yield from different(rows, {} if counts.bad_marks else expected.media, counts.media)
-
-
-def different(
-    rows: Mapping[str, tuple[int | None, int]], media: Mapping[str, int], there_are: Mapping[str, int]
-) -> Iterator[str]:
-    """Where numbers differ: ``rows`` holds pairs of what is expected and what there is, ``media`` what is expected of
-    each kind."""
-    announced = {**rows, **{f"{kind} files": (number, there_are.get(kind, 0)) for kind, number in media.items()}}
-    for what, (number, there) in announced.items():
-        if number is not None and number != there:
-            are = f"{there:,} {what} are" if there != 1 else f"1 {what.removesuffix('s')} is"
-            yield f"{are} there, the task file expects {number:,}; fetch them again, or correct the file"
-
-
-def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:
-    """The files that the task file names and that are not there or hold something else."""
-    for name, sha256 in expected.items():
-        try:
-            path = path_inside(folder, name)
-            digest = _digest(path, hashlib.sha256())
-        except (OSError, MmevalError) as error:
-            yield f"{folder / name}: it is missing, or cannot be read ({told(error)})"
-            continue
-        if digest != sha256:
-            yield f"{path}: its content is not what the task file expects (SHA-256 {digest[:12]}...); fetch it again"
-
-
-def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[str]:
-    """The files of a repository that are not here as the hub has them."""
-    for file in files:
-        path = folder / file.path
-        there = size_on_disk(path)
-        if there < 0:
-            yield f"{path}: it is missing; run the same command again"
-        elif there != file.size:
-            yield f"{path}: it has {there:,} bytes of {file.size:,}; {_fetch_again(path)}"
-        elif (digest := _digest_as_hub(path, file)) != file.etag:
-            yield f"{path}: its content is not that of the hub ({digest[:12]}...); {_fetch_again(path)}"
-
-
 def _fetch_again(path: Path) -> str:
-    """In the cache a file of a snapshot is a link, and what it leads to is what has to go."""
+    """Advice that names the target of a link, as files of a snapshot in the cache are links."""
     return f"delete {path.resolve() if path.is_symlink() else 'it'} and run the same command again"
 
 
 def _digest_as_hub(path: Path, file: HubFile) -> str:
     if file.is_large:
         return _digest(path, hashlib.sha256())
-    return _digest(path, hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False))  # as git calls a file's content
+    return _digest(path, hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False))  # git's digest of a file
 
 
 def _digest(path: Path, digest: hashlib._Hash) -> str:
@@ -170,10 +167,3 @@ def _digest(path: Path, digest: hashlib._Hash) -> str:
         while data := file.read(_CHUNK):
             digest.update(data)
     return digest.hexdigest()
-
-
-def bounded(faults: Iterable[str], where: str = "") -> list[str]:
-    """The first faults, and how many more there are; ``where`` says how they are seen."""
-    found = list(faults)
-    more = len(found) - MAX_NAMED
-    return [*found[:MAX_NAMED], *([f"and {more:,} more like these{where}"] if more > 0 else [])]

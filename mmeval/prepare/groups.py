@@ -1,4 +1,4 @@
-"""What the data of a group's tasks hold together, against what the group's file says."""
+"""Check the data of a group's tasks together against the group's file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mmeval.wording import counted
 
 @dataclass(frozen=True)
 class Together:
-    """A group with what its data hold: different rows, ``bad`` of which cannot be asked, and different files of the
-    others by kind. Where not all of it could be counted, ``uncounted`` says so instead; ``faults`` say how the numbers
-    differ from what is expected."""
+    """A group with the contents of its data: different rows, ``bad`` of which cannot be asked, and different files of
+    the others by kind. ``uncounted`` is why they cannot be counted, else empty; ``faults`` are differences from the
+    expected numbers."""
 
     group: str
     rows: int = 0
@@ -32,7 +32,7 @@ class Together:
 
 
 def together(chosen: Chosen, states: Sequence[Readiness]) -> Iterator[Together]:
-    """The groups whose files say what to expect."""
+    """Check the groups whose files have ``expected``."""
     by_task = {state.task: state for state in states}
     for name, file in chosen.group_files.items():
         expected = file.keys.expected

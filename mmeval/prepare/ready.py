@@ -1,4 +1,4 @@
-"""Which tasks are ready: their data open, hold what they should, and their metrics' weights are here."""
+"""Readiness of tasks: whether their data are complete and their weights present."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from mmeval.metric.model import named_in
 from mmeval.prepare.checks import MAX_NAMED, Counts, bounded, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
 from mmeval.prepare.sources import Source, Wanted, data_source
-from mmeval.task.data import TaskData
-from mmeval.task.schema import ByHandKeys
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """A task, and what a run of it would meet. ``faults`` keep it from running, ``notes`` do not."""
+    """A task with ``faults``, which prevent a run, and ``notes``, which do not."""
 
     task: str
     faults: tuple[str, ...]
@@ -36,7 +34,7 @@ class Readiness:
 
 
 class _DataSet(NamedTuple):
-    """What tasks over the same data have in common."""
+    """The data that several tasks may share."""
 
     loader: str
     folder: Path
@@ -52,8 +50,10 @@ def readiness(
     weights: bool,
     look: MediaLook | None = None,
 ) -> Iterator[Readiness]:
-    """The state of each task. ``found`` are the sources that were fetched, each with its listing, or why it was not.
-    Data that several tasks share are read once, and their media decoded as far as ``look`` has time for them."""
+    """Check each task. ``found`` has each source with its listing, or the error with which it was not fetched.
+
+    Data that several tasks share are read once, and their media decoded while ``look`` has time.
+    """
     shared: dict[_DataSet, list[Wanted]] = {}
     checked: dict[Source, list[str]] = {}
     counted: dict[str, Counts] = {}
@@ -69,18 +69,14 @@ def readiness(
             failed[item.task.name] = list(checked.get(source, ())) if source is not None else []
             shared.setdefault(_data_set(item), []).append(item)
         except MmevalError as error:
-            failed[item.task.name] = [*by_hand(item)] or [f"{error}{_or_a_folder(item, error)}"]
+            advice = ""
+            if isinstance(error, MissingDataError) and item.data.data_dir is None:
+                advice = "; if you have the data set in a folder, name that with --data_dir FOLDER"
+            failed[item.task.name] = [*by_hand(item)] or [f"{error}{advice}"]
     for members in shared.values():
         _count(members, counted, failed, look)
     for item in tasks:
         yield _state(item, counted.get(item.task.name), failed[item.task.name], weights=weights)
-
-
-def _or_a_folder(item: Wanted, error: MmevalError) -> str:
-    """The way out for who has the data set elsewhere."""
-    if not isinstance(error, MissingDataError) or item.data.data_dir is not None:
-        return ""
-    return "; if you have the data set in a folder, name that with --data_dir FOLDER"
 
 
 def _data_set(item: Wanted) -> _DataSet:
@@ -91,7 +87,7 @@ def _data_set(item: Wanted) -> _DataSet:
 def _count(
     members: Sequence[Wanted], counted: dict[str, Counts], failed: dict[str, list[str]], look: MediaLook | None
 ) -> None:
-    """Read the data of tasks that share them."""
+    """Read data once for the tasks that share them."""
     with Caught() as failure:
         dataset = members[0].data()
         place = str(_data_set(members[0])._replace(options=""))
@@ -108,7 +104,7 @@ def _count(
 
 def _state(item: Wanted, counts: Counts | None, faults: Sequence[str], *, weights: bool) -> Readiness:
     expected, name = item.file.keys.expected, item.task.name
-    found, notes = list(faults), list(_weight_notes(item, asked=weights))
+    found, notes = list(faults), list[str]()
     if counts is not None:
         by_hands = list(by_hand(item))
         if counts.faults:
@@ -120,19 +116,17 @@ def _state(item: Wanted, counts: Counts | None, faults: Sequence[str], *, weight
             *bounded(unexpected(expected, counts, name)),
         ]
         found += bounded(wrong_files(expected.files, item.data.folder))
-    if weights:
-        found += [f"the metric {metric}: {'; '.join(filter(None, how))}" for metric, *how in _lacking(item)]
+    for metric, message, by_hand_only in _lacking(item):
+        if weights:
+            found.append(f"the metric {metric}: {'; '.join(filter(None, (message, by_hand_only)))}")
+        else:
+            advice = by_hand_only or "--weights fetches them"
+            notes.append(f"the metric {metric} will be unavailable: {message}; {advice}")
     return Readiness(name, tuple(found), tuple(notes), counts)
 
 
-def _weight_notes(item: Wanted, *, asked: bool) -> Iterator[str]:
-    if not asked:
-        for metric, message, by_hand_only in _lacking(item):
-            yield f"the metric {metric} will be unavailable: {message}; {by_hand_only or '--weights fetches them'}"
-
-
 def _lacking(item: Wanted) -> Iterator[tuple[str, str, str]]:
-    """The metrics whose weights are not here, with what lacks, and how to get what is not fetched."""
+    """The metrics with missing weights, each with what is missing and how to get it if not by a download."""
     for metric in item.task.metrics:
         for switch, lacks in metric.bound.lacking_models():
             message = f"its model {named_in(metric.bound.models[switch])} is not here ({lacks})"
@@ -140,30 +134,24 @@ def _lacking(item: Wanted) -> Iterator[tuple[str, str, str]]:
 
 
 def by_hand(item: Wanted) -> Iterator[str]:
-    """What somebody has to fetch and has not, with where it is and where to put it."""
-    folder = _own_folder(item.data)
-    for entry in item.file.keys.by_hand:
-        if not any(
-            path_inside(place, entry.path).exists() for place in (folder, item.data.beside) if place is not None
-        ):
-            yield f"{entry.path} is fetched by hand: {_where(entry, folder)}"
-
-
-def _own_folder(data: TaskData) -> Path | None:
-    """The folder of the user's that holds the data; None where none was named, and for a data set of the hub."""
-    if data.data_dir is not None:
-        return data.folder if data.data_dir.is_dir() else data.data_dir
+    """The missing files that the user has to fetch, with where to get and to put them."""
+    data = item.data
     try:
-        return data.local() if data.path else None
+        folder = data.local() if data.path and data.data_dir is None else None
     except MmevalError:
-        return None
-
-
-def _where(entry: ByHandKeys, folder: Path | None) -> str:
-    note = f" ({entry.note})" if entry.note else ""
-    if folder is not None:
-        return f"take {entry.source}{note} and put it at {folder / entry.path}"
-    return (
-        f"take {entry.source}{note}, put it into a folder of yours as {entry.path}, and name that folder with "
-        "--data_dir FOLDER (or MMEVAL_DATA_DIR)"
-    )
+        folder = None
+    if data.data_dir is not None:
+        folder = data.folder if data.data_dir.is_dir() else data.data_dir
+    for entry in item.file.keys.by_hand:
+        if any(path_inside(place, entry.path).exists() for place in (folder, data.beside) if place is not None):
+            continue
+        take = f"take {entry.source}{f' ({entry.note})' if entry.note else ''}"
+        put = (
+            f"{take} and put it at {folder / entry.path}"
+            if folder is not None
+            else (
+                f"{take}, put it into a folder of yours as {entry.path}, and name that folder with --data_dir FOLDER "
+                "(or MMEVAL_DATA_DIR)"
+            )
+        )
+        yield f"{entry.path} is fetched by hand: {put}"

@@ -1,4 +1,4 @@
-"""How much there is to fetch, told before anything is: files and bytes, what is here already, and the disk."""
+"""Size of a download before it starts: files, bytes, and the space on the disk."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mmeval.system.folders import existing, free_bytes
 from mmeval.wording import size
 
 SPARE_BYTES = 64 * 2**20
-"""What stays free on a disk: a file system that is full to the last byte fails whoever writes next."""
+"""Bytes that stay free on a disk, for other programs."""
 
 
 class Measured(NamedTuple):
-    """A source and what the hub says of it. ``listing`` is None where the hub was not asked or did not answer, for the
-    reason ``unasked``; then what is here is all there is."""
+    """A source and its listing on the hub. ``listing`` is None where the hub was not asked or did not answer, for the
+    reason ``unasked``; then only local files are used."""
 
     source: Source
     listing: Listing | None
@@ -35,12 +35,12 @@ class Measured(NamedTuple):
 
     @property
     def is_unpinned(self) -> bool:
-        """Whether its revision is one that moves: a branch, or a tag."""
+        """Whether its revision may change: a branch, or a tag."""
         return self.listing is not None and self.source.revision != self.listing.commit
 
 
 def measured(source: Source) -> Measured:
-    """Raises MissingDataError where neither the hub nor this machine has the source."""
+    """Measure a source. Raises MissingDataError where neither the hub nor this machine has it."""
     if variable := hub.offline(source.kind):
         _require_here(source, f"{source}: it is not here and {variable} is set; run once with {variable}=0")
         return Measured(source, None, unasked=f"{variable} is set")
@@ -56,21 +56,20 @@ def measured(source: Source) -> Measured:
 
 
 def _chosen(source: Source, listing: Listing) -> Source:
-    """The source without alternatives: of each the first that the hub has. Raises MissingDataError where it has none of
-    them."""
+    """Choose of each file's alternatives the first that the hub has. Raises MissingDataError where it has none."""
     there = {file.path for file in listing.files}
     chosen = {item: first_of(item, there.__contains__) for item in source.only}
     lacking = [item.replace("|", " or ") for item, name in chosen.items() if name is None]
     if lacking:
         raise MissingDataError(
-            f"{source}: the hub has no file {', '.join(lacking)} there; name another revision, or tell the metric's "
-            "author"
+            f"{source}: the hub has no file {', '.join(lacking)} there; name another revision, or report it to the "
+            "metric's author"
         )
     return replace(source, only=tuple(name for name in chosen.values() if name))
 
 
 def require_space(found: Sequence[Measured]) -> None:
-    """Raises MissingDataError where a disk has less room than what is to be fetched onto it."""
+    """Check the space on each disk. Raises MissingDataError where the download does not fit."""
     needed: dict[int, int] = {}
     folders: dict[int, Path] = {}
     for item in found:
@@ -88,7 +87,7 @@ def require_space(found: Sequence[Measured]) -> None:
 
 
 def target_folder(source: Source) -> Path:
-    """Where the files of a source go."""
+    """The folder for the files of a source."""
     return cache_folder() if source.into is None else source.into
 
 

@@ -1,4 +1,4 @@
-"""What has to be fetched for tasks: data sets of the hub, and the weights of metrics; each once, whoever needs it."""
+"""Sources of data sets and weights on the hub, each fetched once for all tasks."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ from mmeval.task.selection import Chosen
 from mmeval.task.task import Task, TaskOverrides
 
 INTERRUPTED = "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
-
 UNPINNED = "main"
 
 
 class Wanted(NamedTuple):
-    """A task that is to be made ready, with the file that says what its data should be."""
+    """A task to prepare, with its file, which describes its data."""
 
     task: Task
     file: TaskFile
 
     @property
     def data(self) -> TaskData:
-        return cast("TaskData", self.task.dataset)  # what the builder makes of every task file
+        return cast("TaskData", self.task.dataset)  # as the builder makes it
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Source:
 
 
 def wanted(chosen: Chosen, overrides: TaskOverrides, *, roles: frozenset[str] = frozenset()) -> list[Wanted]:
-    """The tasks that were chosen, for a run with these ``roles``. Raises UsageError for what cannot be used as asked,
+    """Build the chosen tasks for a run with these ``roles``. Raises UsageError for overrides that cannot be used,
     MissingDataError where ``--data bundled`` has no samples."""
     return [
         Wanted(replace(build(file, overrides, roles=roles), name=name), file) for name, file in chosen.tasks.items()
@@ -62,10 +61,13 @@ def wanted(chosen: Chosen, overrides: TaskOverrides, *, roles: frozenset[str] = 
 
 
 def sources(tasks: Sequence[Wanted], *, weights: bool) -> dict[Source, list[str]]:
-    """What is fetched for tasks, each once, with the names of those that need it."""
+    """The sources of tasks, each once, with the names of the tasks that need it."""
     found: dict[Source, tuple[Source, list[str]]] = {}
     for item in tasks:
-        for source in _sources(item, weights=weights):
+        needed = [data_source(item.data)]
+        if weights:
+            needed += [source for metric in item.task.metrics for source in _models(metric.bound)]
+        for source in filter(None, needed):
             same = replace(source, only=())
             known, users = found.get(same, (source, []))
             files = tuple(dict.fromkeys((*known.only, *source.only)))
@@ -73,47 +75,27 @@ def sources(tasks: Sequence[Wanted], *, weights: bool) -> dict[Source, list[str]
     return dict(found.values())
 
 
-def _sources(item: Wanted, *, weights: bool) -> Iterator[Source]:
-    source = data_source(item.data)
-    if source is not None:
-        yield source
-    if weights:
-        for metric in item.task.metrics:
-            yield from _models(metric.bound)
-
-
-def _models(bound: BoundMetric) -> Iterator[Source]:
-    """The models of the hub that a metric needs and that are not here."""
-    for switch, _ in bound.lacking_models():
-        named, model = named_in(bound.models[switch]), bound.metric.models[switch]
-        if named.folder is None and not model.by_hand:
-            yield Source(named.name, named.revision or UNPINNED, "model", model.files)
-
-
 def data_source(data: TaskData) -> Source | None:
-    """Where the data of a task are fetched from; None when they lie in a folder of the user's."""
+    """The source of a task's data; None for data in a local folder."""
     if data.bundled is not None or not is_hub_name(data.path) or (data.beside / data.path).is_dir():
         return None
     revision = data.revision or UNPINNED
     if data.data_dir is None:
         return Source(data.path, revision)
     target = data.data_dir / data.path
-    begun_by_us = (target / ".cache" / "huggingface").is_dir()
-    return Source(data.path, revision, into=target) if begun_by_us or not _opens(data) else None
-
-
-def _opens(data: TaskData) -> bool:
-    """Whether somebody has put the data there already."""
-    try:
-        replace(data)()
-    except MmevalError:
-        return False
-    return True
+    if not (target / ".cache" / "huggingface").is_dir():  # not begun by us, so they may be complete
+        try:
+            replace(data)()
+        except MmevalError:
+            pass
+        else:
+            return None
+    return Source(data.path, revision, into=target)
 
 
 def fetch(source: Source) -> Path:
-    """The folder of a source's files, those fetched that lack. Raises as ``hub.snapshot`` does, and Interrupted, at
-    once however large the file is that is under way."""
+    """Fetch the missing files of a source; return its folder. Raises as ``hub.snapshot`` does, and Interrupted at once,
+    even during a large file."""
     work = partial(
         hub.snapshot,
         source.repo,
@@ -126,3 +108,11 @@ def fetch(source: Source) -> Path:
         return asyncio.run(OwnThread("mmeval-fetch").do(work))
     except KeyboardInterrupt:
         raise Interrupted(INTERRUPTED) from None
+
+
+def _models(bound: BoundMetric) -> Iterator[Source]:
+    """The missing models of a metric that the hub has."""
+    for switch, _ in bound.lacking_models():
+        named, model = named_in(bound.models[switch]), bound.metric.models[switch]
+        if named.folder is None and not model.by_hand:
+            yield Source(named.name, named.revision or UNPINNED, "model", model.files)

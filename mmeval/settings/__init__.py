@@ -1,1 +1,1 @@
-"""From flags, files and the environment to the options of a run."""
+"""Options of a run, from flags, files and the environment."""

@@ -1,5 +1,4 @@
-"""The flags, once: this table drives the parser, the help, the environment (``MMEVAL_<FLAG>``), ``--config`` files and
-the record of what a run was asked to do."""
+"""Table of the flags, for the parser, ``MMEVAL_<FLAG>``, ``--config`` and records."""
 
 from __future__ import annotations
 
@@ -14,11 +13,11 @@ from mmeval.settings.values import Reader
 
 
 class Flag(NamedTuple):
-    """One flag. ``to`` says where its value goes: ``options.x`` is ``RunOptions.x``, ``overrides.x`` is
-    ``TaskOverrides.x``, and ``command.x`` steers the command line itself.
+    """One flag. ``to`` is the field for its value: ``options.x`` is ``RunOptions.x``, ``overrides.x`` is
+    ``TaskOverrides.x``, and ``command.x`` controls the command line itself.
 
-    ``default`` is the value when nobody gives one. ``nargs`` is argparse's; ``repeatable`` flags may be given several
-    times. A switch takes an optional ``true`` or ``false``, so that a flag can overrule a file.
+    ``default`` is the value of a flag that is not given. ``nargs`` is argparse's; ``repeatable`` flags may be given
+    several times. A switch takes an optional ``true`` or ``false``, so that a flag can override a file.
     """
 
     name: str
@@ -269,7 +268,8 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "dry_run", "", _SHOW, values.switch, False, "command.dry_run",
-        "say what the run would ask, send, cost and need, and end; nothing is started, sent or written", "BOOL", "?",
+        "forecast what the run would ask, send, cost and need, and end; nothing is started, sent or written", "BOOL",
+        "?",
     ),
     Flag(
         "baseline", "", _SHOW, values.path, None, "command.baseline",
@@ -312,7 +312,7 @@ REFUSED: dict[str, str] = {
     "max_batch_size": "--batch_size N is the upper limit of a batch",
     "num_fewshot": "prompts have no few-shot examples yet; leave it out or write 0",
 }
-"""Flags that users know from elsewhere and that have no effect here: refused by name, with what to do instead."""
+"""Flags of other harnesses that have no effect here: refused by name, with what to do instead."""
 
 REFUSED_SHORT = {"f": "num_fewshot"}
 
@@ -321,7 +321,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("apply_chat_template", "check_integrity", "confirm_run_unsafe_code", "fail_on_error"), ("false",)),
     "fewshot_as_multiturn": ("false",),
 }
-"""Values of refused flags that ask for what is done anyway."""
+"""Values of refused flags that change nothing, which are accepted."""
 
 OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL", "MMEVAL_CACHE_DIR", "MMEVAL_WEIGHTS_DIR")
-"""Variables of mmeval that are no flags."""
+"""Variables of mmeval without a flag."""

@@ -1,16 +1,16 @@
-"""From settings to what a run takes: its options, what overrules the task files, and what the report shows."""
+"""Make the plan of a run from its settings: options, overrides of tasks, report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.batch_size import BatchSize
 from mmeval.errors import UsageError
-from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.run.options import RunOptions
 from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, refuse_taken
 from mmeval.settings.resolve import Setting, exclude_each_other
@@ -20,7 +20,7 @@ from mmeval.task.task import TaskOverrides
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a command line, a configuration file and the environment ask for, typed."""
+    """All settings of a run, typed."""
 
     options: RunOptions
     overrides: TaskOverrides
@@ -33,24 +33,49 @@ class Plan:
     loggers: Mapping[str, Mapping[str, Any]]
     """The loggers by name, each with its arguments."""
     baseline: Path | None = None
-    """Another run, whose numbers stand beside those of this one in the tables; None: no other."""
+    """Another run, whose numbers are shown beside those of this one; None: no other."""
     page: bool = True
     """Whether the report page is written at the end."""
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
-    """Raises UsageError for settings that contradict each other, or a model that is missing."""
-    _check_together(settings)
+    """Make the plan. Raises UsageError for settings that contradict each other, or a missing model."""
+    if not settings["model"].value:
+        known = ", ".join(plugins.names("mmeval.model_backends"))
+        raise UsageError(f"--model is missing; the backends are: {known}")
+    for one, other in (("samples", "limit"), ("samples", "offset"), ("data", "data_dir")):
+        exclude_each_other(settings, one, other)
+    refuse_taken(settings["metadata"].value, settings["metadata"].origin)
     values = {name: setting.value for name, setting in settings.items()}
     config = as_config(settings)
-    options = replace(_options(values, model_spec(settings), role_specs(settings), command), settings=config)
-    overrides = TaskOverrides(**_going_to("overrides", values))
+    named: Path = values["output_path"]
+    into_file = named.suffix == ".json"
+    given = _going_to("options", values) | {"model": model_spec(settings), "roles": role_specs(settings)}
+    if into_file:
+        given["output_path"] = named.parent
+    options = RunOptions(**given, command=command, settings=config)
+    report = ReportContext(
+        model=options.model.name,
+        model_args=options.model.args,
+        gen_kwargs=values["gen_kwargs"],
+        limit=options.limit,
+        batch_size=options.batch_size,
+        seed=options.seed,
+        bootstrap_iters=options.bootstrap_iters,
+        use_cache=str(options.use_cache or ""),
+        system_instruction=values["system_instruction"],
+        profile=values["profile"],
+        metadata=values["metadata"],
+        stem=named.stem if into_file else "results",
+        folder=named.parent if into_file else None,
+        settings=config,
+    )
     return Plan(
         options=options,
-        overrides=overrides,
+        overrides=TaskOverrides(**_going_to("overrides", values)),
         tasks=values["tasks"],
         include_path=values["include_path"],
-        report=replace(_report(values, options), settings=config),
+        report=report,
         log_samples=values["log_samples"],
         write_out=values["write_out"],
         dry_run=values["dry_run"],
@@ -72,15 +97,6 @@ def chosen_loggers(settings: Mapping[str, Setting]) -> dict[str, Mapping[str, An
     return chosen
 
 
-def _check_together(settings: Mapping[str, Setting]) -> None:
-    if not settings["model"].value:
-        known = ", ".join(plugins.names("mmeval.model_backends"))
-        raise UsageError(f"--model is missing; the backends are: {known}")
-    for one, other in (("samples", "limit"), ("samples", "offset"), ("data", "data_dir")):
-        exclude_each_other(settings, one, other)
-    refuse_taken(settings["metadata"].value, settings["metadata"].origin)
-
-
 def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     from mmeval.settings.flags import FLAGS
 
@@ -91,54 +107,12 @@ def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _options(
-    values: Mapping[str, Any], model: BackendSpec, roles: Mapping[str, BackendSpec], command: str
-) -> RunOptions:
-    given = _going_to("options", values)
-    given["model"], given["roles"] = model, roles
-    options = RunOptions(**given, command=command)
-    if options.output_path.suffix == ".json":
-        return replace(options, output_path=options.output_path.parent)
-    return options
-
-
-def _report(values: Mapping[str, Any], options: RunOptions) -> ReportContext:
-    named: Path = values["output_path"]
-    into_file = named.suffix == ".json"
-    return ReportContext(
-        model=options.model.name,
-        model_args=options.model.args,
-        gen_kwargs=values["gen_kwargs"],
-        limit=options.limit,
-        batch_size=options.batch_size,
-        seed=options.seed,
-        bootstrap_iters=options.bootstrap_iters,
-        use_cache=str(options.use_cache or ""),
-        system_instruction=values["system_instruction"],
-        profile=values["profile"],
-        metadata=values["metadata"],
-        stem=named.stem if into_file else "results",
-        folder=named.parent if into_file else None,
-    )
-
-
 def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
-    """The settings as a configuration file would say them: JSON values, secrets hidden, ``--config`` left out."""
-    plain = {name: _plain(name, setting.value) for name, setting in settings.items() if name not in _NOT_KEPT}
+    """The settings as a configuration file: JSON values, secrets hidden, ``--config`` left out."""
+    plain = {
+        name: _plain(name, setting.value) for name, setting in settings.items() if name not in ("config", "show_config")
+    }
     return without_secrets({name: value for name, value in plain.items() if value not in (None, "", [], {})})
-
-
-_NOT_KEPT = ("config", "show_config")
-
-
-class _Word(NamedTuple):
-    """A value that a configuration file writes as a word."""
-
-    value: Any
-    word: str
-
-
-_WORDS = {"reasoning_tags": _Word(None, "none")}
 
 
 def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -151,8 +125,8 @@ def _plain(name: str, value: Any) -> Any:
         return _plain_role(value)
     if name == "role":
         return {role: _plain_role(spec) for role, spec in value.items()}
-    if name in _WORDS and value == _WORDS[name].value:
-        return _WORDS[name].word
+    if name == "reasoning_tags" and value is None:
+        return "none"
     if isinstance(value, BatchSize):
         value = value.rows or str(value)
     if isinstance(value, Path):

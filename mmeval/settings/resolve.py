@@ -1,4 +1,4 @@
-"""Where each setting comes from: a flag, else the configuration file, else the environment, else the default."""
+"""Settings from flags, else the configuration file, the environment, the default."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mmeval.settings.flags import FLAGS, HARMLESS, OTHER_VARIABLES, REFUSED, SCO
 
 
 class Setting(NamedTuple):
-    """A typed value, and whom to name when it cannot be used: ``--limit``, ``run.yaml:3: limit``, ``MMEVAL_LIMIT``;
-    empty for a default. ``Any``: each flag has its own type."""
+    """A typed value and its origin for messages: ``--limit``, ``run.yaml:3: limit``, ``MMEVAL_LIMIT``; empty for a
+    default. ``Any``: each flag has its own type."""
 
     value: Any
     origin: str = ""
@@ -31,8 +31,8 @@ def resolve(
     *,
     spelt: str = "--{}",
 ) -> dict[str, Setting]:
-    """Every flag with its value. ``given`` are the flags of the command line by name, refused ones included; ``spelt``
-    is how messages call them.
+    """Give every flag its value. ``given`` are the flags of the command line by name; ``spelt`` is how messages write
+    them.
 
     Raises UsageError for a value that cannot be read, an unknown key of the file and a flag that is refused.
     """
@@ -42,7 +42,10 @@ def resolve(
         sources.append(read_config(config, [flag.name for flag in wanted]))
     sources.append(_from_environment(environ))
     for source in sources:
-        _refuse(source)
+        for name in (name for name in source if name in REFUSED):
+            words = source[name].value if isinstance(source[name].value, list) else [source[name].value]
+            if len(words) != 1 or str(words[0]).lower() not in HARMLESS.get(name, ()):
+                raise UsageError(f"{source[name].origin} has no effect here: {REFUSED[name]}")
     return {flag.name: _setting(flag, sources) for flag in wanted}
 
 
@@ -64,7 +67,7 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) -> None:
-    """Raises UsageError when both are given."""
+    """Refuse two settings together. Raises UsageError when both are given."""
     first, second = settings[one], settings[other]
     if first.value not in _NOT_GIVEN and second.value not in _NOT_GIVEN:
         raise UsageError(f"{first.origin} and {second.origin} exclude each other; leave one out")
@@ -74,7 +77,7 @@ _NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {}, ())
 
 
 def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
-    """The keys of a configuration file. Raises TaskFileError with the line for what cannot be used."""
+    """Read the keys of a configuration file. Raises TaskFileError with the line of a key that cannot be used."""
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
@@ -85,7 +88,7 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
     for key, value in document.data.items():
         name, line = key.replace("-", "_"), document.place((key,)).line
         if name in found:
-            raise TaskFileError(f"{key!r} stands here twice", file=file, line=line)
+            raise TaskFileError(f"{key!r} is given twice", file=file, line=line)
         if name == "config":
             raise TaskFileError("a configuration file cannot name another one", file=file, line=line)
         if name not in names and name not in REFUSED:
@@ -95,7 +98,7 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, _Raw]:
-    """What the variables say; an empty one says nothing."""
+    """The values of variables; empty ones are passed over."""
     variables = {name: _variable(name) for name in (*(flag.name for flag in (*FLAGS, *SCORE_FLAGS)), *REFUSED)}
     if not environ.get(variables["verbosity"]):
         variables["verbosity"] = "MMEVAL_LOG_LEVEL"
@@ -104,17 +107,6 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, _Raw]:
 
 def _variable(name: str) -> str:
     return f"MMEVAL_{name.upper()}"
-
-
-def _refuse(source: Mapping[str, _Raw]) -> None:
-    for name, raw in source.items():
-        if name in REFUSED and not _harmless(name, raw.value):
-            raise UsageError(f"{raw.origin} has no effect here: {REFUSED[name]}")
-
-
-def _harmless(name: str, value: Any) -> bool:
-    words = value if isinstance(value, list) else [value]
-    return len(words) == 1 and str(words[0]).lower() in HARMLESS.get(name, ())
 
 
 def _setting(flag: Flag, sources: Iterable[Mapping[str, _Raw]]) -> Setting:
@@ -126,7 +118,7 @@ def _setting(flag: Flag, sources: Iterable[Mapping[str, _Raw]]) -> Setting:
 
 
 def typed(flag: Flag, raw: Any, origin: str) -> Any:
-    """The value of a flag. Raises UsageError or MissingDataError that begins with ``origin``."""
+    """Read the value of a flag. Raises UsageError or MissingDataError that begins with ``origin``."""
     try:
         value = flag.read(raw)
     except (UsageError, MissingDataError) as error:

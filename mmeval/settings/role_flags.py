@@ -1,4 +1,4 @@
-"""Who plays which role: ``--role``, and the short forms for the judge and the captioner."""
+"""Backends of the model and of other roles, from their flags or a recorded run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,32 @@ from mmeval.settings import values
 from mmeval.settings.resolve import Setting
 
 
+def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
+    """The model's backend. ``--device`` is its argument ``device``, and ``--trust_remote_code`` goes to a backend that
+    takes it.
+
+    Raises UsageError for a device that the backend does not take, or that is given twice.
+    """
+    name, args = settings["model"].value, dict(settings["model_args"].value)
+    device, trust = settings["device"], settings["trust_remote_code"].value
+    if device.value:
+        if not takes_argument(name, "device"):
+            raise UsageError(
+                f"{device.origin} has no effect here: the backend {name!r} runs no model on a device of this machine"
+            )
+        if "device" in args:
+            raise UsageError(
+                f"{device.origin} and device of {settings['model_args'].origin} are the same; leave one out"
+            )
+        args["device"] = device.value
+    if trust and takes_argument(name, "trust_remote_code"):
+        args.setdefault("trust_remote_code", True)
+    return BackendSpec(name, args)
+
+
 def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
-    """The backend of each role. ``--judge`` and ``--captioner`` say what ``--role judge=`` and ``--role captioner=``
-    do, and nothing else.
+    """The backend of each role. ``--judge`` and ``--captioner`` are short for ``--role judge=`` and ``--role
+    captioner=``.
 
     Raises UsageError for a role that is given twice, and for arguments of a judge that is not named.
     """
@@ -25,11 +48,20 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
         if given.value is None:
             continue
         if role in found:
-            raise UsageError(f"{given.origin} and {settings['role'].origin} {role}= say the same; leave one out")
-        found[role] = _spec(given)
-    extra = _judge_arguments(settings)
+            raise UsageError(f"{given.origin} and {settings['role'].origin} {role}= are the same; leave one out")
+        found[role] = BackendSpec(*given.value)
+        known = plugins.names("mmeval.model_backends")
+        if (name := found[role].name).rpartition("/")[2] not in known:
+            hint = f"A model of a server is written as {given.origin} openai,model={name}."
+            raise UnknownNameError("backend", name, known, hint)
+    extra, address = dict(settings["judge_args"].value), settings["judge_base_url"]
+    if address.value and "base_url" in extra:
+        origin = settings["judge_args"].origin
+        raise UsageError(f"{address.origin} and base_url of {origin} are the same; leave one out")
+    if address.value:
+        extra["base_url"] = address.value
     if extra and settings["judge"].value is None:
-        origin = settings["judge_args"].origin or settings["judge_base_url"].origin
+        origin = settings["judge_args"].origin or address.origin
         raise UsageError(f"{origin} needs a judge: give --judge BACKEND, or write the arguments into --role judge=...")
     if extra:
         judge = found["judge"]
@@ -41,7 +73,7 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
 
 
 def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
-    """Who played which role when a run was made, by the settings that it recorded; secrets are hidden in them."""
+    """The backend of each role by the recorded settings of a run, in which secrets are hidden."""
     found = values.roles(settings.get("role", {}))
     found |= {role: values.backend(settings[role]) for role in ("judge", "captioner") if role in settings}
     if "judge" in found:
@@ -52,7 +84,7 @@ def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
 
 
 def with_roles(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Recorded settings with those that are given now above them: who plays a role now stands for who played it."""
+    """Recorded settings, overridden by given ones; the given backend of a role replaces the recorded one."""
     replaced = recorded_roles(given).keys()
     gone = {*replaced, *(("judge_args", "judge_base_url") if "judge" in replaced else ())}
     shown = {**{name: value for name, value in settings.items() if name not in gone}, **given}
@@ -62,47 +94,3 @@ def with_roles(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[st
     else:
         shown.pop("role", None)
     return shown
-
-
-def _spec(given: Setting) -> BackendSpec:
-    name, args = given.value
-    known = plugins.names("mmeval.model_backends")
-    if name.rpartition("/")[2] not in known:
-        hint = f"A model of a server is written as {given.origin} openai,model={name}."
-        raise UnknownNameError("backend", name, known, hint)
-    return BackendSpec(name, args)
-
-
-def _judge_arguments(settings: Mapping[str, Setting]) -> dict[str, Any]:
-    args = dict(settings["judge_args"].value)
-    address = settings["judge_base_url"]
-    if not address.value:
-        return args
-    if "base_url" in args:
-        raise UsageError(
-            f"{address.origin} and base_url of {settings['judge_args'].origin} say the same; leave one out"
-        )
-    return {**args, "base_url": address.value}
-
-
-def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
-    """The model's backend. ``--device`` says what its argument ``device`` does, and ``--trust_remote_code`` goes to it
-    where it takes that.
-
-    Raises UsageError for a device that the backend has no use for, or that is given twice.
-    """
-    name, args = settings["model"].value, dict(settings["model_args"].value)
-    device, trust = settings["device"], settings["trust_remote_code"].value
-    if device.value:
-        if not takes_argument(name, "device"):
-            raise UsageError(
-                f"{device.origin} has no effect here: the backend {name!r} runs no model on a device of this machine"
-            )
-        if "device" in args:
-            raise UsageError(
-                f"{device.origin} and device of {settings['model_args'].origin} say the same; leave one out"
-            )
-        args["device"] = device.value
-    if trust and takes_argument(name, "trust_remote_code"):
-        args.setdefault("trust_remote_code", True)
-    return BackendSpec(name, args)

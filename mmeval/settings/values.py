@@ -1,7 +1,6 @@
-"""Readers of flag values: from the text of a flag or an environment variable, or from a value of a configuration file.
+"""Readers of flag values, from text or from a value of a configuration file.
 
-Each takes either and returns the typed value; each raises UsageError that says what was expected. The caller adds
-which flag it was.
+Each returns the typed value, or raises UsageError with what was expected. The caller adds the name of the flag.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from mmeval.metric.device import device_fault
 from mmeval.wording import split_names
 
 Reader = Callable[[Any], Any]
-"""Reads one flag; ``Any`` because a configuration file may hold whatever YAML can say."""
+"""Reads one flag; ``Any`` because a configuration file may hold any YAML value."""
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -36,8 +35,8 @@ _SEED_TAIL = (1234, 1234, 1234)
 def scalar(text: str) -> Any:
     """One value as YAML 1.2 reads it: true, false, null, numbers, ``[...]``, ``{...}`` and quoted text; else the text.
 
-    The traps of YAML 1.1 are left out: ``no`` is a word and ``1:30`` is no number of seconds. What would lose its
-    spelling as a number stays a text: ``0012345``, and ``12e4567``, which no number can hold.
+    Unlike in YAML 1.1, ``no`` is a word and ``1:30`` is text. So are numbers that would change: ``0012345``, and
+    ``12e4567``, which is too large.
     """
     text = text.strip()
     if text.lower() in _WORDS:
@@ -47,43 +46,25 @@ def scalar(text: str) -> Any:
     if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
     if text[:1] in ("[", "{"):
-        return _json_or_list(text)
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1]
-    return text
-
-
-def _json_or_list(text: str) -> Any:
-    try:
-        return read_json(text)
-    except ValueError:
-        pass
-    if text.startswith("[") and text.endswith("]"):
-        return [scalar(item) for item in split_outside_brackets(text[1:-1], ",")]
-    return text
+        try:
+            return read_json(text)
+        except ValueError:
+            is_list = text.startswith("[") and text.endswith("]")
+            return [scalar(item) for item in split_outside_brackets(text[1:-1], ",")] if is_list else text
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return text[1:-1] if quoted else text
 
 
 def read_json(text: str) -> Any:
-    """A JSON value whose numbers are finite: NaN and Infinity are no JSON, and results that hold them cannot be
-    written. Raises ValueError."""
+    """Parse JSON whose numbers are finite: NaN and Infinity are not JSON, and cannot be written in results. Raises
+    ValueError."""
     import json
 
     return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(spelt: str) -> float:
-    found = float(spelt)
-    if not math.isfinite(found):
-        raise ValueError(f"{spelt} is too large for a number")
-    return found
-
-
 def split_outside_brackets(text: str, separator: str) -> list[str]:
-    """The pieces of a text between separators that stand outside of brackets and quotes; empty pieces are left out."""
+    """Split a text at separators outside of brackets and quotes; empty pieces are left out."""
     pieces: list[str] = []
     start = depth = 0
     quote = ""
@@ -172,8 +153,8 @@ def limit(value: Any) -> float | int | None:
 
 
 def seed(value: Any) -> int:
-    """One seed, or four as lm-evaluation-harness writes them. Only the first has a use here, so the others must keep
-    their default (1234) or repeat the first."""
+    """One seed, or four as in lm-evaluation-harness. Only the first is used, so the others must be their default (1234)
+    or equal to the first."""
     items = value if isinstance(value, (list, tuple)) else split_outside_brackets(str(value), ",")
     found = [scalar(str(item)) for item in items]
     if len(found) not in (1, 4) or any(isinstance(item, bool) or not isinstance(item, int) for item in found):
@@ -184,8 +165,7 @@ def seed(value: Any) -> int:
 
 
 def batch_size(value: Any) -> BatchSize:
-    """``auto`` (the backend decides), ``auto:3`` (a size that ran out of memory is tried again three times), or a whole
-    number."""
+    """``auto`` (the backend decides), ``auto:3`` (a size that ran out of memory is retried three times), or a size."""
     auto, colon, growths = str(value).partition(":")
     try:
         if auto == "auto":
@@ -226,19 +206,6 @@ def arguments(value: Any) -> dict[str, Any]:
     if "=" not in spelt and spelt.endswith((".yaml", ".yml", ".json")):
         return file_object(Path(spelt).expanduser())
     return _pairs(spelt)
-
-
-def _pairs(spelt: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    last = ""
-    for piece in split_outside_brackets(spelt, ","):
-        key, equals, item = piece.partition("=")
-        if not equals or not key.strip():
-            after = f" after {last!r}" if last else ""
-            raise UsageError(f"{piece!r}{after} is no NAME=VALUE; write lists as NAME=[a,b] and texts in quotes")
-        last = key.strip()
-        found[last] = scalar(item)
-    return found
 
 
 def json_object(value: Any) -> dict[str, Any]:
@@ -302,7 +269,7 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
 
 def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them (the environment separates them by ``;``), or a
-    mapping of a name to such a text or to ``{backend: ..., k: v}``, which is what a file holds."""
+    mapping of names to such texts or to ``{backend: ..., k: v}``, as in a file."""
     if isinstance(value, Mapping):
         return {str(name): _backend(str(name), given) for name, given in value.items()}
     found: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -321,9 +288,63 @@ def backend(value: Any) -> tuple[str, dict[str, Any]]:
     return _backend("", value)
 
 
+def loggers(value: Any) -> dict[str, dict[str, Any]]:
+    """``NAME[,k=v...]``, several of them (the environment separates them by ``;``), or a mapping of names to
+    arguments."""
+    if isinstance(value, Mapping):
+        return {str(name): arguments(given or {}) for name, given in value.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for item in _items(value):
+        name, _, spelt = text(item).partition(",")
+        if not name.strip() or "=" in name or name.strip() in found:
+            raise UsageError(f"NAME[,k=v...] is expected, each name once, not {item!r}")
+        found[name.strip()] = arguments(spelt) if spelt.strip() else {}
+    return found
+
+
+def device(value: Any) -> str:
+    """The device of the models of metrics: ``auto``, or a device as torch writes it."""
+    spelt = text(value).strip().lower()
+    if wanted := device_fault(spelt):
+        raise UsageError(f"{wanted} is expected, not {value!r}")
+    return spelt
+
+
+def level(value: Any) -> str:
+    """A log level by its name, in either case."""
+    name = str(value).upper()
+    if name not in LEVELS:
+        raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
+    return name
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(spelt: str) -> float:
+    found = float(spelt)
+    if not math.isfinite(found):
+        raise ValueError(f"{spelt} is too large for a number")
+    return found
+
+
+def _pairs(spelt: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    last = ""
+    for piece in split_outside_brackets(spelt, ","):
+        key, equals, item = piece.partition("=")
+        if not equals or not key.strip():
+            after = f" after {last!r}" if last else ""
+            raise UsageError(f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and texts in quotes")
+        last = key.strip()
+        found[last] = scalar(item)
+    return found
+
+
 def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
-        raise UsageError("the role 'model' is what --model and --model_args give")
+        raise UsageError("the role 'model' is given by --model and --model_args")
     if isinstance(given, str) and given.strip().endswith((".yaml", ".yml", ".json")) and "=" not in given:
         given = file_object(Path(given.strip()).expanduser())
     if isinstance(given, Mapping):
@@ -339,37 +360,7 @@ def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     return name.strip(), rest
 
 
-def loggers(value: Any) -> dict[str, dict[str, Any]]:
-    """``NAME[,k=v...]``, several of them (the environment separates them by ``;``), or a mapping of names to
-    arguments."""
-    if isinstance(value, Mapping):
-        return {str(name): arguments(given or {}) for name, given in value.items()}
-    found: dict[str, dict[str, Any]] = {}
-    for item in _items(value):
-        name, _, spelt = text(item).partition(",")
-        if not name.strip() or "=" in name or name.strip() in found:
-            raise UsageError(f"NAME[,k=v...] is expected, each name once, not {item!r}")
-        found[name.strip()] = arguments(spelt) if spelt.strip() else {}
-    return found
-
-
 def _items(value: Any) -> Sequence[Any]:
     if isinstance(value, (list, tuple)):
         return value
     return [item for item in str(value).split(";") if item.strip()]
-
-
-def device(value: Any) -> str:
-    """Where the models of metrics go: ``auto``, or a device as torch writes it."""
-    spelt = text(value).strip().lower()
-    if wanted := device_fault(spelt):
-        raise UsageError(f"{wanted} is expected, not {value!r}")
-    return spelt
-
-
-def level(value: Any) -> str:
-    """A log level by its name, in either case."""
-    name = str(value).upper()
-    if name not in LEVELS:
-        raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
-    return name

@@ -1,1 +1,1 @@
-"""Tasks: from a YAML file to what a run asks and scores."""
+"""Tasks: from a YAML file to the questions and metrics of a run."""

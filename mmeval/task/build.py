@@ -1,4 +1,4 @@
-"""The builder: a task file, the plugins that it names and the command line's overrides become a runnable task."""
+"""Build a runnable task from its file, its plugins and the overrides."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from mmeval.program.prompt import FunctionPrompt, InstructedPrompt, Prompt, Prom
 from mmeval.program.prompt_file import read_prompt_folder
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams
-from mmeval.records.sample import Sample
 from mmeval.system.yaml_document import KeyPath
 from mmeval.task.data import portable, task_data
 from mmeval.task.file import TaskFile
 from mmeval.task.key_faults import KeyFaultsError, check_options, name_path, plugin_at
 from mmeval.task.metric_list import check_outputs, metric_at, metrics_of, positions_of, written_metrics
 from mmeval.task.schema import ABOUT_DATA, MAX_REPEATS, PER_SAMPLE
-from mmeval.task.task import UNTOLD, Expected, FixedKinds, SampleKinds, Task, TaskMetric, TaskOverrides
+from mmeval.task.task import UNSTATED, Expected, FixedKinds, SampleKinds, Task, TaskMetric, TaskOverrides
 
 
 def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: frozenset[str] = frozenset()) -> Task:
-    """The task of a file. No data are read: ``Task.dataset()`` does that, and downloads what is missing.
+    """Build the task of a file. Data are read, and downloaded, later, by ``Task.dataset()``.
 
     ``roles`` are the roles that the run has besides the model. Raises one TaskFileError with every plugin, option and
     switch that does not exist, each with its line; PluginError for a plugin that cannot be imported.
@@ -39,7 +38,12 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
     if faults:
         raise file.document.errors(faults)
     keys = file.keys
+    repeats = given.repeats or keys.repeats
+    if repeats > MAX_REPEATS:
+        raise UsageError(f"--repeats {repeats}: a sample is answered {MAX_REPEATS:,} times at most")
     data = task_data(file, given, _loader(file))
+    prompt = _prompt(file)
+    kinds = cast("tuple[PartKind, ...]", tuple(keys.output_modalities))
     metrics = metrics_of(file, given, roles)
     return Task(
         name=file.name,
@@ -49,14 +53,14 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         config=_config(file, given, metrics),
         dataset=data,
         source=data.record,
-        prompt=_prompt(file, given),
+        prompt=InstructedPrompt(given.system_instruction, prompt) if given.system_instruction else prompt,
         protocol=_protocol(file, given),
         protocol_name=given.protocol or keys.protocol.name,
-        wanted=_wanted(file),
-        params=_params(file, given),
+        wanted=SampleKinds(file.name) if keys.output_modalities == [PER_SAMPLE] else FixedKinds(kinds),
+        params=GenerationParams.from_mapping(_over(keys.generation_kwargs, given.gen_kwargs)),
         given_options=frozenset(GenerationParams.from_mapping(given.gen_kwargs).options),
         metrics=metrics,
-        repeats=_repeats(file, given),
+        repeats=repeats,
         partial_output=keys.partial_output,
         missing_output=keys.missing_output,
         cluster_key=keys.cluster_key,
@@ -66,26 +70,26 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
         roles={role: GenerationParams.from_mapping(params) for role, params in keys.roles.items()},
         input_modalities=cast("tuple[PartKind, ...]", tuple(keys.input_modalities)),
         layout=keys.layout,
-        expected=UNTOLD if given.data == "bundled" else Expected(keys.expected.rows, keys.expected.samples),
+        expected=UNSTATED if given.data == "bundled" else Expected(keys.expected.rows, keys.expected.samples),
         comparable=given.data != "bundled",
     )
 
 
 def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
-    """Raises UsageError for a file of ``--judge_prompts`` that replaces no prompt of the tasks."""
+    """Refuse a file of ``--judge_prompts`` that replaces no prompt of the tasks. Raises UsageError."""
     if overrides.judge_prompts is None:
         return
     used = {prompt["name"] for task in tasks for metric in task.metrics for prompt in metric.bound.prompts.values()}
     unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
     if unused:
         raise UsageError(
-            f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is no prompt of the chosen tasks"
+            f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is not a prompt of the chosen tasks"
             f"{did_you_mean(unused[0], used)} (they use {', '.join(sorted(used)) or 'none'})"
         )
 
 
 def check_metric_names(known: Collection[str], overrides: TaskOverrides) -> None:
-    """Raises UnknownNameError for a metric that the command line names and that is not one of the tasks'."""
+    """Refuse a metric of the command line that no chosen task has. Raises UnknownNameError."""
     for flag, names in (("--metric_args", overrides.metric_args), ("--skip_metric", overrides.skip_metric)):
         for name in names:
             if name not in known:
@@ -94,23 +98,23 @@ def check_metric_names(known: Collection[str], overrides: TaskOverrides) -> None
 
 
 def _faults(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> Iterator[tuple[KeyPath, str]]:
-    """Every plugin, option and switch that does not exist. The plugins are cached, so asking twice costs nothing."""
+    """Every plugin, option and switch that does not exist. Plugins are cached, so loading them twice costs nothing."""
     steps: list[Callable[[], object]] = [
         partial(_loader, file),
         partial(_protocol, file, overrides),
-        partial(_prompt, file, overrides),
+        partial(_prompt, file),
         *(partial(metric_at, file, position, overrides, roles) for position in positions_of(file, overrides)),
         partial(check_outputs, file, overrides),
-        partial(_check_layout, file),
+        partial(_layout, file),
         partial(metrics_of, file, overrides, roles),
     ]
-    told: list[tuple[KeyPath, str]] = []
+    found: list[tuple[KeyPath, str]] = []
     for step in steps:
         try:
             step()
-        except KeyFaultsError as error:  # the metrics together tell again what one of them told
-            told += (problem for problem in error.problems if problem not in told)
-    yield from told
+        except KeyFaultsError as error:  # metrics_of repeats the faults of single metrics
+            found += (problem for problem in error.problems if problem not in found)
+    yield from found
 
 
 def _loader(file: TaskFile) -> Loader:
@@ -120,7 +124,7 @@ def _loader(file: TaskFile) -> Loader:
 
 def _protocol(file: TaskFile, overrides: TaskOverrides) -> Callable[[Ask], Program[Interleaved]]:
     named = file.keys.protocol
-    if overrides.protocol not in ("", named.name):  # else the options of the file stand
+    if overrides.protocol not in ("", named.name):  # else the options of the file apply
         return _protocol_of_run(overrides.protocol)
     function = plugin_at(partial(plugins.load, "mmeval.protocols"), named.name, name_path(file, ("protocol",)))
     check_options(function, named.options, ("protocol",))
@@ -130,8 +134,8 @@ def _protocol(file: TaskFile, overrides: TaskOverrides) -> Callable[[Ask], Progr
 
 
 def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
-    """The protocol that the command line names. Raises UnknownNameError for a name that nobody has registered,
-    UsageError for a protocol that cannot do without options."""
+    """The protocol that the command line names. Raises UnknownNameError for a name that is not registered, UsageError
+    for a protocol that has required options."""
     if name not in (known := plugins.names("mmeval.protocols")):
         raise UnknownNameError("protocol", name, known, f"--protocol takes {', '.join(known)}.")
     function = plugins.load("mmeval.protocols", name)
@@ -142,12 +146,7 @@ def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
     return cast("Callable[[Ask], Program[Interleaved]]", function)
 
 
-def _prompt(file: TaskFile, overrides: TaskOverrides) -> Prompt:
-    prompt = _own_prompt(file)
-    return InstructedPrompt(overrides.system_instruction, prompt) if overrides.system_instruction else prompt
-
-
-def _own_prompt(file: TaskFile) -> Prompt:
+def _prompt(file: TaskFile) -> Prompt:
     keys = file.keys.prompt
     if keys is None:
         return plain_prompt
@@ -170,37 +169,18 @@ def _own_prompt(file: TaskFile) -> Prompt:
     return TemplatePrompt(user=keys.user or "", system=keys.system or "", fields=fields)
 
 
-def _wanted(file: TaskFile) -> Callable[[Sample], tuple[PartKind, ...]]:
-    kinds = file.keys.output_modalities
-    if kinds == [PER_SAMPLE]:
-        return SampleKinds(file.name)
-    return FixedKinds(cast("tuple[PartKind, ...]", tuple(kinds)))
-
-
-def _repeats(file: TaskFile, overrides: TaskOverrides) -> int:
-    repeats = overrides.repeats or file.keys.repeats
-    if repeats > MAX_REPEATS:
-        raise UsageError(f"--repeats {repeats}: a sample is answered {MAX_REPEATS:,} times at most")
-    return repeats
-
-
-def _params(file: TaskFile, overrides: TaskOverrides) -> GenerationParams:
-    return GenerationParams.from_mapping(_over(file.keys.generation_kwargs, overrides.gen_kwargs))
-
-
 def _over(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Merged so that what is given also comes later: of two names for one parameter the last one counts."""
+    """Merge; given values come last, since of two names for one parameter the last one counts."""
     return {**{name: value for name, value in base.items() if name not in given}, **given}
 
 
-def _check_layout(file: TaskFile) -> None:
+def _layout(file: TaskFile) -> None:
     if file.keys.layout:
         plugin_at(partial(plugins.load, "mmeval.layouts"), file.keys.layout, ("layout",))
 
 
 def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
-    """The resolved file as plain JSON, the overrides and the words of its prompts in it; nothing in it depends on the
-    machine."""
+    """The resolved file as plain JSON, with the overrides and the texts of its prompts, without paths."""
     config = {key: value for key, value in file.document.data.items() if key not in ("include", *ABOUT_DATA)}
     changed: dict[str, Any] = {
         "generation_kwargs": _over(file.keys.generation_kwargs, overrides.gen_kwargs) if overrides.gen_kwargs else None,

@@ -1,4 +1,4 @@
-"""The data of a task: the folder that holds its samples, found or fetched, and what a record says of it."""
+"""The data of a task: the folder of its samples, found or fetched, and its record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class TaskData:
-    """Where a task's samples come from; calling it finds the folder, downloads what is missing, and loads."""
+    """Where the samples of a task come from; a call finds or downloads the folder, and loads it."""
 
     task: str
     loader: Loader
@@ -31,7 +31,7 @@ class TaskData:
     beside: Path = Path()
     """What a relative ``path`` is relative to."""
     place: str = ""
-    """The file and line of ``dataset_path``, for whoever has to correct it."""
+    """The file and line of ``dataset_path``, for messages."""
     bundled: Path | None = None
     """The folder of the bundled samples, when these are to be used."""
     has_bundled: bool = False
@@ -41,15 +41,15 @@ class TaskData:
     split: str = "test"
     options: Mapping[str, Any] = field(default_factory=dict)
     fetch: bool = True
-    """False: a data set of the hub is taken from the cache as it is there, and the network is never asked."""
+    """False: a data set of the hub is read from the cache only, without the network."""
 
     def __call__(self) -> Dataset:
         return self.loader(DataSource(self.task, self.folder, self.name, self.split, self.options))
 
     @cached_property
     def folder(self) -> Path:
-        """Raises MissingDataError where there is none, with the way to supply it; NotFetchedError where it would have
-        to be fetched, and ``fetch`` is false."""
+        """The folder. Raises MissingDataError with how to supply it where there is none, and NotFetchedError where it
+        would have to be fetched and ``fetch`` is false."""
         if self.bundled is not None:
             return self.bundled
         if self.data_dir is not None:
@@ -64,7 +64,13 @@ class TaskData:
         try:
             return snapshot(self.path, self.revision or "main")
         except OutOfReachError as error:
-            raise OutOfReachError(f"{error}. Other ways: {self._ways()}") from error
+            ways = [
+                f"'mmeval prepare {self.task}' on a machine with a network (with --data_dir FOLDER it puts them there)",
+                "--data_dir FOLDER for a folder that holds them",
+            ]
+            if self.has_bundled:
+                ways.append("--data bundled for the few samples that ship with the task (not comparable)")
+            raise OutOfReachError(f"{error}. Other ways: {'; '.join(ways)}") from error
 
     def _cached(self) -> Path:
         from mmeval.dataset.hub_cache import cached_snapshot
@@ -75,36 +81,24 @@ class TaskData:
             raise NotFetchedError(f"{what}; fetch it: mmeval prepare {self.task}")
         return found
 
-    def _ways(self) -> str:
-        """The ways to data that the hub does not give here."""
-        ways = [
-            f"'mmeval prepare {self.task}' on a machine with a network (with --data_dir FOLDER it puts them there)",
-            "--data_dir FOLDER for a folder that holds them",
-        ]
-        if self.has_bundled:
-            ways.append("--data bundled for the few samples that ship with the task (not comparable)")
-        return "; ".join(ways)
-
     def local(self) -> Path | None:
         """The local folder that ``dataset_path`` means, or None when it names a data set on the hub.
 
-        Raises MissingDataError for a folder that is not there, and for what can be neither.
+        Raises MissingDataError for a folder that does not exist, and for a path that can be neither.
         """
         if not self.path:
             return self.beside
         try:
             folder = self.beside / Path(self.path).expanduser()
-        except RuntimeError:  # ``~name`` of nobody
-            raise self._missing(
-                f"nobody's home folder is {self.path!r}; correct it, or give --data_dir FOLDER"
-            ) from None
+        except RuntimeError:  # ``~name`` without such a user
+            raise self._missing(f"no user has the home {self.path!r}; correct it, or give --data_dir FOLDER") from None
         if folder.is_dir():
             return folder
         if is_absolute(self.path) or self.path.startswith((".", "~")):
             raise self._missing(f"there is no folder {folder}; correct it, or give --data_dir FOLDER")
         if not _HUB_NAME.fullmatch(self.path):
             raise self._missing(
-                f"there is no folder {self.path!r} beside the file, and it is no data set of the hub either "
+                f"there is no folder {self.path!r} beside the file, and it is not a data set of the hub "
                 "(owner/name); correct it, or give --data_dir FOLDER"
             )
         return None
@@ -113,10 +107,10 @@ class TaskData:
         return MissingDataError(f"{self.place}: dataset_path: {reason}")
 
     def record(self) -> dict[str, Any]:
-        """What a record says of the data, without paths of the machine: ``path`` and ``revision`` as the task file has
-        them, ``commit`` where the folder is one commit of a hub's data set (else empty), and ``bundled``.
+        """The data as a record names them, without paths of the machine: ``path`` and ``revision`` as in the task file,
+        ``commit`` where the folder is one commit of a data set of the hub (else empty), and ``bundled``.
 
-        Finds the folder first, as calling does. Raises MissingDataError.
+        Finds or downloads the folder, as a call does. Raises MissingDataError.
         """
         return {
             "path": portable(self.path),
@@ -136,7 +130,7 @@ class TaskData:
 
 
 def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
-    """The data of a task. Raises MissingDataError when bundled samples are asked for and it has none."""
+    """Make the data of a task. Raises MissingDataError when bundled samples are wanted and it has none."""
     if overrides.data not in ("", "bundled"):
         raise UsageError(f"--data {overrides.data}: the only word it takes is bundled")
     bundled = bundled_folder(file) if overrides.data == "bundled" else None
@@ -160,7 +154,7 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
 
 
 def bundled_folder(file: TaskFile) -> Path | None:
-    """The folder of a task's bundled samples, beside its YAML unless ``bundled`` says otherwise; None without one.
+    """The folder of a task's bundled samples, beside its YAML unless ``bundled`` names another; None without one.
 
     Raises TaskFileError for a path that leads out of that folder.
     """
@@ -172,20 +166,13 @@ def bundled_folder(file: TaskFile) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _has_bundled(file: TaskFile) -> bool:
-    try:
-        return bundled_folder(file) is not None
-    except TaskFileError:  # said when they are asked for
-        return False
-
-
 def portable(path: str) -> str:
-    """A path without what belongs to one machine: an absolute one becomes its last name."""
+    """A path without the folders of one machine: an absolute path becomes its last name."""
     return PurePosixPath(path.replace("\\", "/")).name if is_absolute(path) else path
 
 
 def is_hub_name(path: str) -> bool:
-    """Whether a path may be the name of a data set on the hub, where no folder of that name is there."""
+    """Whether a path that is no folder may be the name of a data set on the hub."""
     return _HUB_NAME.fullmatch(path) is not None and ".." not in path and not path.startswith((".", "~"))
 
 
@@ -195,6 +182,13 @@ def is_absolute(path: str) -> bool:
 
 
 def _commit(folder: Path) -> str:
-    """The hub's cache keeps a commit as ``snapshots/<commit>``."""
+    """The commit of a folder in the hub's cache, which is ``snapshots/<commit>``; else empty."""
     home = folder.absolute()
     return home.name if home.parent.name == "snapshots" and _COMMIT.fullmatch(home.name) else ""
+
+
+def _has_bundled(file: TaskFile) -> bool:
+    try:
+        return bundled_folder(file) is not None
+    except TaskFileError:  # reported when they are asked for
+        return False

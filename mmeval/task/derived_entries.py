@@ -1,6 +1,4 @@
-"""The pieces of derived metrics: which outputs of a task a derived metric is made of, and what follows from them before
-anything is scored.
-"""
+"""Derived metrics of a task: the outputs that each is made of, before scoring."""
 
 from __future__ import annotations
 
@@ -21,17 +19,18 @@ Entry = Mapping[str, Any]
 
 
 def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Collection[str] = ()) -> TaskMetric:
-    """A derived entry of a task with what follows from its pieces: range, direction, and whether it can be computed.
+    """Complete a derived entry from its pieces: range, direction, and whether it is available.
 
-    ``pieces`` are the outputs of the task's other metrics, each with its entry; ``skipped`` those that the run leaves
-    out. Raises UsageError where it cannot be made of the outputs that it names.
+    ``pieces`` are the outputs of the task's other metrics, each with its entry; ``skipped`` the outputs of skipped
+    metrics. Raises UsageError where it cannot be made of the outputs that it names.
     """
     bound = derived.bound
     _check_names(bound, {*pieces, *skipped})
-    missing = [name for name in bound.pieces if name not in pieces]
+    skipped_pieces = [name for name in bound.pieces if name not in pieces]
     entries = {name: pieces[name] for name in bound.pieces if name in pieces}
-    if missing and (not entries or not bound.metric.takes_missing):
-        return replace(derived, unavailable=_skipped(bound.name, missing[0]))
+    if skipped_pieces and (not entries or not bound.metric.takes_missing):
+        why = f"it is made of {skipped_pieces[0]}, which was skipped (--skip_metric); mmeval score RUN"
+        return replace(derived, unavailable=f"{why} --metrics {bound.name} adds both")
     ranges = {name: entry.bound.metric.range for name, entry in entries.items()}
     whole = replace(derived, bound=_directed(with_range(bound, ranges), entries))
     lacking = {name: entry.unavailable for name, entry in entries.items() if entry.unavailable}
@@ -39,51 +38,11 @@ def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Coll
         return replace(whole, unavailable=derived.unavailable or _unavailable(lacking, bound))
     without = {piece: reason for entry in entries.values() for piece, reason in entry.without.items()}
     why = f"it is left out by --skip_metric; mmeval score RUN --metrics {bound.name} adds it"
-    left_out = dict.fromkeys(missing, why)
-    return replace(whole, without={**without, **lacking, **left_out})
-
-
-def _unavailable(lacking: Mapping[str, str], bound: BoundMetric) -> str:
-    """Why a number cannot be made of its pieces: one of them lacks, or where it takes what there is, each does."""
-    first, reason = next(iter(lacking.items()))
-    if bound.metric.takes_missing and len(lacking) > 1:
-        return f"it is made of {', '.join(lacking)}, which are all unavailable; the first: {reason}"
-    return f"it is made of {first}, which is unavailable: {reason}"
-
-
-def _skipped(name: str, piece: str) -> str:
-    return f"it is made of {piece}, which was skipped (--skip_metric); mmeval score RUN --metrics {name} adds both"
-
-
-def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
-    if not bound.pieces:
-        raise UsageError(f"name the outputs that {bound.name} is made of (the task gives {', '.join(sorted(known))})")
-    if len(set(bound.pieces)) < len(bound.pieces):
-        raise UsageError("an output counts once; name each one time")
-    for name in bound.pieces:
-        if name in bound.metric.outputs:
-            raise UsageError(f"{bound.name} cannot be made of itself")
-        if name not in known:
-            given = ", ".join(sorted(known)) or "none"
-            own = ", ".join(piece for piece in bound.pieces if piece in known)
-            advice = f"; for what there is of them write {PIECES}: [{own}]" if own else ""
-            raise UsageError(
-                f"unknown output {name!r}{did_you_mean(name, known)} (the task's other metrics give {given}{advice}; a "
-                "derived metric may be made of derived ones that stand above it)"
-            )
-
-
-def _directed(bound: BoundMetric, entries: Mapping[str, TaskMetric]) -> BoundMetric:
-    """The metric in the direction of its pieces. Raises UsageError where they have not the same one."""
-    better = {name: entry.bound.metric.higher_is_better for name, entry in entries.items()}
-    if len({*better.values()}) > 1:
-        high, low = (next(name for name, higher in better.items() if higher is wanted) for wanted in (True, False))
-        raise UsageError(f"higher is better for {high}, lower is better for {low}: one number cannot say both")
-    return replace(bound, metric=replace(bound.metric, higher_is_better=next(iter(better.values()))))
+    return replace(whole, without={**without, **lacking, **dict.fromkeys(skipped_pieces, why)})
 
 
 def piece_ranges(entry: TaskMetric, entries: Iterable[TaskMetric]) -> dict[str, list[float | None]]:
-    """The ranges of the pieces of a derived entry, as JSON holds them: an end that is infinite is null."""
+    """The ranges of the pieces of a derived entry, as JSON: an infinite end is null."""
     ranges = {name: other.bound.metric.range for other in entries for name in other.bound.metric.outputs}
     return {
         name: [end if math.isfinite(end) else None for end in ranges[name]]
@@ -92,8 +51,16 @@ def piece_ranges(entry: TaskMetric, entries: Iterable[TaskMetric]) -> dict[str, 
     }
 
 
+def outputs_of(metric: str) -> Sequence[str]:
+    """The outputs of a metric; none of one that cannot be loaded, which is reported elsewhere or not used."""
+    try:
+        return load_metric(metric).outputs
+    except MmevalError:
+        return ()
+
+
 def derived_outputs(entries: Iterable[TaskMetric], lost: Collection[str]) -> set[str]:
-    """The outputs that are made of lost ones, directly or by way of another."""
+    """The outputs that are made of lost ones, directly or through another."""
     gone = set(lost)
     for entry in entries:  # in their order: a piece stands above what is made of it
         if not gone.isdisjoint(entry.bound.pieces):
@@ -110,9 +77,9 @@ def lacks_a_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
 def with_pieces(
     asked: Sequence[Entry], listed: Mapping[str, Entry], metric_args: Mapping[str, Mapping[str, Any]]
 ) -> list[Entry]:
-    """Some entries of a ``metric_list``, each after those of the task (``listed``, by metric) that give its pieces.
-    ``metric_args`` are switches that stand above those of the entries."""
-    givers = {output: entry for entry in listed.values() for output in _outputs(entry)}
+    """Some entries of a ``metric_list``, each after the task's entries (``listed``, by metric) that give its pieces.
+    ``metric_args`` override the switches of the entries."""
+    givers = {output: entry for entry in listed.values() for output in outputs_of(entry["metric"])}
     found: dict[str, Entry] = {}
     visited: set[str] = set()
 
@@ -130,19 +97,46 @@ def with_pieces(
     return list(found.values())
 
 
-def _outputs(entry: Entry) -> Sequence[str]:
-    """None of a metric that nobody has registered here: it is not asked for, or that is told elsewhere."""
-    try:
-        return load_metric(entry["metric"]).outputs
-    except MmevalError:
-        return ()
-
-
 def _pieces(entry: Entry) -> list[Any]:
-    """The outputs that an entry names, or its metric by itself, of any metric that is made of others."""
+    """The pieces of a derived entry: those that it names, or its metric's own."""
     try:
         metric = load_metric(entry["metric"])
     except MmevalError:
         return []
     written = entry.get(PIECES, metric.switches[PIECES]) if metric.derived else ()
     return list(written) if isinstance(written, (list, tuple)) else []
+
+
+def _unavailable(lacking: Mapping[str, str], bound: BoundMetric) -> str:
+    """Why a derived number is unavailable: one of its pieces is, or all are where it is made of available ones."""
+    first, reason = next(iter(lacking.items()))
+    if bound.metric.takes_missing and len(lacking) > 1:
+        return f"it is made of {', '.join(lacking)}, which are all unavailable; the first: {reason}"
+    return f"it is made of {first}, which is unavailable: {reason}"
+
+
+def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
+    if not bound.pieces:
+        raise UsageError(f"name the outputs that {bound.name} is made of (the task gives {', '.join(sorted(known))})")
+    if len(set(bound.pieces)) < len(bound.pieces):
+        raise UsageError("an output counts once; name each one time")
+    for name in bound.pieces:
+        if name in bound.metric.outputs:
+            raise UsageError(f"{bound.name} cannot be made of itself")
+        if name not in known:
+            given = ", ".join(sorted(known)) or "none"
+            own = ", ".join(piece for piece in bound.pieces if piece in known)
+            advice = f"; to use the known ones write {PIECES}: [{own}]" if own else ""
+            raise UsageError(
+                f"unknown output {name!r}{did_you_mean(name, known)} (the task's other metrics give {given}{advice}; a "
+                "derived metric may be made of derived ones that stand above it)"
+            )
+
+
+def _directed(bound: BoundMetric, entries: Mapping[str, TaskMetric]) -> BoundMetric:
+    """The metric with the direction of its pieces. Raises UsageError where they have different ones."""
+    better = {name: entry.bound.metric.higher_is_better for name, entry in entries.items()}
+    if len({*better.values()}) > 1:
+        high, low = (next(name for name, higher in better.items() if higher is wanted) for wanted in (True, False))
+        raise UsageError(f"higher is better for {high}, lower is better for {low}: one number cannot be both")
+    return replace(bound, metric=replace(bound.metric, higher_is_better=next(iter(better.values()))))

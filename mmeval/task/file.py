@@ -1,4 +1,4 @@
-"""Task files: what one YAML file and its includes say, checked against the schema, every fault with its line."""
+"""Task files and group files, checked against the schema; each fault has its line."""
 
 from __future__ import annotations
 
@@ -19,19 +19,41 @@ from mmeval.system.yaml_document import Document, KeyPath, Problem
 from mmeval.task.schema import REFUSED, ByHandKeys, ExpectedKeys, GroupKeys, GroupMetricKeys, TaskKeys
 
 OF_A_RUN = "run.json#"
-"""How what stands in the place of its file begins, for a task that a run has recorded."""
+"""The prefix of the path of a task that was recorded by a run and has no file."""
 
 Keys = TypeVar("Keys", bound=BaseModel)
+
+_INNER: dict[str, type[BaseModel]] = {
+    "aggregate_metric_list": GroupMetricKeys,
+    "expected": ExpectedKeys,
+    "by_hand": ByHandKeys,
+}
+"""The schemas of the keys that hold mappings of their own."""
+
+_WANTED = {
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a name or a mapping",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be {expected}",
+    "too_short": "must not be empty",
+}
 
 
 @dataclass(frozen=True)
 class TaskFile:
-    """One task as its file says it, includes and overrides applied."""
+    """One task of a file, includes and overrides applied."""
 
     keys: TaskKeys
     document: Document
     prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The words of judges' prompts by metric and name, where a run has recorded them."""
+    """The texts of judges' prompts by metric and name, where a run has recorded them."""
 
     @property
     def name(self) -> str:
@@ -48,13 +70,13 @@ class TaskFile:
         return self.document.file.parent
 
     def beside(self, key: str) -> Path:
-        """The folder of the file in which ``key`` was written: what a path in its value is relative to."""
+        """The folder of the file that has ``key``: paths in its value are relative to it."""
         return self.document.place((key,)).file.parent
 
 
 @dataclass(frozen=True)
 class GroupFile:
-    """One group as its file says it. ``members`` are names or documents (inline groups, tasks with overrides)."""
+    """One group of a file. ``members`` are names or documents (inline groups, tasks with overrides)."""
 
     keys: GroupKeys
     document: Document
@@ -79,26 +101,38 @@ class GroupFile:
 
 
 class RequirementError(TaskFileError):
-    """The file asks for another version of mmeval."""
+    """The file needs another version of mmeval."""
 
 
 def parse_task(document: Document) -> TaskFile:
-    """A task. Raises one TaskFileError with every fault of the document, each with its line."""
+    """Parse a task. Raises one TaskFileError with every fault of the document, each with its line."""
     _check_requirement(document)
-    problems = [*_generation_problems(document)]
+    problems = [*generation_problems(document.data.get("generation_kwargs"), ("generation_kwargs",))]
+    roles = document.data.get("roles")
+    for role, params in roles.items() if isinstance(roles, Mapping) else ():
+        problems += generation_problems(params, ("roles", role))
     keys = _validated(TaskKeys, document, problems, f"the task {document.data.get('task', '')!r}")
     return TaskFile(keys, document)
 
 
 def parse_group(document: Document) -> GroupFile:
-    """A group. Raises one TaskFileError with every fault of the document, each with its line."""
+    """Parse a group. Raises one TaskFileError with every fault of the document, each with its line."""
     _check_requirement(document)
     keys = _validated(GroupKeys, document, [], f"the group {document.data.get('group', '')!r}")
     return GroupFile(keys, document)
 
 
+def word_for(file: TaskFile) -> str:
+    """The word that names a task on a command line: its name in a package or a run, else the path of its file."""
+    path = file.document.file
+    if str(path).startswith(OF_A_RUN):
+        return file.name
+    folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
+    return file.name if any(folder and path.is_relative_to(folder) for folder in folders) else str(path)
+
+
 def _check_requirement(document: Document) -> None:
-    """Before anything else: a file written for a newer mmeval may hold keys that this one does not know."""
+    """Check this first: a file for a newer mmeval may have keys that this one does not know."""
     wanted = document.data.get("requires_mmeval")
     try:
         met = not isinstance(wanted, str) or satisfies(__version__, wanted)
@@ -128,22 +162,15 @@ def _metadata_problems(document: Document, *, required: bool, what: str) -> Iter
         return
     if "version" not in metadata:
         if required:
-            yield ("metadata",), f"version is missing: {what} needs one, so that scores can be told apart"
+            yield ("metadata",), f"version is missing: {what} needs one, so that its scores can be compared"
         return
     version = metadata["version"]
     if isinstance(version, bool) or not isinstance(version, str | int | float) or version == "":
         yield ("metadata", "version"), "must be a number or text"
 
 
-def _generation_problems(document: Document) -> Iterator[Problem]:
-    yield from generation_problems(document.data.get("generation_kwargs"), ("generation_kwargs",))
-    roles = document.data.get("roles")
-    for role, params in roles.items() if isinstance(roles, Mapping) else ():
-        yield from generation_problems(params, ("roles", role))
-
-
 def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
-    """What is wrong with generation parameters, key by key; the schema speaks of those that are no mapping."""
+    """The faults of generation parameters, key by key; none for a value that is no mapping, a fault of the schema."""
     for key, value in params.items() if isinstance(params, Mapping) else ():
         try:
             GenerationParams.from_mapping({key: value})
@@ -152,78 +179,38 @@ def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
 
 
 def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any]) -> Problem:
-    """A fault that the schema found, in words, at the key to blame."""
+    """A fault of the schema as a sentence, at its key."""
     loc: tuple[str | int, ...] = fault["loc"]
     path = _known_path(document, loc)
     kind = fault["type"]
     if kind == "extra_forbidden":
-        return path, _unknown_key(str(loc[-1]), _fields_at(model, loc))
+        key, owner = str(loc[-1]), _INNER.get(str(loc[0])) if len(loc) > 1 else None
+        if key in REFUSED:
+            return path, f"is not supported here: {REFUSED[key]}"
+        known = [*model.model_fields, "include"] if owner is None else [*owner.model_fields]
+        return path, f"unknown key{did_you_mean(key, known)}"
     if kind == "missing":
         return path, f"{loc[-1]} is missing"
     if kind == "mmeval":
         return path, str(fault["msg"])
-    hint = (
-        "; put it in quotes"
-        if kind == "string_type" and not isinstance(fault["input"], list | dict | type(None))
-        else ""
-    )
-    return path, f"{_wanted(fault)}, not {_shown(document, path, fault['input'])}{hint}"
+    value = fault["input"]
+    if isinstance(value, Mapping | list):
+        shown = "a mapping" if isinstance(value, Mapping) else "an empty list" if not value else "a list"
+    else:
+        shown = (document.place(path).written if path in document.places else "") or "nothing"
+    if kind == "string_type" and not isinstance(value, list | dict | type(None)):
+        shown += "; put it in quotes"
+    wanted = _WANTED[kind].format(**fault.get("ctx", {})) if kind in _WANTED else fault["msg"]
+    return path, f"{wanted}, not {shown}"
 
 
 def _known_path(document: Document, loc: Sequence[str | int]) -> KeyPath:
-    """The path in the file: the schema also names the alternatives of a union, which stand nowhere."""
+    """The path in the file, without the alternatives of a union, which the schema also names."""
     path: KeyPath = ()
     for step in loc:
         if (*path, step) in document.places:
             path = (*path, step)
     return path
-
-
-def _unknown_key(key: str, known: Sequence[str]) -> str:
-    if key in REFUSED:
-        return f"is not supported here: {REFUSED[key]}"
-    return f"unknown key{did_you_mean(key, known)}"
-
-
-def _fields_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    owner = _INNER.get(str(loc[0])) if len(loc) > 1 else None
-    return [*owner.model_fields] if owner is not None else [*model.model_fields, "include"]
-
-
-_INNER: dict[str, type[BaseModel]] = {
-    "aggregate_metric_list": GroupMetricKeys,
-    "expected": ExpectedKeys,
-    "by_hand": ByHandKeys,
-}
-"""Whose keys are meant below a key of the file."""
-
-
-_WANTED = {
-    "string_type": "must be text",
-    "bool_type": "must be true or false",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "list_type": "must be a list",
-    "dict_type": "must be a mapping",
-    "model_type": "must be a name or a mapping",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "literal_error": "must be {expected}",
-    "too_short": "must not be empty",
-}
-
-
-def _wanted(fault: Mapping[str, Any]) -> str:
-    text = _WANTED.get(fault["type"])
-    return str(fault["msg"]) if text is None else text.format(**fault.get("ctx", {}))
-
-
-def _shown(document: Document, path: KeyPath, value: Any) -> str:
-    if isinstance(value, Mapping | list):
-        return "a mapping" if isinstance(value, Mapping) else "an empty list" if not value else "a list"
-    written = document.place(path).written if path in document.places else ""
-    return written or "nothing"
 
 
 def _written(document: Document, path: KeyPath) -> str:
@@ -234,12 +221,3 @@ def _written(document: Document, path: KeyPath) -> str:
         return ""
     place = document.places.get(path)
     return place.written if place is not None and place.written else str(value)
-
-
-def word_for(file: TaskFile) -> str:
-    """What a command is given for a task: its name where a package or a run brings it, else the path of its file."""
-    path = file.document.file
-    if str(path).startswith(OF_A_RUN):
-        return file.name
-    folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
-    return file.name if any(folder and path.is_relative_to(folder) for folder in folders) else str(path)

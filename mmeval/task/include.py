@@ -1,4 +1,4 @@
-"""Includes: a task file together with the files that it builds on, and where an include may lead."""
+"""Resolve the includes of task files, which may lead to certain folders only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mmeval.system.yaml_document import Document, KeyPath, read_document
 
 
 class TaskFiles:
-    """Reads task files with what they include, each file once.
+    """Reader of task files with their includes; each file is read once.
 
-    ``roots`` are the folders that an include may lead into: the packages of tasks and the folders of
-    ``--include_path``. A file outside all of them may include what lies in its own folder.
+    An include may lead to files below the ``roots``: the packages of tasks and the folders of ``--include_path``. A
+    file outside all of them may include files of its own folder.
     """
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
@@ -22,18 +22,18 @@ class TaskFiles:
         self._read: dict[Path, Document] = {}
 
     def document(self, file: Path) -> Document:
-        """A file with its includes resolved: later keys override, and the file's own override all.
+        """Read a file with its includes resolved: later includes override earlier ones, and the file overrides all.
 
-        Raises TaskFileError for a file that cannot be read, an include that is missing, leads outside, or leads back.
+        Raises TaskFileError for a file that cannot be read, and an include that is missing, outside, or circular.
         """
         return self._resolved(self.own(file), (file.resolve(),))
 
     def completed(self, document: Document) -> Document:
-        """A document made from a part of a file (a member of a group), with its includes resolved."""
+        """Resolve the includes of a part of a file (a member of a group)."""
         return self._resolved(document, ())
 
     def own(self, file: Path) -> Document:
-        """What stands in the file itself."""
+        """Read the file alone, without its includes."""
         if file not in self._read:
             self._read[file] = read_document(file)
         return self._read[file]
@@ -59,23 +59,16 @@ class TaskFiles:
         try:
             resolved, home = target.resolve(), source.parent.resolve()
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL character
-            raise document.error(path, f"{name[:80]!r} is no path ({error})") from None
-        roots = [root for root in self._roots if resolved.is_relative_to(root)]
-        if not roots and not (self._outside(home) and resolved.is_relative_to(home)):
+            raise document.error(path, f"{name[:80]!r} is not a path ({error})") from None
+        outside = not any(home.is_relative_to(root) for root in self._roots)
+        if not any(map(resolved.is_relative_to, self._roots)) and not (outside and resolved.is_relative_to(home)):
             message = f"{name!r} leads out of the package; includes stay inside it, or below a folder of --include_path"
             raise document.error(path, message)
         if not target.is_file():
             raise document.error(path, f"there is no file {name!r} beside {source.name}")
-        return _without_detours(target)
-
-    def _outside(self, folder: Path) -> bool:
-        return not any(folder.is_relative_to(root) for root in self._roots)
-
-
-def _without_detours(file: Path) -> Path:
-    """The path without ``..``, as messages show it, where that is the same file (behind a link it may be another)."""
-    plain = Path(os.path.normpath(file))
-    return plain if plain != file and plain.is_file() and plain.samefile(file) else file
+        # without ``..``, for messages, where that is the same file: beyond a link it may be another
+        plain = Path(os.path.normpath(target))
+        return plain if plain != target and plain.is_file() and plain.samefile(target) else target
 
 
 def _listed(document: Document, key: str, value: Any) -> Iterator[tuple[KeyPath, str]]:

@@ -1,4 +1,4 @@
-"""The index of tasks: every task file of the installed packages and of ``--include_path``, and what names select.
+"""Index of tasks: the task files of installed packages and of ``--include_path``.
 
     selection = select(["unit_*", "my_group"], include_path=[Path("my_tasks")])
 
@@ -17,11 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmeval import plugins
-from mmeval.errors import (
-    AmbiguousNameError,
-    TaskFileError,
-    UsageError,
-)
+from mmeval.errors import AmbiguousNameError, TaskFileError, UsageError
 from mmeval.plugins import package_folder
 from mmeval.task.scan import Scan, scan_file, yaml_files
 
@@ -33,9 +29,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Entry:
-    """One task or group of the index. Its ``version`` and ``license`` are known once it was read in full.
+    """One task or group of the index. Its ``version`` and ``license`` are known when it was read in full.
 
-    ``benchmark`` is the name of the entry point that brought it, empty for a file of ``--include_path``; ``owner`` is
+    ``benchmark`` is the name of its entry point, empty for a file of ``--include_path``; ``owner`` is
     the distribution, or the folder. ``problem`` is set for a file that cannot be read.
     """
 
@@ -62,28 +58,27 @@ class _Root:
     rank: int
     """0 for a package; later folders of ``--include_path`` have higher ranks and win."""
     deep: bool = True
-    """Whether the folders below it belong to it."""
+    """Whether files of the folders below it count."""
 
     def files(self) -> Iterator[Path]:
         return yaml_files(self.folder) if self.deep else iter(sorted(self.folder.glob("*.yaml")))
 
 
 class TaskIndex:
-    """What can be named with ``--tasks``. Files are looked at once, in a first pass that reads names alone."""
+    """All names that ``--tasks`` accepts. Each file is scanned once, for its names alone."""
 
     def __init__(self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None) -> None:
         self._roots = [*_package_roots(), *_include_roots(include_path)] if roots is None else list(roots)
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
-        """This index with the files of a folder as well, which win as those of ``--include_path`` do; with those of
-        the folders below it if ``deep``."""
+        """Add a folder whose files win, as those of ``--include_path`` do; with the folders below it if ``deep``."""
         rank = max((root.rank for root in self._roots), default=0) + 1
         return TaskIndex(roots=[*self._roots, _Root(folder, "", str(folder), rank, deep)])
 
     @cached_property
     def files(self) -> TaskFiles:
-        """Reads the files of this index, with their includes."""
+        """The reader of the files of this index, with their includes."""
         from mmeval.task.include import TaskFiles
 
         return TaskFiles([root.folder for root in self._roots])
@@ -101,20 +96,20 @@ class TaskIndex:
         return claims
 
     def entries(self) -> list[Entry]:
-        """All tasks and groups, by name; those that others override are left out, those that clash are all there."""
+        """All tasks and groups, by name, without those that others override; all of those that clash."""
         found = [entry for name in sorted(self._claims) for entry in self._winners(name)]
         return sorted(found, key=lambda entry: (entry.name, entry.benchmark, entry.owner))
 
     def listing(self) -> Iterator[Entry]:
-        """``entries``, each read in full, so that a broken file shows with its line."""
+        """``entries``, each read in full, so that a broken file has its problem with the line."""
         for entry in self.entries():
             try:
                 metadata = self.files.document(entry.file).data.get("metadata")
             except TaskFileError as problem:
                 yield replace(entry, problem=problem)
             else:
-                said = metadata if isinstance(metadata, Mapping) else {}
-                version, licence = (str(said.get(key) or "") for key in ("version", "license"))
+                written = metadata if isinstance(metadata, Mapping) else {}
+                version, licence = (str(written.get(key) or "") for key in ("version", "license"))
                 yield replace(entry, version=version, license=licence)
 
     def tags(self) -> dict[str, list[Entry]]:
@@ -130,44 +125,45 @@ class TaskIndex:
         return sorted({*self._claims, *self.tags()})
 
     def find(self, name: str) -> Entry | None:
-        """The task or group of that name, ``benchmark/task`` included; None when there is none.
+        """The task or group of that name, which may be ``benchmark/task``; None when there is none.
 
         Raises AmbiguousNameError when two packages, or two files of one, claim it.
         """
         benchmark, _, short = name.rpartition("/")
-        winners = self._winners(short) if not benchmark else self._of_benchmark(benchmark, short)
+        winners = self._winners(short)
+        if benchmark:
+            winners = [entry for _, entry in self._claims.get(short, []) if entry.benchmark == benchmark]
         if not winners:
             return None
         if len(winners) > 1:
             raise AmbiguousNameError(_clash(name, winners))
         if not benchmark:
-            self._say_override(name, winners[0])
+            self._warn_of_override(name, winners[0])
         return winners[0]
 
     def matching(self, pattern: str) -> list[Entry]:
         """The entries whose name, or ``benchmark/name``, fits a glob."""
-        return self._told(
-            [e for e in self.entries() if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)]
-        )
+        found = [e for e in self.entries() if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)]
+        return self._with_warnings(found)
 
     def tagged(self, tag: str) -> list[Entry]:
         """The entries of a tag."""
-        return self._told(self.tags().get(tag, []))
+        return self._with_warnings(self.tags().get(tag, []))
 
     def below(self, folder: Path) -> list[Entry]:
         """The entries of a folder, whether or not it belongs to the index."""
         return list(_entries(yaml_files(folder), _Root(folder, "", str(folder), 0)))
 
     def of_file(self, file: Path) -> Entry | None:
-        """The entry that a file makes, whether or not it belongs to the index; None for a template."""
+        """The entry of a file, whether or not it belongs to the index; None for a template."""
         return next(_entries([file], _Root(file.parent, "", str(file.parent), 0)), None)
 
     def problems(self) -> list[TaskFileError]:
-        """What is wrong with files that could not be read even for their names."""
+        """The faults of files whose names could not be read."""
         return [e.problem for claims in self._claims.values() for _, e in claims if e.problem is not None]
 
     def run_name(self, entry: Entry) -> str:
-        """What results call a task: its name, or ``benchmark/name`` where another package has the same."""
+        """The name of a task in results: its name, or ``benchmark/name`` where another package has the same."""
         rivals = self._winners(entry.name)
         return (
             entry.full_name if len(rivals) > 1 or (rivals and entry not in rivals and entry.benchmark) else entry.name
@@ -178,35 +174,31 @@ class TaskIndex:
         best = max((rank for rank, _ in claims), default=0)
         return [entry for rank, entry in claims if rank == best]
 
-    def _of_benchmark(self, benchmark: str, name: str) -> list[Entry]:
-        return [entry for _, entry in self._claims.get(name, []) if entry.benchmark == benchmark]
-
-    def _told(self, chosen: list[Entry]) -> list[Entry]:
-        """What was chosen by a pattern, once it is said which of it overrides something."""
+    def _with_warnings(self, chosen: list[Entry]) -> list[Entry]:
         for entry in chosen:
             if len(self._winners(entry.name)) == 1:
-                self._say_override(entry.name, entry)
+                self._warn_of_override(entry.name, entry)
         return chosen
 
-    def _say_override(self, name: str, winner: Entry) -> None:
+    def _warn_of_override(self, name: str, winner: Entry) -> None:
         losers = [entry for _, entry in self._claims[name] if entry != winner]
-        if losers and name not in self._said:
-            self._said.add(name)
+        if losers and name not in self._warned:
+            self._warned.add(name)
             _log.warning("%s is read from %s, which overrides %s", name, winner.file, losers[-1].file)
 
 
 def _clash(name: str, rivals: Sequence[Entry]) -> str:
     owners = " and ".join(sorted(f"{entry.owner} ({entry.file})" for entry in rivals))
     full = sorted({entry.full_name for entry in rivals})
-    way_out = f"write {' or '.join(full)} to say which" if len(full) > 1 else "rename one, or remove one"
-    return f"{name!r} is claimed by {owners}; {way_out}"
+    advice = f"write {' or '.join(full)}" if len(full) > 1 else "rename one, or remove one"
+    return f"{name!r} is claimed by {owners}; {advice}"
 
 
 def _package_roots() -> Iterator[_Root]:
     for entry in plugins.entries("mmeval.tasks"):
         folder = package_folder(entry.value)
         if folder is None:
-            _log.warning("the tasks %r of %s are not there: no package %s; reinstall or remove that package",
+            _log.warning("the tasks %r of %s are missing: no package %s; reinstall or remove that package",
                          entry.name, plugins.distribution_of(entry), entry.value)  # fmt: skip
             continue
         yield _Root(folder, entry.name, plugins.distribution_of(entry), 0)
@@ -220,7 +212,7 @@ def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
 
 
 def _entries(files: Iterable[Path], root: _Root) -> Iterator[Entry]:
-    """The tasks and groups among files; a file that is neither is a template, read for the tags that it hands on."""
+    """The tasks and groups among files. A file that is neither is a template, which may have tags."""
     scans = {file: scan_file(file) for file in files}
     for scan in list(scans.values()):
         if scan.name or scan.problem:

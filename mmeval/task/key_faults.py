@@ -1,4 +1,4 @@
-"""Faults of a task file that show when its plugins are looked up; each belongs to a key, which has a line."""
+"""Faults of keys of a task file that name plugins and their options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class KeyFaultsError(UsageError):
-    """Some faults, each at its key."""
+    """One or more faults, each at its key."""
 
     def __init__(self, *problems: tuple[KeyPath, str]) -> None:
         super().__init__("; ".join(message for _, message in problems))
@@ -23,7 +23,7 @@ class KeyFaultsError(UsageError):
 
 
 def plugin_at(load: Callable[[str], T], name: str, path: KeyPath) -> T:
-    """The plugin that a key names. Raises KeyFaultsError for a name that nobody has registered."""
+    """Load the plugin that a key names. Raises KeyFaultsError for a name that is not registered."""
     try:
         return load(name)
     except UnknownNameError as error:
@@ -31,12 +31,12 @@ def plugin_at(load: Callable[[str], T], name: str, path: KeyPath) -> T:
 
 
 def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
-    """Where the name stands in ``key: name`` and in ``key: {name: ..., ...}``."""
+    """The path of the name in ``key: name`` and in ``key: {name: ..., ...}``."""
     return (*path, "name") if (*path, "name") in file.document.places else path
 
 
 def check_options(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
-    """Faults for the options that a plugin's function does not take; its first parameter is no option."""
+    """Refuse options that a plugin's function lacks; its first parameter is no option. Raises KeyFaultsError."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
@@ -51,7 +51,7 @@ def check_options(function: Callable[..., Any], options: Mapping[str, Any], path
 
 
 def check_values(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
-    """Faults for options whose values the function's annotations do not allow."""
+    """Refuse options whose values do not fit the function's annotations. Raises KeyFaultsError."""
     found = [((*path, name), fault_of(value, hint_of(function, name))) for name, value in options.items()]
     if faults := [(place, fault) for place, fault in found if fault]:
         raise KeyFaultsError(*faults)

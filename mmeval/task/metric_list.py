@@ -1,15 +1,15 @@
-"""The ``metric_list`` of a task file: each entry becomes a metric with its switches, and is written down as it was."""
+"""The ``metric_list`` of a task file as metrics, and as a record."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmeval.aggregate.scores import load_aggregator
 from mmeval.content.media import path_inside
-from mmeval.errors import MmevalError, UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import UsageError, did_you_mean
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import TRUST, Metric, load_metric
 from mmeval.metric.model import written_fault
@@ -17,7 +17,7 @@ from mmeval.metric.signature import PIECES
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import PromptTexts, is_prompt_path, prompt_files, read_prompt_folder
 from mmeval.system.yaml_document import KeyPath
-from mmeval.task.derived_entries import made_of
+from mmeval.task.derived_entries import made_of, outputs_of
 from mmeval.task.file import TaskFile, word_for
 from mmeval.task.key_faults import KeyFaultsError, check_options, check_values, name_path, plugin_at
 from mmeval.task.schema import MetricKeys
@@ -25,43 +25,31 @@ from mmeval.task.task import TaskMetric, TaskOverrides
 
 
 def positions_of(file: TaskFile, overrides: TaskOverrides) -> list[int]:
-    """The places of the entries that the run does not skip."""
+    """The positions of the entries that are not skipped."""
     return [i for i, entry in enumerate(file.keys.metric_list) if entry.metric not in overrides.skip_metric]
 
 
 def metrics_of(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> tuple[TaskMetric, ...]:
-    """The metrics of a task; those that are made of others know of these."""
+    """The metrics of a task, derived ones with their pieces. Raises KeyFaultsError."""
     positions = positions_of(file, overrides)
     found = [metric_at(file, position, overrides, roles) for position in positions]
-    skipped = [name for i in range(len(file.keys.metric_list)) if i not in positions for name in _outputs(file, i)]
+    left_out = [entry.metric for i, entry in enumerate(file.keys.metric_list) if i not in positions]
+    skipped = [name for metric in left_out for name in outputs_of(metric)]
     pieces = {name: entry for entry in found if not entry.bound.metric.derived for name in entry.bound.metric.outputs}
     for at, entry in enumerate(found):
-        if entry.bound.metric.derived:
-            found[at] = _made_of(file, positions[at], entry, pieces, skipped)
-            pieces.update(dict.fromkeys(entry.bound.metric.outputs, found[at]))
+        if not entry.bound.metric.derived:
+            continue
+        try:
+            found[at] = made_of(entry, pieces, skipped)
+        except UsageError as error:
+            path: KeyPath = ("metric_list", positions[at], PIECES)
+            raise KeyFaultsError((path if path in file.document.places else path[:2], str(error))) from None
+        pieces.update(dict.fromkeys(entry.bound.metric.outputs, found[at]))
     return tuple(found)
 
 
-def _made_of(
-    file: TaskFile, position: int, entry: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Collection[str]
-) -> TaskMetric:
-    path: KeyPath = ("metric_list", position, PIECES)
-    try:
-        return made_of(entry, pieces, skipped)
-    except UsageError as error:
-        raise KeyFaultsError((path if path in file.document.places else path[:2], str(error))) from None
-
-
-def _outputs(file: TaskFile, position: int) -> Sequence[str]:
-    """The numbers of an entry; none where its metric is unknown, which is told elsewhere."""
-    try:
-        return load_metric(file.keys.metric_list[position].metric).outputs
-    except MmevalError:
-        return ()
-
-
 def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]) -> TaskMetric:
-    """The metric of an entry with its switches and its aggregator. Raises KeyFaultsError."""
+    """Make the metric of an entry, with its switches and its aggregator. Raises KeyFaultsError."""
     keys, path = file.keys.metric_list[position], ("metric_list", position)
     metric = plugin_at(load_metric, keys.metric, (*path, "metric"))
     if keys.higher_is_better is not None:
@@ -80,14 +68,10 @@ def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: fr
 
 
 def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
-    """Faults for a number that two entries give: one would overwrite the other. Unknown metrics are told elsewhere."""
+    """Refuse a number that two entries give: one would overwrite the other. Unknown metrics are passed over."""
     seen: set[str] = set()
     for position in positions_of(file, overrides):
-        name = file.keys.metric_list[position].metric
-        try:
-            outputs = load_metric(name).outputs
-        except UnknownNameError:
-            continue
+        outputs = outputs_of(file.keys.metric_list[position].metric)
         twice = sorted(seen.intersection(outputs))
         if twice:
             message = f"{' and '.join(twice)} is given by an earlier entry already; list a metric once"
@@ -95,11 +79,53 @@ def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
         seen.update(outputs)
 
 
+def written_metrics(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
+    """The metrics of the resolved file as plain JSON: its entries with the overrides, skipped ones apart, and the texts
+    of all prompts."""
+    written: dict[str, Any] = {}
+    entries = [
+        {**entry, **overrides.metric_args.get(entry["metric"], {})}
+        for entry in file.document.data.get("metric_list") or ()
+    ]
+    kept = positions_of(file, overrides)
+    if entries:
+        written["metric_list"] = [
+            {**entries[i], **_written_prompts(entries[i], metric.bound), **_written_models(entries[i], metric.bound)}
+            for i, metric in zip(kept, metrics, strict=True)
+        ]
+    if len(kept) < len(entries):  # so that mmeval score can add them later, with their switches
+        written["skipped_metrics"] = [entry for i, entry in enumerate(entries) if i not in kept]
+    bound = (metric.bound for metric in metrics if metric.bound.prompts)
+    if named := {one.name: {prompt["name"]: prompt["text"] for prompt in one.prompts.values()} for one in bound}:
+        written["judge_prompts"] = named
+    return written
+
+
+def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
+    """The prompts of an entry that are files or written in it, with their texts."""
+    given = {switch: entry.get(switch) for switch in bound.prompts}
+    return {
+        switch: bound.prompts[switch]
+        for switch, written in given.items()
+        if isinstance(written, Mapping) or (isinstance(written, str) and is_prompt_path(written))
+    }
+
+
+def _written_models(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, str]:
+    """The local folders of an entry's models, so that they are found from any folder."""
+    given = {switch: entry.get(switch) for switch in bound.models}
+    relative = {switch for switch, written in given.items() if isinstance(written, str) and written[:1] in (".", "~")}
+    return {switch: bound.models[switch]["folder"] for switch in relative}
+
+
 def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, overrides: TaskOverrides) -> BoundMetric:
     profile = overrides.profile or file.keys.profile
     home = file.beside("metric_list")
     faults = [((*path, name), fault) for name in keys.switches if (fault := _switch_fault(metric, keys, name, home))]
-    faults += [((*path, "asks", name), _unknown_role(metric, name)) for name in keys.asks if name not in metric.roles]
+    for name in (name for name in keys.asks if name not in metric.roles):
+        known = f"{did_you_mean(name, metric.roles)} (the metric asks {', '.join(metric.roles)})"
+        fault = f"unknown role{known}" if metric.roles else f"the metric {metric.name!r} asks no role"
+        faults.append(((*path, "asks", name), fault))
     if faults:
         raise KeyFaultsError(*faults)
     given = {**metric.placed(keys.switches, home), **overrides.metric_args.get(keys.metric, {})}
@@ -117,75 +143,19 @@ def _bound(file: TaskFile, metric: Metric, keys: MetricKeys, path: KeyPath, over
         raise KeyFaultsError(((*path, switch), str(error))) from None
 
 
-def _unknown_role(metric: Metric, name: str) -> str:
-    if not metric.roles:
-        return f"the metric {metric.name!r} asks nobody"
-    return f"unknown role{did_you_mean(name, metric.roles)} (the metric asks {', '.join(metric.roles)})"
-
-
 def _switch_fault(metric: Metric, keys: MetricKeys, name: str, home: Path) -> str:
     if name not in metric.switches:
         known = ["metric", "aggregation", "higher_is_better", "asks", *metric.switches]
         return f"unknown key{did_you_mean(name, known)}"
     if name == TRUST:
-        return f"a task file cannot allow code to run; who runs the task gives --{TRUST}"
+        return f"a task file cannot allow code to run; give --{TRUST} on the command line"
     value = keys.switches[name]
-    found = written_fault(value) if name in metric.models else ""
-    return found or metric.switch_fault(name, value) or _path_fault(metric, value, name, home)
-
-
-def _path_fault(metric: Metric, value: Any, name: str, home: Path) -> str:
-    """Why a switch of a task file in the folder ``home`` cannot be this path; empty when it can, or is none."""
-    if not metric.takes_path(name, value):
-        return ""
+    found = (written_fault(value) if name in metric.models else "") or metric.switch_fault(name, value)
+    if found or not metric.takes_path(name, value):
+        return found
     try:
         path_inside(home, value)
     except UsageError:
-        return (
-            f"{value[:200]!r} leads out of the task file's folder; put the file there, or let who runs the task give "
-            "it with --judge_prompts or --metric_args"
-        )
+        advice = "put the file there, or give it with --judge_prompts or --metric_args"
+        return f"{value[:200]!r} leads out of the task file's folder; {advice}"
     return ""
-
-
-def written_metrics(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
-    """What the resolved file says of its metrics, as plain JSON: its entries with the overrides, those that the run
-    skips apart, and the words of all prompts."""
-    written: dict[str, Any] = {}
-    entries = [
-        {**entry, **overrides.metric_args.get(entry["metric"], {})}
-        for entry in file.document.data.get("metric_list") or ()
-    ]
-    kept = positions_of(file, overrides)
-    if entries:
-        written["metric_list"] = [
-            {**entries[i], **_written_prompts(entries[i], metric.bound), **_written_models(entries[i], metric.bound)}
-            for i, metric in zip(kept, metrics, strict=True)
-        ]
-    if len(kept) < len(entries):  # so that mmeval score can add them later, with their switches
-        written["skipped_metrics"] = [entry for i, entry in enumerate(entries) if i not in kept]
-    if named := {metric.bound.name: words for metric in metrics if (words := _named_prompts(metric.bound))}:
-        written["judge_prompts"] = named
-    return written
-
-
-def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
-    """The prompts of an entry that are files or stand in it, with their words."""
-    given = {switch: entry.get(switch) for switch in bound.prompts}
-    return {
-        switch: bound.prompts[switch]
-        for switch, written in given.items()
-        if isinstance(written, Mapping) or (isinstance(written, str) and is_prompt_path(written))
-    }
-
-
-def _written_models(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, str]:
-    """The models of an entry that are folders of the user's, so that they are found from anywhere."""
-    given = {switch: entry.get(switch) for switch in bound.models}
-    relative = {switch for switch, written in given.items() if isinstance(written, str) and written[:1] in (".", "~")}
-    return {switch: bound.models[switch]["folder"] for switch in relative}
-
-
-def _named_prompts(bound: BoundMetric) -> dict[str, str]:
-    """The words behind the names of a metric's prompts, as they are now."""
-    return {prompt["name"]: prompt["text"] for prompt in bound.prompts.values()}

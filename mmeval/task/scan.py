@@ -1,7 +1,7 @@
-"""The first look at a task file: its names alone, by the lines that begin a top-level key.
+"""Scan a task file for its names, by the lines that begin a top-level key.
 
-Most files of an index are never used in a run, so nothing else of them is parsed; a file that this look cannot be sure
-of is read in full.
+Most files of an index are not used in a run, so the rest of them is not parsed. A file whose lines are unusual is read
+in full.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _PROJECT = frozenset(("pyproject.toml", "setup.py"))
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a file says of itself. ``tags`` is None where it says nothing and an included file may.
+    """The names in a file. ``tags`` is None where it has none and an included file may have some.
 
-    ``problem`` is set for a file that is no readable YAML; its name is then a guess, or empty.
+    ``problem`` is set for a file that is not readable YAML; its name is then a guess, or empty.
     """
 
     file: Path
@@ -48,8 +48,8 @@ class Scan:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """Every ``**/*.yaml`` below a folder, in a fixed order. Links are not followed, and folders passed over that hold
-    nobody's task files: hidden ones, runs, environments, and what building a package leaves beside its project file."""
+    """Every ``**/*.yaml`` below a folder, in a fixed order. Links are not followed. Folders that hold no task files are
+    passed over: hidden ones, runs, environments, and the folders of a build beside its project file."""
     for parent, folders, files in os.walk(folder):
         if _MARKS.intersection(files) and parent != str(folder):
             folders.clear()
@@ -64,7 +64,7 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def scan_file(file: Path) -> Scan:
-    """The names in a file. Never raises: what is wrong is kept for whoever names or lists the file."""
+    """Scan a file. Never raises: a fault is kept in ``problem``, for when the file is named or listed."""
     try:
         with file.open("rb") as stream:
             text = stream.read(MAX_FILE_BYTES).decode("utf-8-sig", "replace")
@@ -135,7 +135,7 @@ def _text(document: Document, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(value: Any) -> tuple[str, ...]:  # any YAML value; the schema speaks of the wrong ones
+def _texts(value: Any) -> tuple[str, ...]:  # any YAML value; the schema reports wrong ones
     if isinstance(value, str):
         return (value,)
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""The keys of a task file and of a group file, with their types. Unknown keys are refused, never ignored."""
+"""The keys of task files and group files with their types; others are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mmeval.metric.profiles import Profile
 from mmeval.system.version_requirement import parse_specifier
 
 PER_SAMPLE = "per_sample"
-"""``output_modalities: per_sample``: each sample says in its metadata, under ``output_modalities``, what is wanted."""
+"""``output_modalities: per_sample``: each sample has its kinds in its metadata, under ``output_modalities``."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -169,7 +169,7 @@ class PromptKeys(BaseModel):
 
 
 class MetricKeys(BaseModel):
-    """One entry of ``metric_list``; what is not named here is a switch of the metric."""
+    """One entry of ``metric_list``; other keys are switches of the metric."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     metric: str
@@ -187,8 +187,8 @@ InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
 
 
 class ExpectedKeys(_Keys):
-    """``expected``: what the whole data set holds. ``rows`` counts before the filter, ``samples`` behind it; ``media``
-    are different files by their kind, on both sides of all rows; ``files`` are SHA-256 digests by path."""
+    """``expected``: the contents of the whole data set. ``rows`` counts before the filter, ``samples`` after it;
+    ``media`` the different files of each kind, on both sides of all rows; ``files`` are SHA-256 digests by path."""
 
     rows: Count | None = None
     samples: Count | None = None
@@ -197,15 +197,15 @@ class ExpectedKeys(_Keys):
 
 
 class GroupExpectedKeys(_Keys):
-    """``expected`` of a group: what the data of its tasks hold together. A row, or a file, that several of them share
-    counts once."""
+    """``expected`` of a group: the contents of its tasks' data together. A row or file that several tasks share counts
+    once."""
 
     rows: Count | None = None
     media: dict[Kind, Count] = {}
 
 
 class ByHandKeys(_Keys):
-    """One entry of ``by_hand``: a file or folder that nobody fetches for the user, by its path in the data folder."""
+    """One entry of ``by_hand``: a file or folder that the user has to fetch, by its path in the data folder."""
 
     path: InnerPath
     source: Annotated[str, Field(min_length=1)]
@@ -254,7 +254,7 @@ class TaskKeys(_Keys):
 
 
 ABOUT_DATA = ("expected", "by_hand")
-"""Keys that say what the data should be, for who fetches them: a score does not depend on them."""
+"""Keys that describe the data, for checks after a download: scores do not depend on them."""
 
 
 class GroupMetricKeys(_Keys):
@@ -311,10 +311,10 @@ REFUSED: dict[str, str] = {
     "should_decontaminate": "there is no decontamination",
     "doc_to_decontamination_query": "there is no decontamination",
     "judge": 'use "roles: {judge: {...}}" for its parameters and --judge BACKEND for the model',
-    "class": "a task is a file; register a loader, a prompt or a protocol for what YAML cannot say",
+    "class": "a task is a file; register a loader, a prompt or a protocol for what YAML cannot express",
     "lmms_eval_specific_kwargs": "a task asks every model the same",
     "model_specific_prompt_kwargs": "a task asks every model the same",
     "model_specific_generation_kwargs": 'a task asks every model the same; use "generation_kwargs"',
     "weight_by_size": 'belongs into an entry of "aggregate_metric_list"',
 }
-"""Keys known from other harnesses that mean nothing here, and what to use instead."""
+"""Keys of other harnesses that have no meaning here, and what to use instead."""

@@ -1,9 +1,9 @@
-"""What names stand for: the tasks to run, once each, and the groups to report them in."""
+"""Select by names: the tasks to run, once each, and the groups to report them in."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _GLOB = re.compile(r"[*?\[]")
 INLINE = "<task>"
-"""What messages call the file of a task that was given as a mapping."""
+"""The file name in messages of a task that was given as a mapping."""
 
 
 class Chosen:
-    """The tasks and groups that names stand for, in the order in which they were named; each stands once."""
+    """The tasks and groups that names select, once each, in the order of the names."""
 
     def __init__(self, index: TaskIndex) -> None:
         self._index = index
@@ -34,15 +34,11 @@ class Chosen:
         self.group_files: dict[str, GroupFile] = {}
 
     def add(self, name: str) -> None:
-        """A task, group, tag, glob, file or folder."""
+        """Add a task, group, tag, glob, file or folder."""
         self._add(name, (), lambda: self._unknown(name))
 
-    def add_path(self, path: Path) -> None:
-        """A task file or folder, whatever else has its name."""
-        self._add_path(path)
-
     def add_content(self, data: Mapping[str, Any]) -> None:
-        """A task or group as the content of a file in the current folder; a task that is known gets these keys."""
+        """Add a task or group as the content of a file in the current folder; a known task gets these keys."""
         from mmeval.system.yaml_document import Document, Place
         from mmeval.task.file import parse_group, parse_task
 
@@ -61,8 +57,7 @@ class Chosen:
             self._add_over(entry, completed)
 
     def check_group_metrics(self) -> None:
-        """Raises TaskFileError for a group that aggregates a number which no task in it has, and for one that names a
-        layout which nobody has registered."""
+        """Refuse a group with a number that none of its tasks has, or an unregistered layout. Raises TaskFileError."""
         for name, group in self.group_files.items():
             known = sorted(self._numbers(name))
             problems: list[Problem] = [
@@ -73,12 +68,16 @@ class Chosen:
                 for i, m in enumerate(group.keys.aggregate_metric_list)
                 if m.metric not in known
             ]
-            problems += _layout_problems(group.keys.layout)
+            try:
+                if group.keys.layout:
+                    plugins.load("mmeval.layouts", group.keys.layout)
+            except UnknownNameError as error:
+                problems.append((("layout",), str(error)))
             if problems:
                 raise group.document.errors(problems)
 
     def _numbers(self, name: str) -> set[str]:
-        """The names of the numbers that the metrics below a task or group give."""
+        """The names of the numbers of a task, or of all tasks of a group."""
         from mmeval.metric.contract import load_metric
 
         if name in self.tasks:
@@ -87,7 +86,7 @@ class Chosen:
         return {number for member in self.groups[name].members for number in self._numbers(member)}
 
     def _add(self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]) -> list[str]:
-        """Add what a name stands for; return the names of the tasks and groups that it is reported by."""
+        """Add what a name selects; return the names of its tasks and groups."""
         entry = self._index.find(name)
         if entry is not None:
             return [self._add_entry(entry, trail)]
@@ -97,13 +96,16 @@ class Chosen:
         if _GLOB.search(name):
             found = [self._add_entry(item, trail) for item in self._index.matching(name)]
         else:
-            found = self._add_path(Path(name)) if not trail else []
+            found = self.add_path(Path(name)) if not trail else []
         if not found:
             raise unknown()
         return found
 
-    def _add_path(self, path: Path) -> list[str]:
-        """Add a file or folder; a group in it finds its members beside it, and otherwise in the index."""
+    def add_path(self, path: Path) -> list[str]:
+        """Add a task file or folder; return the names of its tasks and groups.
+
+        The members of a group are looked up beside its file, then in the index.
+        """
         entries = self._by_path(path)
         index = self._index
         if any(entry.is_group for entry in entries):
@@ -128,11 +130,11 @@ class Chosen:
         return [entry]
 
     def _unknown(self, name: str) -> UsageError:
-        hint = "See what there is with: mmeval ls tasks"
+        hint = "To list them: mmeval ls tasks"
         if name.endswith((".yaml", ".yml")):
             return UsageError(f"{name}: there is no such task file")
         if not self._index.names():
-            hint = "No task is installed at all; in a checkout of mmeval run: pip install -e ."
+            hint = "No task is installed; in a checkout of mmeval run: pip install -e ."
         broken = [str(problem) for problem in self._index.problems()]
         if broken:
             hint += ". These files cannot be read:\n" + "\n".join(broken)
@@ -153,12 +155,12 @@ class Chosen:
         if known.document.data != file.document.data:
             places = " and ".join(str(f.document.place(("task",)).file) for f in (known, file))
             raise file.document.error(
-                ("task",), f"{name!r} is asked for twice with different settings ({places}); give one a name of its own"
+                ("task",), f"{name!r} is asked for twice with different settings ({places}); rename one"
             )
         return name
 
     def _add_group(self, group: GroupFile, trail: tuple[str, ...]) -> str:
-        # Reserved before its members, so that outer groups stand before inner ones.
+        # Reserved before its members, so that outer groups come before inner ones.
         self.groups.setdefault(group.name, Group(group.name, group.name, ()))
         members: list[str] = []
         for path, member in group.members:
@@ -211,20 +213,11 @@ class Chosen:
         return group.document.error(path, str(UnknownNameError("task, group or tag", name, self._index.names())))
 
 
-def _layout_problems(name: str) -> Iterator[Problem]:
-    try:
-        if name:
-            plugins.load("mmeval.layouts", name)
-    except UnknownNameError as error:
-        yield ("layout",), str(error)
-
-
 def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen:
-    """What the names stand for, as files: nothing is built, no plugin is loaded.
+    """Select task files by names; nothing is built, no plugin is loaded.
 
-    A mapping is the content of a task or group file, as if it lay in the current folder; one that names a known task
-    changes that task's keys. Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a file
-    that is named and broken.
+    A mapping is the content of a task or group file of the current folder; one that names a known task changes that
+    task's keys. Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a broken file.
     """
     chosen = Chosen(index)
     for wanted in names:
@@ -234,7 +227,7 @@ def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen
         for name in split_names([wanted]):
             chosen.add(name)
     if not chosen.tasks:
-        raise UsageError("no task is named; give --tasks NAME, or see what there is with: mmeval ls tasks")
+        raise UsageError("no task is named; give --tasks NAME (mmeval ls tasks lists them)")
     return chosen
 
 
@@ -245,10 +238,11 @@ def select(
     *,
     roles: frozenset[str] = frozenset(),
 ) -> Selection:
-    """The tasks that the names stand for, built and ready to run, once each, and the groups to report.
+    """Select by names: the tasks, built and ready to run, once each, and the groups to report.
 
-    ``roles`` are the roles that the run has besides the model; metrics that ask others are unavailable.
-    Raises UsageError for what cannot be used as asked, MissingDataError where ``--data bundled`` has no samples.
+    ``roles`` are the roles that the run has besides the model; a metric that asks another role is
+    unavailable. Raises UsageError for names and overrides that cannot be used, MissingDataError where ``--data
+    bundled`` has no samples.
     """
     from mmeval.task.build import build, check_metric_names, check_prompt_names
     from mmeval.task.data import bundled_folder

@@ -1,4 +1,4 @@
-"""A task: a task file put together with the plugins that it names, ready to be run."""
+"""A runnable task, its metrics, and the groups that tasks are reported in."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
 
 @dataclass(frozen=True)
 class TaskOverrides:
-    """What the command line changes in the chosen tasks. Each field is the flag of the same name.
+    """Changes of the command line to the chosen tasks. Each field is the flag of the same name.
 
     ``data`` is ``"bundled"`` or empty; ``gen_kwargs`` is merged over ``generation_kwargs``;
-    ``metric_args`` maps a metric to switches; None and empty leave a task as its file says.
+    ``metric_args`` maps a metric to switches; None and empty values change nothing.
     """
 
     data: str = ""
@@ -37,7 +37,7 @@ class TaskOverrides:
     system_instruction: str = ""
     protocol: str = ""
     trust_remote_code: bool = False
-    """The user's consent to run code that a task file names, such as somebody's metric."""
+    """The user's consent to run code that a task file names, such as a metric of the hub."""
     judge_prompts: Path | None = None
     """A folder of prompts that replace those of the same name."""
 
@@ -53,26 +53,26 @@ class TaskMetric:
     unavailable: str = ""
     """Why it cannot be computed here (an extra, a role that is missing); empty when it can."""
     without: Mapping[str, str] = field(default_factory=dict)
-    """The pieces that a metric made of others has to go without, each with why it cannot be computed here; those of
-    its pieces among them."""
+    """Of a derived metric: the pieces that it is computed without, each with why it is unavailable here, and those that
+    its own pieces are computed without."""
 
 
 class Expected(NamedTuple):
-    """How much the whole data of a task hold: ``rows`` before the filter, ``samples`` behind it; None: nobody says."""
+    """The size of a task's whole data: ``rows`` before the filter, ``samples`` after it; None: not stated."""
 
     rows: int | None = None
     samples: int | None = None
 
 
-UNTOLD = Expected()
-"""Of data whose size nobody says."""
+UNSTATED = Expected()
+"""The data's size is not stated."""
 
 
 @dataclass(frozen=True)
 class Task:
     """One runnable task.
 
-    ``config`` is the resolved task file as JSON: what is recorded and what a changed task is recognised by. ``prompt``
+    ``config`` is the resolved task file as JSON: it is recorded, and shows when a task has changed. ``prompt``
     makes the messages of a sample, ``protocol`` the program that asks them. ``wanted`` gives the kinds of part that a
     sample's answer should have.
     """
@@ -90,14 +90,12 @@ class Task:
     params: GenerationParams
     metrics: tuple[TaskMetric, ...]
     given_options: frozenset[str] = frozenset()
-    """The parameters of one modality that the command line gives; those of ``params`` that are not among them are the
-    task file's."""
+    """The parameters of one modality that the command line gives; the others of ``params`` are the task file's."""
     repeats: int = 1
     partial_output: bool = False
     """Whether a model that gives only some of the wanted kinds is asked for those; else its samples are unsupported."""
     missing_output: float | None = None
-    """The score of an answer that came but is empty, where the benchmark defines one; None: such an answer is scored
-    by the metric like any other."""
+    """The score of an empty answer, where the benchmark defines one; None: the metric scores it like any other."""
     cluster_key: str = ""
     breakdown: tuple[str, ...] = ()
     filter: Mapping[str, Any] = field(default_factory=dict)
@@ -105,21 +103,20 @@ class Task:
     roles: Mapping[str, GenerationParams] = field(default_factory=dict)
     """Generation parameters of other roles, such as the judge's, by name."""
     input_modalities: tuple[PartKind, ...] = ()
-    """The kinds of part that samples hold; empty when the file does not say."""
+    """The kinds of part that samples hold; empty: not stated."""
     source: Callable[[], Mapping[str, Any]] = dict
-    """Where the data come from, for the record: path, revision and what it resolved to."""
+    """Where the data come from, for the record: path, revision and commit."""
     layout: str = ""
     """The tables of a paper that are printed of a run with this task; see :mod:`mmeval.results.layout`."""
-    expected: Expected = UNTOLD
-    """What the task file says of its data's size."""
+    expected: Expected = UNSTATED
+    """The size of the data as the task file states it."""
     comparable: bool = True
     """False for bundled samples: the result cannot be compared with a published number."""
 
     def selected(self, sample: Sample) -> bool:
         """Whether the task's ``filter`` keeps a sample: each key's label is the wanted value, or one of a list.
 
-        A sample that cannot be asked may lack labels with the rest of its content. A label that it lacks keeps it, as
-        it may belong here.
+        A sample that cannot be asked may lack labels too. It is kept then, as it may belong here.
         """
         for key, wanted in self.filter.items():
             label = sample.metadata.get(key)
@@ -153,7 +150,7 @@ class Group:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A member of a group that is not run, since its data are not here; ``why`` says what is missing."""
+    """A member of a group that is not run, since its data are missing; ``why`` names what is missing."""
 
     name: str
     alias: str
@@ -163,8 +160,8 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Selection:
-    """What ``--tasks`` named: the tasks to run, once each, and the groups to report, outermost first. Members of these
-    that are not run are ``left_out``."""
+    """What ``--tasks`` selects: the tasks to run, once each, and the groups to report, outermost first. ``left_out``
+    are members of groups that are not run."""
 
     tasks: tuple[Task, ...]
     groups: tuple[Group, ...] = ()
@@ -186,19 +183,17 @@ class FixedKinds:
 
 @dataclass(frozen=True)
 class SampleKinds:
-    """``output_modalities: per_sample``: what the sample's metadata name under ``output_modalities``."""
+    """``output_modalities: per_sample``: the kinds in the sample's metadata, under ``output_modalities``."""
 
     task: str
 
     def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
         kinds = sample.metadata.get("output_modalities")
         if not isinstance(kinds, list | tuple) or not kinds or not all(kind in _WANTED_KINDS for kind in kinds):
+            absent = "output_modalities" not in sample.metadata
+            instead = written_instead("output_modalities", sample.metadata) if absent else ""
             raise UsageError(
                 f"task {self.task!r}, sample {sample.id!r}: output_modalities is per_sample, so the sample's metadata "
-                f"must name kinds of part under output_modalities, not {kinds!r}{self._instead(sample)}"
+                f"must name kinds of part under output_modalities, not {kinds!r}{instead}"
             )
         return tuple(kinds)
-
-    def _instead(self, sample: Sample) -> str:
-        absent = "output_modalities" not in sample.metadata
-        return written_instead("output_modalities", sample.metadata) if absent else ""

@@ -1,4 +1,4 @@
-"""The conformance kit: what every backend has to do, as checks that a test calls."""
+"""Conformance kit: the duties of every backend, as checks that a test calls."""
 
 from typing import TYPE_CHECKING
 

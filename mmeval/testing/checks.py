@@ -1,10 +1,10 @@
-"""A conformance kit for authors of batch backends and adapters: what the core and its users rely on, as checks.
+"""Conformance checks for authors of batch backends and adapters.
 
     check_backend(MyBackend(pretrained="some/folder"))
 
-Every check asks the backend itself and raises AssertionError with a sentence that says what does not hold. Take a small
-model: each kind that it gives is asked a few dozen times. Pictures and sounds count as the same when nobody could see
-or hear a difference, because sums over a batch may be rounded otherwise than alone.
+Every check asks the backend itself and raises AssertionError with a sentence about the fault. Use a small model: each
+kind that it gives is asked a few dozen times. Pictures and sounds with invisible or inaudible differences count as the
+same, because sums over a batch may be rounded differently.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from mmeval.testing.media import UNREADABLE, small_media
 PIXEL_TOLERANCE = 3
 """Levels of 255 by which a pixel may differ."""
 SAMPLE_TOLERANCE = 1e-3
-"""Of full scale, by which a sample of a sound may differ."""
+"""Share of full scale by which a sample of a sound may differ."""
 FEW_TOKENS = GenerationParams(max_tokens=16)
 
 Check = Callable[[BatchBackend, Sequence[Request]], None]
-"""Takes requests that are equal in ``wants`` and ``params``, at least three, with different answers."""
+"""A check of at least three requests that are equal in ``wants`` and ``params`` and have different answers."""
 
 
 def check_backend(
@@ -40,11 +40,11 @@ def check_backend(
     wants: Sequence[Sequence[PartKind]] = (),
     deterministic: bool = False,
 ) -> None:
-    """All checks of ``CHECKS``, for everything that the backend says it gives. It is started first.
+    """Start the backend and run all ``CHECKS``, for every kind among its capabilities.
 
-    ``prompts`` are user messages to which it has different answers; unless given, words, and media of the kinds that it
-    takes. ``wants`` are the combinations of kinds to ask for, unless given those of :func:`combinations`.
-    ``deterministic`` says that it never draws: then other seeds must give the same answers instead of others.
+    ``prompts`` are user messages to which it has different answers; by default words, and media of the kinds that it
+    takes. ``wants`` are the combinations of kinds to ask for, by default those of :func:`combinations`.
+    ``deterministic``: it never draws, so that other seeds must give the same answers.
     """
     checks = [check_no_draws if deterministic and check is check_seeds else check for check in CHECKS]
     start(backend)
@@ -62,7 +62,7 @@ def start(backend: BatchBackend) -> None:
 
 
 def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
-    """What can be asked for: each kind alone and, where several come in one call, all of them together."""
+    """The kinds to ask for: each alone and, where one call gives several, all of them together."""
     kinds = tuple(kind for kind in capabilities.outputs if kind != "code" or "text" not in capabilities.outputs)
     alone = [(kind,) for kind in kinds]
     together = capabilities.output_mode in ("parallel", "interleaved") and len(kinds) > 1
@@ -70,7 +70,7 @@ def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
 
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:
-    """Words of several lengths, each with a medium of a kind that the backend takes where there is one left."""
+    """Words of several lengths, the first of them each with a medium of a kind that the backend takes."""
     words = ("a hare", "tell me what the two of them did", "one, two, three", "is it so", "why not")
     media = [small_media(kind) for kind in ("image", "audio") if kind in capabilities.inputs]
     shown = [*((medium,) for medium in media), *((),) * len(words)]
@@ -80,28 +80,28 @@ def usual_prompts(capabilities: Capabilities) -> list[Message]:
 def requests(
     prompts: Sequence[Message], *, wants: Sequence[PartKind] = ("text",), params: GenerationParams = FEW_TOKENS
 ) -> list[Request]:
-    """One request a prompt, each with a seed of its own."""
+    """One request for each prompt, with different seeds."""
     return [Request((prompt,), params, tuple(wants), seed) for seed, prompt in enumerate(prompts, 1)]
 
 
 def check_rows(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Each row is answered once, and the answers are not all alike (else the other checks could see nothing)."""
+    """Check that each row is answered once, and that answers differ (or other checks could find nothing)."""
     found = _answers(backend, asked)
     for row, response in enumerate(found):
         assert response.error is None, f"row {row} was not answered: {_shown(response)}"
     assert any(not _same(found[0], other) for other in found[1:]), (
-        f"all rows have the same answer, {_shown(found[0])}: no mix-up could be seen; give prompts with other answers"
+        f"all rows have the same answer, {_shown(found[0])}: no mix-up could be found; give prompts with other answers"
     )
 
 
 def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """The answers hold what was wanted and nothing else; of parallel kinds, in the order in which they were wanted."""
+    """Check that answers have the wanted kinds and no others; parallel kinds in the wanted order."""
     wants, mode = asked[0].wants, backend.capabilities.output_mode
     found = [_kinds(response) for response in _answers(backend, asked)]
     allowed = {*wants, "reasoning", *(("code",) if "text" in wants else ())}
     for row, kinds in enumerate(found):
         foreign = sorted(set(kinds) - allowed)
-        assert not foreign, f"row {row} holds {'+'.join(foreign)}, which nobody wanted: {'+'.join(wants)} was wanted"
+        assert not foreign, f"row {row} holds {'+'.join(foreign)}, which was not wanted: {'+'.join(wants)} was"
         lacking = [kind for kind in wants if kind not in kinds and kind not in ("text", "code")]
         assert not lacking or mode == "interleaved", f"row {row} holds no {lacking[0]}, which its capabilities promise"
         order = [wants.index(kind) for kind in kinds if kind in wants]
@@ -111,7 +111,7 @@ def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """At temperature 0 a row in a batch has the answer that it has alone, wherever in the batch it stands."""
+    """Check that at temperature 0 a row has the same answer alone and at any place of a batch."""
     greedy = [_at_temperature(0.0, request) for request in asked]
     alone = [_answers(backend, [request])[0] for request in greedy]
     _expect_same(alone, _answers(backend, greedy), "in a batch otherwise than alone")
@@ -119,26 +119,26 @@ def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """At temperature 1 the same seed gives the same answers, and other seeds give others."""
+    """Check that at temperature 1 the same seed gives the same answers, and other seeds give others."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     first = _answers(backend, drawn)
     _expect_same(first, _answers(backend, drawn), "with the same seed otherwise than before")
     other = _answers(backend, [request.with_seed(request.seed + 1000) for request in drawn])
     assert any(not _same(one, two) for one, two in zip(first, other, strict=True)), (
-        "other seeds gave the same answers: the seed of a request must steer what is drawn at temperature 1"
+        "other seeds gave the same answers: the seed of a request must change the answers at temperature 1"
     )
 
 
 def check_no_draws(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """In the place of :func:`check_seeds`, of a backend that never draws: at temperature 1 every seed gives the same
-    answers."""
+    """Check that at temperature 1 every seed gives the same answers; for a backend that never draws, instead of
+    :func:`check_seeds`."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     other = _answers(backend, [request.with_seed(request.seed + 1000) for request in drawn])
     _expect_same(_answers(backend, drawn), other, "with another seed otherwise than before")
 
 
 def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """At temperature 1 a row's answer depends on its own seed alone: not on its neighbours, their seeds or places."""
+    """Check that at temperature 1 an answer depends on its own seed, not on other rows, their seeds or places."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     together = _answers(backend, drawn)
     alone = _answers(backend, drawn[:1])
@@ -149,18 +149,22 @@ def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_order(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """The order of a prompt's parts reaches the model: turned round, at least one prompt has another answer."""
+    """Check that the order of parts matters: reversed, at least one prompt has another answer."""
     greedy = [_at_temperature(0.0, request) for request in asked if len(request.messages[-1].content.parts) > 1]
-    turned = [replace(request, messages=_turned_round(request.messages)) for request in greedy]
+    turned = []
+    for request in greedy:
+        *before, last = request.messages
+        reversed_last = Message(last.role, Interleaved(last.content.parts[::-1]))
+        turned.append(replace(request, messages=(*before, reversed_last)))
     pairs = zip(_answers(backend, greedy), _answers(backend, turned), strict=True)
     assert not greedy or any(not _same(one, two) for one, two in pairs), (
-        "no answer changed when the parts of the prompts were turned round: their order is lost on the way"
+        "no answer changed when the parts of the prompts were reversed: their order is lost"
     )
 
 
 def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """A row with a kind that is not taken, or with a medium that cannot be read, gets a typed error (or, where that
-    medium does not matter, a warning), and the rows beside it get their own answers."""
+    """Check that a row with an unsupported kind, or a medium that cannot be read, gets a typed error (or, where that
+    medium does not matter, a warning), and that other rows keep their answers."""
     first, last = (_at_temperature(0.0, request) for request in asked[:2])
     expected = _answers(backend, [first, last])
     for name, part in _bad_parts(backend.capabilities):
@@ -186,7 +190,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
-    """A part of each kind of medium that is not taken, and one that cannot be read of those that are."""
+    """A part of each unsupported kind, and an unreadable one of each supported kind."""
     media = [kind for kind in PART_KINDS if kind not in ("text", "code", "reasoning")]
     foreign = [kind for kind in media if kind not in capabilities.inputs]
     broken = [kind for kind in UNREADABLE if kind in capabilities.inputs]
@@ -197,7 +201,7 @@ def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
 
 
 def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
-    """One response a row, by position."""
+    """One response for each row, by position."""
     found: dict[int, Response] = {}
     with Caught(AssertionError) as failure:
         for position, response in backend.generate_batch(asked):
@@ -218,18 +222,13 @@ def _at_temperature(temperature: float, request: Request) -> Request:
     return replace(request, params=replace(request.params, temperature=temperature))
 
 
-def _turned_round(messages: Sequence[Message]) -> tuple[Message, ...]:
-    last = messages[-1]
-    return (*messages[:-1], Message(last.role, Interleaved(last.content.parts[::-1])))
-
-
 def _expect_same(expected: Sequence[Response], found: Sequence[Response], how: str) -> None:
     for row, (one, other) in enumerate(zip(expected, found, strict=True)):
         assert _same(one, other), f"row {row} was answered {how}: {_shown(other)}, not {_shown(one)}"
 
 
 def _same(one: Response, other: Response) -> bool:
-    """Whether two responses are the same to a reader, who cannot see the last bit of a pixel."""
+    """Whether two responses are equal within the tolerances."""
     if one.output is None or other.output is None:
         return one.error is not None and other.error is not None and one.error.kind == other.error.kind
     ours, theirs = one.output.parts, other.output.parts
@@ -261,7 +260,7 @@ def _close_media(one: Media, other: Media) -> bool:
 
 
 def _kinds(response: Response) -> list[str]:
-    """The kinds of an answer's parts; a placeholder without its medium is none of them."""
+    """The kinds of an answer's parts, without placeholders that lack their medium."""
     return [] if response.output is None else [part.kind for part in response.output.parts if not part.dangling]
 
 

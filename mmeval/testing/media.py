@@ -1,4 +1,4 @@
-"""Small media for the conformance kit, made without any extra, and some that nobody can read."""
+"""Small media for conformance checks, made without any extra, and unreadable ones."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mmeval.content.media import Media
 from mmeval.content.parts import PartKind
 
 SIDE = 48
-"""Pixels: larger than the patch of any vision model, so that no processor has to refuse it."""
+"""Pixels: larger than the patch of any vision model, so that no processor refuses it."""
 RATE = 16_000
 """Hz."""
 
 
 def small_media(kind: PartKind) -> Media:
-    """A picture of colour gradients, a second of a tone, or, of other kinds, bytes that are only carried about."""
+    """A picture of colour gradients, a second of a tone, or, for other kinds, any bytes."""
     if kind == "image":
         gradients = ((5 * x, 5 * y, 255 - 2 * x - 2 * y) for y in range(SIDE) for x in range(SIDE))
         return rgb_png(b"".join(map(bytes, gradients)), SIDE)
@@ -32,4 +32,4 @@ UNREADABLE: Mapping[PartKind, Media] = {
     "video": Media.from_bytes(b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(64)),
     "document": Media.from_bytes(b"%PDF-1.7\n" + bytes(64)),
 }
-"""Media that begin as their kind does and then hold nothing."""
+"""Media with the first bytes of their kind and no content."""

@@ -63,7 +63,7 @@ def test_what_it_cannot_say_is_named_with_its_line(tmp_path: Path, asks: str, co
 
 
 def test_a_metric_that_asks_nobody_takes_none(tmp_path: Path) -> None:
-    with pytest.raises(TaskFileError, match="the metric 'exact_match' asks nobody"):
+    with pytest.raises(TaskFileError, match="the metric 'exact_match' asks no role"):
         built(tmp_path, GEMINI, name="exact_match")
 
 

@@ -107,7 +107,7 @@ def test_the_text_says_everything_that_matters_before_money_is_spent(command: li
     for said in (
         f"model: m, its data go to {host}",
         f"judge: j, its data go to {host}",
-        "price: nobody has said what m costs",
+        "price: none is known for m",
         "m: {input: 0, output: 0}",
         "budget: the run stops at 5 calls in all",
         "m/default (new)",

@@ -212,7 +212,7 @@ def test_a_task_may_bring_a_prompt_and_its_run_still_has_it_when_the_file_is_gon
         (
             "rubric_jugde.jinja",
             PROMPT,
-            "'rubric_jugde' is no prompt of the chosen tasks; did you mean \"rubric_judge\"?",
+            "'rubric_jugde' is not a prompt of the chosen tasks; did you mean \"rubric_judge\"?",
         ),
         ("rubric_judge.jinja", "{{ answr }}", "rubric_judge.jinja): the template reads 'answr'"),
     ],
@@ -286,8 +286,8 @@ def test_a_judge_is_named_in_each_spelling_alike(judged: Judged) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--judge", "empty", "--role", "judge=empty"), "--judge and --role judge= say the same; leave one out"),
-        (("--captioner", "empty", "--role", "captioner=empty"), "--captioner and --role captioner= say the same"),
+        (("--judge", "empty", "--role", "judge=empty"), "--judge and --role judge= are the same; leave one out"),
+        (("--captioner", "empty", "--role", "captioner=empty"), "--captioner and --role captioner= are the same"),
         (("--judge_args", "a=1"), "--judge_args needs a judge: give --judge BACKEND"),
         (("--judge_base_url", "http://x"), "--judge_base_url needs a judge"),
         (("--judge", "openai,model=a", "--judge_args", "model=b"), "model of the judge is given twice"),

@@ -1,4 +1,4 @@
-"""New packages: a benchmark, a metric or a backend to begin with, written from templates.
+"""New packages from templates: a benchmark, a metric or a backend.
 
 Beside this file stands a folder of templates for each kind. ``NAME`` in a path is the module's name, ``SUBTASK`` that
 of each task; the templates are Jinja with ``[= =]`` and ``[% %]``, so that prompts can be templates themselves.

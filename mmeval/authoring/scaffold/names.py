@@ -1,4 +1,4 @@
-"""What a new package may be called: the name that is installed, and that of its module."""
+"""Names of a new package: of its distribution and of its module."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ _GROUPS: dict[Kind, plugins.Group] = {
     "backend": "mmeval.model_backends",
 }
 _FOLDERS = {"test", "tests", "docs", "src", "build", "dist", "runs", "tasks", "setup", "conftest"}
-"""What a package has beside its module, or often gets."""
+"""Names of folders and files that packages often have beside their module."""
 _LONGEST = 100
-"""Letters of a name; files are called by it, and file systems end at 255 bytes."""
+"""Letters of a name, which is part of file names; file systems allow 255 bytes."""
 
 
 class PackageName(NamedTuple):
-    """``name`` is what is installed (``her-bench``), ``module`` what is imported (``her_bench``)."""
+    """``name`` is installed (``her-bench``), ``module`` is imported (``her_bench``)."""
 
     name: str
     module: str
 
     @property
     def class_name(self) -> str:
-        """The module's name as that of a class: ``HerBench``."""
+        """The module's name as a class name: ``HerBench``."""
         return "".join(word.capitalize() for word in self.module.split("_"))
 
 
 def package_name(kind: Kind, written: str) -> PackageName:
-    """The names of a new package. Raises UsageError for what cannot be a name, or is one already, with another one
-    that could be taken."""
+    """Make the names of a new package. Raises UsageError with another name for one that is invalid or in use."""
     found = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
-    if not _DISTRIBUTION.fullmatch(written) or not _is_free_word(found.module):
+    module = found.module
+    valid = module.isidentifier() and not keyword.iskeyword(module) and not module.startswith("_")
+    if not _DISTRIBUTION.fullmatch(written) or not valid:
         raise UsageError(
             f"{written!r} cannot be the name of a package: it has letters, digits, - and _, begins with a letter, "
-            f"and is no word of Python{_suggested(written)}"
+            f"and is not a word of Python{_suggested(written)}"
         )
     if len(written) > _LONGEST:
         raise UsageError(f"the name of a package has at most {_LONGEST} letters, this one {len(written):,}")
@@ -56,10 +57,6 @@ def package_name(kind: Kind, written: str) -> PackageName:
         raise UsageError(f"{written!r} is {owner}; choose another name, such as {other}")
     _refuse_plugin(kind, found)
     return found
-
-
-def _is_free_word(module: str) -> bool:
-    return module.isidentifier() and not keyword.iskeyword(module) and not module.startswith("_")
 
 
 def _suggested(written: str) -> str:
@@ -71,7 +68,7 @@ def _suggested(written: str) -> str:
 
 
 def _taken(found: PackageName) -> str:
-    """What has the name already; empty when nobody has."""
+    """The owner of the name; empty if it is free."""
     if found.module in _FOLDERS:
         return "the name of something that packages have beside their module"
     if found.module in sys.stdlib_module_names:

@@ -1,4 +1,4 @@
-"""Writes a new package: its templates are filled in, and it appears in one piece or not at all."""
+"""Write a new package from templates, completely or not at all."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def write_package(kind: Kind, name: PackageName, parent: Path, *, subtasks: int 
     written."""
     folder = parent / name.name
     if folder.exists() or folder.is_symlink():
-        raise UsageError(
-            f"{folder} exists already, and nothing in it was touched; choose another name or --output_path"
-        )
+        raise UsageError(f"{folder} exists already and was not changed; choose another name or --output_path")
     content = dict(_content(kind, name, subtask_names(name.module, subtasks)))
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +65,7 @@ def _content(kind: Kind, name: PackageName, subtasks: Sequence[str]) -> Iterator
         "name": name.name,
         "module": name.module,
         "class": name.class_name,
-        "version": _least_version(__version__),
+        "version": ".".join(__version__.split(".")[:2]),
         "subtasks": subtasks,
         "rows": ROWS,
     }
@@ -103,7 +101,7 @@ def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
 def _filled(text: str, values: Mapping[str, Any]) -> bytes:
     import jinja2
 
-    environment = jinja2.Environment(  # the templates are ours, and what they make is no page
+    environment = jinja2.Environment(  # the templates are ours, and make no HTML
         block_start_string="[%",
         block_end_string="%]",
         variable_start_string="[=",
@@ -116,8 +114,3 @@ def _filled(text: str, values: Mapping[str, Any]) -> bytes:
         undefined=jinja2.StrictUndefined,
     )
     return environment.from_string(text).render(values).encode()
-
-
-def _least_version(version: str) -> str:
-    """The first two numbers of a version: what a package that is made by it needs."""
-    return ".".join(version.split(".")[:2])

@@ -1,4 +1,4 @@
-"""The first rows of a new benchmark, and their pictures and sounds, made without any extra."""
+"""First rows of a new benchmark with their media, made without any extra."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmeval.content.encode import rgb_png, wav
 ROWS = 4
 """Rows of a task: two with a picture, two with a sound, in four orders."""
 BUNDLED = 2
-"""So many of them are bundled samples as well."""
+"""The number of rows that are bundled samples as well."""
 _SIDE = 32
 _RATE = 8000
 _SECONDS = 0.25
@@ -40,8 +40,8 @@ def rows_of(task: int) -> list[Row]:
     return [
         _drawn(names[(2 * task) % len(names)]),
         _recognised(names[(2 * task + 1) % len(names)]),
-        _told_and_played(_LOWEST_TONE + 20 * task),
-        _played_and_told(_LOWEST_TONE + 20 * task + 10),
+        _announced(_LOWEST_TONE + 20 * task),
+        _described(_LOWEST_TONE + 20 * task + 10),
     ]
 
 
@@ -94,7 +94,7 @@ def _recognised(colour: str) -> Row:
     )
 
 
-def _told_and_played(hertz: int) -> Row:
+def _announced(hertz: int) -> Row:
     path = f"media/tone_{hertz}.wav"
     return _row(
         f"announce_{hertz}",
@@ -106,7 +106,7 @@ def _told_and_played(hertz: int) -> Row:
     )
 
 
-def _played_and_told(hertz: int) -> Row:
+def _described(hertz: int) -> Row:
     path = f"media/tone_{hertz}.wav"
     return _row(
         f"play_{hertz}",

@@ -108,7 +108,7 @@ def test_what_cannot_be_computed_here_is_listed_with_the_reason() -> None:
 
 def test_the_calls_of_a_judge_are_counted_without_making_one() -> None:
     tasks = select(["rubric_example"], roles=frozenset({"judge"})).tasks
-    judge = {"judge": BackendSpec("openai", {"model": "m"})}  # needs a key, and nobody has given one
+    judge = {"judge": BackendSpec("openai", {"model": "m"})}  # needs a key, which is missing
 
     assert judge_calls(tasks, judge) == {"judge": 7}
     assert judge_calls(tasks, judge, limit=1) == {"judge": 2}
@@ -137,7 +137,7 @@ def test_two_standard_errors_decide_where_there_are_enough_samples(
 
 @pytest.mark.parametrize(
     ("scored", "suspended", "said"),
-    [(0, False, "m scored 0 of 3 references: no JSON"), (1, True, "m scored 1 of 3 references: whom it asks")],
+    [(0, False, "m scored 0 of 3 references: no JSON"), (1, True, "m scored 1 of 3 references: its role stopped")],
     ids=["no verdict", "suspended"],
 )
 def test_references_without_a_number_are_an_error_with_its_reason(scored: int, suspended: bool, said: str) -> None:

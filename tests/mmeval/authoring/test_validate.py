@@ -52,7 +52,7 @@ def test_a_sound_task_has_no_finding(tmp_path: Path) -> None:
             [{**ROW, "output_modalities": [["text"]]}],
             ("modalities", 6, "output_modalities is per_sample"),
         ),
-        ("", [{"id": "a", "input": "q"}], ("references", 2, "'exact_match' cannot do without")),
+        ("", [{"id": "a", "input": "q"}], ("references", 2, "no reference, which 'exact_match' needs")),
         ("breakdown: levle", [ROW], ("labels", 6, "no sample has the label 'levle'; did you mean \"level\"")),
         ("cluster_key: none", [ROW], ("labels", 6, "no sample has the label 'none'")),
         ("prompt_fields: gone\nprompt: '{{ gone }}'", [ROW], ("prompt", 7, "lacks what the prompt reads")),
@@ -177,7 +177,7 @@ def test_only_as_many_rows_are_read_as_asked(tmp_path: Path) -> None:
     assert [one.check for one in findings(tmp_path, "", *rows, rows=2)] == ["references"]
 
 
-def test_a_group_that_aggregates_what_nobody_has_is_found(tmp_path: Path) -> None:
+def test_a_group_that_aggregates_an_unknown_number_is_found(tmp_path: Path) -> None:
     write_files(tmp_path, {"g.yaml": "group: g\ntask: t\naggregate_metric_list:\n  - metric: exact_mach\n"})
     findings(tmp_path)
     (found,) = check(["g"], [tmp_path])
@@ -194,7 +194,7 @@ def test_a_task_package_that_cannot_be_imported_is_found(tmp_path: Path, monkeyp
 
 def test_a_name_that_selects_nothing_is_an_error_of_the_command(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="unknown task"):
-        list(check(["nobody_has_this"], [tmp_path]))
+        list(check(["unknown_task"], [tmp_path]))
 
 
 def test_a_finding_reads_as_file_line_severity_message_check() -> None:
@@ -219,7 +219,7 @@ def test_a_reference_that_holds_more_than_is_asked_for_is_a_warning(tmp_path: Pa
     )
 
 
-def test_a_filter_on_a_label_that_nobody_has_is_said(tmp_path: Path) -> None:
+def test_a_filter_on_an_unknown_label_is_reported(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, "filter: {levle: easy}")
 
     assert "no sample is left; no sample has the label 'levle'; did you mean \"level\"?" in found.message
@@ -360,7 +360,7 @@ def test_a_file_that_cannot_be_read_is_told_once_by_whatever_names_it_is_met(tmp
 
 def test_data_of_the_hub_that_are_not_here_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda *_words, **_more: pytest.fail("fetched"))
-    write_files(tmp_path, {"t.yaml": task("t", f"dataset_path: org/nobody-has-it\nrevision: {'a' * 40}")})
+    write_files(tmp_path, {"t.yaml": task("t", f"dataset_path: org/absent\nrevision: {'a' * 40}")})
     tally = Tally()
 
     (found,) = check(["t"], [tmp_path], tally=tally)

@@ -205,7 +205,7 @@ def test_a_backend_that_cannot_be_made_is_told(flags: tuple[str, ...], status: s
     assert "Traceback" not in done.err
 
 
-def test_what_nobody_knows_is_a_mistake_of_usage() -> None:
+def test_an_unknown_name_is_a_usage_error() -> None:
     assert doctor("--model", "no_such_backend").code == 2
     assert doctor("--judge", "no_such_backend,model=m").code == 2
     assert doctor("--tasks", "no_such_task").code == 2
@@ -235,9 +235,7 @@ def examined(checkout: Path, **more: str) -> Ended:
 
 
 def test_metadata_that_are_those_of_the_checkout_are_sound(checkout: Path) -> None:
-    assert (
-        "the installed metadata say what the code does" in one(examined(checkout), "Installation", "metadata")["what"]
-    )
+    assert "the installed metadata match the code" in one(examined(checkout), "Installation", "metadata")["what"]
 
 
 def test_metadata_that_are_stale_are_told_with_the_way_out(checkout: Path) -> None:
@@ -269,7 +267,7 @@ def test_a_stranger_of_the_same_name_is_told(checkout: Path, tmp_path: Path) -> 
 def test_a_second_copy_of_the_package_is_told(checkout: Path) -> None:
     done = mmeval("doctor", "--format", "json", env=environment(PYTHONPATH=f"{checkout}:{ROOT}"), cwd=checkout)
 
-    assert f"another copy of the package lies in {ROOT}" in one(done, "Installation", "another copy")["what"]
+    assert f"another copy of the package is in {ROOT}" in one(done, "Installation", "another copy")["what"]
 
 
 def test_a_plugin_that_cannot_be_loaded_is_named_and_all_else_is_told(tmp_path: Path) -> None:
@@ -294,7 +292,7 @@ def test_a_check_that_fails_is_a_finding(tmp_path: Path) -> None:
     done = doctor("--format", "json", PYTHONPATH=where)
 
     (found,) = findings(done, "Programs")
-    assert (found["status"], found["what"]) == ("broken", "programs could not be looked at (OSError: no such thing)")
+    assert (found["status"], found["what"]) == ("broken", "programs could not be checked (OSError: no such thing)")
     assert "Traceback" not in done.err
 
 

@@ -297,7 +297,7 @@ def test_a_metric_alone_names_its_model_by_a_switch_where_no_task_could_fetch_it
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    code = main(["metric", "transcript", "--answer", "x", "--params", '{"model": "nobodys/absent"}'])
+    code = main(["metric", "transcript", "--answer", "x", "--params", '{"model": "org/absent"}'])
 
     assert code == 4
     assert (

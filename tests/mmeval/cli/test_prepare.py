@@ -201,7 +201,7 @@ def test_a_hub_that_is_out_of_reach_is_said_and_what_is_here_is_checked(hub: Fak
     done = prepare(hub, tmp_path, task, HF_ENDPOINT="http://127.0.0.1:9")
 
     assert done.code == 0, done.err
-    assert "what is here is checked: me/trees at main: the hub cannot be reached; check the network" in done.out
+    assert "local files are checked: me/trees at main: the hub cannot be reached; check the network" in done.out
 
 
 def test_a_data_dir_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_judge_that_is_lost_is_not_asked_for_the_other_bounds(
         asked = server.stats()["requests"]
 
     printed = capfd.readouterr()
-    assert "references: whom it asks did not answer any more" in printed.out
+    assert "references: its role stopped answering" in printed.out
     assert asked == 2, "the shuffled and the empty answers are not judged"
 
 

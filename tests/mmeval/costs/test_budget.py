@@ -128,7 +128,7 @@ async def test_a_budget_that_is_spent_to_the_last_call_stops_nothing() -> None:
 
 
 @in_loop
-async def test_tries_that_failed_count_and_those_that_reached_nobody_do_not() -> None:
+async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
     kinds = iter(["server", "unreachable", "server", "server"])
     budget, runtime, toy = asked(Limits(calls=3), lambda _request: Response.failed(next(kinds), "no"))  # type: ignore[arg-type]
     send = runtime.send
@@ -202,7 +202,7 @@ async def test_without_limits_nothing_stands_between_a_role_and_its_backend() ->
 
 
 def test_a_model_without_a_price_is_refused_with_the_line_to_add() -> None:
-    with pytest.raises(UsageError, match=r"toy-2 costs.*judge(.|\n)*toy-2: \{input: 0, output: 0\}"):
+    with pytest.raises(UsageError, match=r"no price is known for toy-2 \(judge\)(.|\n)*toy-2: \{input: 0, output: 0\}"):
         check_prices(Limits(usd=1.0), PRICES, {"model": Toy(), "judge": Toy(model="toy-2")})
 
     check_prices(Limits(tokens=1), PRICES, {"judge": Toy(model="toy-2")})
@@ -219,9 +219,7 @@ def test_all_unknown_prices_are_told_at_once() -> None:
         check_prices(Limits(usd=1.0), PRICES, roles)
 
     said = str(caught.value)
-    assert (
-        "toy-2 costs, which plays the roles judge and captioner and toy-3 costs, which plays the role checker" in said
-    )
+    assert "no price is known for toy-2 (judge, captioner) and toy-3 (checker)" in said
     assert len(said.splitlines()) == 3
 
 

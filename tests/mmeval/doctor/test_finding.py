@@ -18,7 +18,7 @@ def test_a_check_that_fails_keeps_what_it_had_found_and_says_why() -> None:
 
     assert [(one.status, one.what) for one in found.findings] == [
         ("ok", "the first thing"),
-        ("broken", "ill could not be looked at (RuntimeError: out of sorts)"),
+        ("broken", "ill could not be checked (RuntimeError: out of sorts)"),
         ("ok", "another"),
     ]
 

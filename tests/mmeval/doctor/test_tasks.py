@@ -1,5 +1,5 @@
-"""What the doctor says of a task's metrics, on UniM's: some ask nobody, some two roles, one wants weights that nobody
-has here, and one is made of what there is of them."""
+"""Findings about the metrics of UniM: some ask no role, some two, one needs missing weights, and one is made of the
+available ones."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -
     assert (cost.low, cost.high) == (3 * (10 + 2), 3 * (80 + 2))
 
 
-def test_whom_nobody_pays_costs_nothing_and_a_price_that_nobody_knows_is_unknown(tmp_path: Path) -> None:
+def test_a_local_model_costs_nothing_and_a_missing_price_is_unknown(tmp_path: Path) -> None:
     unknown, reference = ahead(tmp_path, task()), ahead(tmp_path, task(), model=BackendSpec("reference"))
 
     assert unknown.dollars("model", load(unknown)) is None
@@ -350,7 +350,7 @@ def test_nothing_is_written_not_even_media_that_only_memory_holds(tmp_path: Path
     assert (calls(found), files(tmp_path)) == ({"model": (1, 0)}, before)
 
 
-def test_nobody_is_asked(tmp_path: Path) -> None:
+def test_no_backend_is_asked(tmp_path: Path) -> None:
     log = tmp_path / "asked"
 
     ahead(tmp_path, task(rows=3), model=BackendSpec("toy", {"log": str(log)}))
@@ -358,7 +358,7 @@ def test_nobody_is_asked(tmp_path: Path) -> None:
     assert not log.exists()
 
 
-def test_a_run_that_works_in_the_folder_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_a_run_in_progress_in_the_folder_does_not_interfere(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "runs" / "toy" / "default")
     try:
         assert calls(ahead(tmp_path, task(rows=3))) == {"model": (3, 0)}

@@ -51,7 +51,7 @@ def test_a_failure_is_replayed_as_the_failure_that_it_was(tmp_path: Path) -> Non
     assert stored(write_run(tmp_path, [told(None, error=error)])).response.error.to_json() == error
 
 
-def test_a_sample_that_nobody_could_be_asked_has_no_answer(tmp_path: Path) -> None:
+def test_a_sample_that_cannot_be_asked_has_no_answer(tmp_path: Path) -> None:
     mended = sample("s1", "Draw.")
     outcome = run_toy(tmp_path, task(rows=[sample(), replace(mended, fault="torn")]), model=BackendSpec("reference"))
     answers = read_own(outcome.folder)

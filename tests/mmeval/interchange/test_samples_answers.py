@@ -35,7 +35,7 @@ def said(answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, wor
     return found.response.text if found.response.error is None else found.response.error.kind
 
 
-def test_a_sample_that_nobody_could_be_asked_has_no_answer(tmp_path: Path) -> None:
+def test_a_sample_that_cannot_be_asked_has_no_answer(tmp_path: Path) -> None:
     bad = row(None, id_="2", error=[{"kind": "bad_sample", "message": "torn"}])
     bad["doc"]["fault"] = "torn"
     answers = read_own(write(tmp_path, row("a"), bad))

@@ -22,7 +22,7 @@ def test_what_stands_among_the_arguments_stays() -> None:
     assert args_of(model_args=["trust_remote_code=false"], trust_remote_code="true") == {"trust_remote_code": False}
 
 
-def test_a_backend_that_trusts_nobody_is_not_bothered() -> None:
+def test_a_backend_without_remote_code_gets_no_such_argument() -> None:
     assert args_of(model="openai", trust_remote_code="true") == {}
 
 
@@ -30,7 +30,7 @@ def test_a_backend_that_trusts_nobody_is_not_bothered() -> None:
     ("given", "said"),
     [
         ({"model": "openai"}, "--device has no effect here: the backend 'openai' runs no model on a device"),
-        ({"model_args": ["device=cpu"]}, "--device and device of --model_args say the same; leave one out"),
+        ({"model_args": ["device=cpu"]}, "--device and device of --model_args are the same; leave one out"),
     ],
     ids=["no device", "twice"],
 )

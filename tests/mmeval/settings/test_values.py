@@ -216,7 +216,7 @@ def test_samples_of_another_shape_are_refused(given: str) -> None:
     ],
 )
 def test_values_of_the_wrong_kind_are_refused_with_what_is_expected(read: values.Reader, given: object) -> None:
-    with pytest.raises(UsageError, match=r"expected|needs|no NAME=VALUE"):
+    with pytest.raises(UsageError, match=r"expected|needs|not NAME=VALUE"):
         read(given)
 
 

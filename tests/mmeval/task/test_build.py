@@ -93,7 +93,7 @@ def test_a_plugin_or_option_that_does_not_exist_is_named_with_its_line(
         ),
         (
             "{metric: hf_evaluate, name: rouge, trust_remote_code: true}",
-            "metric_list[0].trust_remote_code: a task file cannot allow code to run; who runs the task gives --trust",
+            "metric_list[0].trust_remote_code: a task file cannot allow code to run; give --trust",
         ),
         ("{metric: exact_match, aggregation: maen}", "metric_list[0].aggregation: unknown aggregator 'maen'; did you"),
         ("{metric: exact_match, aggregation: {name: mean, p: 1}}", "metric_list[0].aggregation.p: unknown key"),

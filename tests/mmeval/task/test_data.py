@@ -34,10 +34,8 @@ def test_data_are_found_beside_the_file(tmp_path: Path) -> None:
     assert ids(built(tmp_path, f"dataset_path: {tmp_path / 'rows'}")) == ["local"]
 
 
-def test_the_home_folder_of_nobody_is_said_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(
-        MissingDataError, match=r"t\.yaml:[0-9]+: dataset_path: nobody's home folder is '~nosuchuser/a'"
-    ):
+def test_the_home_of_an_unknown_user_is_reported_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match=r"t\.yaml:[0-9]+: dataset_path: no user has the home '~nosuchuser/a'"):
         built(tmp_path, "dataset_path: ~nosuchuser/a").dataset()
 
 

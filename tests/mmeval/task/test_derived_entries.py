@@ -155,7 +155,7 @@ def test_it_cannot_be_scored_on_an_answer(capsys: pytest.CaptureFixture[str]) ->
     from mmeval.__main__ import main
 
     assert main(["metric", "overall", "--answer", "x"]) == 2
-    assert "has no answer to look at; a task lists it" in capsys.readouterr().err
+    assert "takes no answer; a task lists it" in capsys.readouterr().err
 
 
 def test_switches_are_checked_when_it_is_bound() -> None:

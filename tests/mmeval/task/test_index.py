@@ -126,23 +126,21 @@ def test_a_name_that_two_packages_claim_fails_when_it_is_used(tmp_path: Path, mo
         ]
 
 
-def test_two_files_of_a_package_with_one_name_are_told_apart_by_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_files_of_a_package_with_one_name_are_ambiguous(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packages = {"twice": {"a.yaml": task("t"), "b.yaml": task("t")}}
     complaint = r"a.yaml.*b.yaml.*rename one, or remove one"
     with installed(tmp_path, monkeypatch, packages), pytest.raises(AmbiguousNameError, match=complaint):
         select(["twice/t"])
 
 
-def test_a_package_that_is_gone_is_told_and_the_others_go_on(
+def test_a_missing_package_is_reported_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with installed(tmp_path, monkeypatch, {"here": {"a.yaml": task("here_a")}, "gone": {}}) as folders:
         (folders["gone"] / "__init__.py").unlink()
         folders["gone"].rmdir()
         assert [task.name for task in select(["here_a"])] == ["here_a"]
-    assert "the tasks 'gone' of dist-gone are not there" in caplog.text
+    assert "the tasks 'gone' of dist-gone are missing" in caplog.text
 
 
 def test_an_include_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:

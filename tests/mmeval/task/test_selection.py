@@ -66,7 +66,7 @@ def test_a_group_with_impossible_members_is_refused(folder: Path, members: str, 
         select(["g"], [folder])
 
 
-def test_a_group_that_aggregates_a_number_nobody_gives_is_refused(folder: Path) -> None:
+def test_a_group_that_aggregates_an_unknown_number_is_refused(folder: Path) -> None:
     write_files(folder, {"g.yaml": "group: g\ntask: one\naggregate_metric_list:\n  - metric: exact_mach\n"})
     with pytest.raises(TaskFileError, match=r"g.yaml:4: .* no task of the group has 'exact_mach'; did you mean"):
         select(["g"], [folder])

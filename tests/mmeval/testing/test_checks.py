@@ -205,12 +205,12 @@ def test_a_sound_backend_passes(capabilities: Capabilities) -> None:
         (draws_from_the_clock, "was answered with the same seed otherwise than before"),
         (never_draws, "other seeds gave the same answers"),
         (draws_by_the_first_seed, "beside rows with other seeds otherwise than before"),
-        (sorts_parts, "their order is lost on the way"),
+        (sorts_parts, "their order is lost"),
         (drops_what_it_does_not_know, "a part of the kind image, which is not taken was answered"),
         (raises, "generate_batch raised ValueError: what is that"),
         (fails_as_internal, r"gave the error internal \(ValueError\), none of"),
         (takes_its_neighbours_along, "row 0 was answered beside a row with a part of the kind image"),
-        (adds_a_picture, "row 0 holds image, which nobody wanted: text was wanted"),
+        (adds_a_picture, "row 0 holds image, which was not wanted: text was"),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
@@ -267,7 +267,7 @@ def hum(number: int) -> Media:
 
 
 @pytest.mark.parametrize(("kind", "make"), [("image", shade), ("audio", hum)], ids=["image", "audio"])
-def test_a_difference_that_nobody_sees_or_hears_is_none(kind: PartKind, make: Callable[[int], Media]) -> None:
+def test_an_imperceptible_difference_is_none(kind: PartKind, make: Callable[[int], Media]) -> None:
     asked = requests([user("a"), user("a longer one"), user("the longest one of all")], wants=(kind,))
 
     check_batch(Artist(kind, make, 1), asked)
