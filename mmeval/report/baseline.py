@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, MmevalError, UsageError
 from mmeval.records.score import Key, Result
-from mmeval.report.markdown import cell
 from mmeval.report.numbers import number_rows
 from mmeval.results.compare import Making, difference, made, served
 from mmeval.results.groups import tasks_inside
@@ -23,14 +22,10 @@ from mmeval.task.task import Task, TaskMetric
 
 @dataclass(frozen=True)
 class Column:
-    """A column of numbers: its header, and what stands in a result's row."""
+    """The numbers of a baseline below their header."""
 
     header: str
     values: Mapping[Key, float] = field(default_factory=dict)
-
-    def cell(self, result: Result) -> str:
-        value = self.values.get(Key.of(result))
-        return "N/A" if value is None else f"{value:.4f}"
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,7 @@ class Baseline:
                 said[f"{name} stands for {other.n} trials, that of this run for {result.n}"] = None
         if unknown:
             said[f"N/A beside this run: the baseline ({self.file.parent}) has {', '.join(unknown)}"] = None
-        return Column(cell(self.header), values), list(said)
+        return Column(self.header, values), list(said)
 
     @property
     def header(self) -> str:

@@ -59,17 +59,9 @@ def publish(
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         _logger.info("spent in this run folder: %s", spent_words(outcome.bills))
     _logger.info("results: %s", written)
-    tables = render(
-        outcome.results,
-        outcome.group_results,
-        outcome.selection,
-        context,
-        subsets=outcome.subsets,
-        unfinished=outcome.unfinished,
-        roles=outcome.roles,
-        baseline=column,
-    )
-    return Published(tables, written, json.loads(written.read_bytes()), samples)
+    document = json.loads(written.read_bytes())
+    tables = render(document, outcome.selection, context, roles=outcome.roles, baseline=column)
+    return Published(tables, written, document, samples)
 
 
 def _column(baseline: Baseline | None, outcome: RunOutcome) -> tuple[Column | None, list[str]]:

@@ -12,7 +12,7 @@ from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.metric.contract import metric as describe
 from mmeval.program.calls import Program, Role
-from mmeval.records.score import Result
+from mmeval.records.score import Key, Result
 from mmeval.records.trial import Trial
 from mmeval.report.baseline import Baseline, read_baseline
 from mmeval.report.publish import publish
@@ -35,7 +35,8 @@ def baseline(folder: Path, *results: Result, tasks: tuple[Task, ...] = (task("a"
 def shown(found: Baseline, now: RunOutcome) -> dict[str, str]:
     """The column by the names of tasks, groups and slices."""
     column, _ = found.beside(now)
-    return {row.slice or row.task: column.cell(row) for row in (*now.results, *now.group_results)}
+    values = {row.slice or row.task: column.values.get(Key.of(row)) for row in (*now.results, *now.group_results)}
+    return {name: "N/A" if value is None else f"{value:.4f}" for name, value in values.items()}
 
 
 def said(found: Baseline, now: RunOutcome) -> list[str]:
