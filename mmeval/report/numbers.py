@@ -78,7 +78,7 @@ def number_rows(
     is there only with ``repeats`` (None: as every slice is). With ``empty``, a task or group without any number has a
     row without a metric.
     """
-    tables = [{Key.of(result): result for result in _results(document)} for document in documents]
+    tables = [results_of(document) for document in documents]
     shown = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
     members = groups_of(documents)
     reasons = [
@@ -96,6 +96,12 @@ def number_rows(
     return found
 
 
+def results_of(document: Document) -> dict[Key, Result]:
+    """The numbers of a results file by their names."""
+    found = (Result.from_json(row) for row in document.get("mmeval", {}).get("results", ()))
+    return {Key.of(result): result for result in found}
+
+
 def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
     """The members of each group."""
     return {
@@ -104,10 +110,6 @@ def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
         for name, members in document.get("group_subtasks", {}).items()
         if members
     }
-
-
-def _results(document: Document) -> list[Result]:
-    return [Result.from_json(row) for row in document.get("mmeval", {}).get("results", ())]
 
 
 def _pieces(document: Document, which: str) -> Pieces:
@@ -144,7 +146,8 @@ def _row(
 ) -> NumberRow:
     known = next((result for result in results if result is not None), None)
     inside = sorted(tasks_inside(key.task, members))
-    differences = tuple(_unlike(documents[0], other, inside, key.metric) for other in documents[1:])
+    first = documents[0]
+    differences = tuple(unlike(first, other, inside, key.metric) if first and other else "" for other in documents[1:])
     own = tuple(
         Notes() if result is None and key.metric else _notes(key, result, document, members, own_reasons)
         for result, document, own_reasons in zip(results, documents, reasons, strict=True)
@@ -172,12 +175,6 @@ def _row(
         own_notes=own,
         notes="; ".join(dict.fromkeys(notes)),
     )
-
-
-def _unlike(first: Document, other: Document, tasks: Sequence[str], metric: str) -> str:
-    if not first or not other:
-        return ""
-    return next(filter(None, (unlike(first, other, task, metric) for task in tasks)), "")
 
 
 def _absent(task: str, result: Result | None, document: Document) -> str:

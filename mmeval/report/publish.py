@@ -13,7 +13,7 @@ from typing import Any
 
 from mmeval.costs.bill import spent_words
 from mmeval.errors import Interrupted
-from mmeval.report.baseline import Baseline, Column
+from mmeval.report.baseline import Baseline, Beside
 from mmeval.report.results_file import file_time, write_results
 from mmeval.report.samples_file import Wanted, sample_rows, write_samples
 from mmeval.report.table import render
@@ -52,20 +52,17 @@ def publish(
             samples[task.name] = folder / f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
             hashes[task.name] = write_samples(samples[task.name], rows)
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
-    column, unlike = _column(baseline, outcome)
-    for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *unlike, *outcome.notes):
+    document = json.loads(written.read_bytes())
+    beside = Beside() if baseline is None else baseline.beside(document)
+    remarks = (*beside.unlike, *beside.notes)
+    for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *remarks, *outcome.notes):
         if complaint != outcome.error:  # that one is the last line of all
             _logger.warning(complaint)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         _logger.info("spent in this run folder: %s", spent_words(outcome.bills))
     _logger.info("results: %s", written)
-    document = json.loads(written.read_bytes())
-    tables = render(document, outcome.selection, context, roles=outcome.roles, baseline=column)
+    tables = render(document, outcome.selection, context, roles=outcome.roles, baseline=beside.column)
     return Published(tables, written, document, samples)
-
-
-def _column(baseline: Baseline | None, outcome: RunOutcome) -> tuple[Column | None, list[str]]:
-    return (None, []) if baseline is None else baseline.beside(outcome)
 
 
 def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) -> None:
