@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -19,12 +20,12 @@ from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample
 from mmeval.records.score import Score, ScoreStatus
 from mmeval.records.trial import Trial, finish_reason, warnings_of
+from mmeval.results.stored_run import ScoreRows
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import trial_key
-from mmeval.store.task_records import TaskRecords
-from mmeval.system.json_lines import read_rows
+from mmeval.store.task_records import trial_rows
 from mmeval.task.task import Task
 
 Wanted = Callable[[int, int], bool]
@@ -154,50 +155,18 @@ def sample_rows(folder: Path, task: Task, score_set: Path | None, wanted: Wanted
 
     ``score_set`` is the folder of the task's scores, None when nothing was scored.
     """
-    journal = Journal(folder / "journal", MediaStore(folder / "media"), writable=False)
-    records = TaskRecords(folder, task.name)
-    try:
-        chosen = (pair for pair in records.trials() if wanted(pair[0]["i"], pair[0]["n"]))
-        scores = _Scores(score_set)
-        for index, pairs in groupby(chosen, key=lambda pair: int(pair[0]["i"])):
-            yield _sample_row(index, list(pairs), task, journal, scores)
-    finally:
-        records.close()
-        journal.close()
-
-
-def _sample_row(
-    index: int,
-    pairs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]],
-    task: Task,
-    journal: Journal,
-    scores: _Scores,
-) -> SampleRow:
-    trials: list[Trial] = []
-    found: list[Mapping[str, Score]] = []
-    for row, sample_row in pairs:
-        sample = trials[0].sample if trials else Sample.from_json(sample_row, journal.media.root)
-        trials.append(stored_trial(row, sample, journal))
-        found.append(scores.of(index, row["n"]))
-    sample = trials[0].sample
-    prompt = () if sample.fault else task.prompt(sample)  # nothing was asked, and there may be nothing to ask with
-    return SampleRow(index, sample, prompt, task.params, trials, found)
-
-
-class _Scores:
-    """Score rows in the order of the data set, read alongside the trials."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._rows = iter(()) if folder is None else (row for _, row in read_rows(folder / "scores.jsonl"))
-        self._next: Mapping[str, Any] | None = None
-
-    def of(self, index: int, repeat: int) -> dict[str, Score]:
-        """The scores of a trial; empty when it has none. Trials must be asked for in their order."""
-        wanted = trial_key(index, repeat)
-        row = self._next or next(self._rows, None)
-        while row is not None and trial_key(row["i"], row["n"]) < wanted:
-            row = next(self._rows, None)
-        self._next = row
-        if row is None or trial_key(row["i"], row["n"]) != wanted:
-            return {}
-        return {name: Score.from_json(score) for name, score in row["scores"].items()}
+    scores = ScoreRows(score_set)
+    with closing(Journal(folder / "journal", MediaStore(folder / "media"), writable=False)) as journal:
+        chosen = (rows for rows in trial_rows(folder, task.name) if wanted(rows.trial["i"], rows.trial["n"]))
+        for index, of_sample in groupby(chosen, key=lambda rows: int(rows.trial["i"])):
+            trials: list[Trial] = []
+            found: list[Mapping[str, Score]] = []
+            for row, sample_row, _ in of_sample:
+                sample = trials[0].sample if trials else Sample.from_json(sample_row["sample"], journal.media.root)
+                trials.append(stored_trial(row, sample, journal))
+                scored, _ = scores.of(trial_key(index, row["n"]), row["d"])
+                own = {} if scored is None else scored["scores"]
+                found.append({name: Score.from_json(score) for name, score in own.items()})
+            sample = trials[0].sample
+            prompt = () if sample.fault else task.prompt(sample)  # nothing was asked, and perhaps nothing can be
+            yield SampleRow(index, sample, prompt, task.params, trials, found)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.scoring.score_set import FINISHED, ROWS, lines_so_far
@@ -19,7 +19,8 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import trial_key
 from mmeval.store.run_folder import RunFolder
-from mmeval.system.json_lines import from_line, read_rows
+from mmeval.store.task_records import trial_rows
+from mmeval.system.json_lines import from_line, line_at, read_rows
 from mmeval.wording import file_name
 
 Row = Mapping[str, Any]
@@ -72,27 +73,15 @@ class StoredTask:
     def trials(self) -> Iterator[StoredTrial | None]:
         """Every trial in its latest form, in the order of the data set; None in the place of one whose record is
         damaged."""
-        file = f"{file_name(self.name)}.jsonl"
-        sample_file, trial_file = self.folder / "samples" / file, self.folder / "trials" / file
-        samples = _places(sample_file, lambda row: int(row["i"]))
-        latest = _places(trial_file, lambda row: trial_key(row["i"], row["n"]))
-        if not latest or not samples:
-            return
-        scores, verdicts = _Scores(self.score_set), _Verdicts(self.score_set)
-        with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:
-            for key in sorted(latest):
-                line = _line_at(trial_lines, latest[key])
-                row = from_line(line)
-                if row["i"] not in samples:
-                    continue  # a killed process did not get to write it
-                sample = _line_at(sample_lines, samples[row["i"]])
-                try:
-                    scored, scored_size = scores.of(key, row["d"])
-                    size = len(line) + len(sample) + scored_size
-                    asked = from_line(sample)["sample"]
-                    yield StoredTrial(row["i"], row["n"], row, asked, scored, verdicts.of(key), size)
-                except (ValueError, KeyError, TypeError):
-                    yield None
+        scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
+        for row, sample, size in trial_rows(self.folder, self.name):
+            try:
+                key = trial_key(row["i"], row["n"])
+                scored, scored_size = scores.of(key, row["d"])
+                told = verdicts.of(key)
+                yield StoredTrial(row["i"], row["n"], row, sample["sample"], scored, told, size + scored_size)
+            except (ValueError, KeyError, TypeError):
+                yield None
         verdicts.close()
 
 
@@ -186,22 +175,7 @@ def _near(folder: Path) -> str:
     return f"give one of the runs below it: {named}"
 
 
-def _places(file: Path, key: Callable[[Row], int]) -> dict[int, int]:
-    """Where the line of each sample or trial begins, the last one of each; lines that lack what they are known by are
-    left out."""
-    found = {}
-    for offset, row in read_rows(file):
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            found[key(row)] = offset
-    return found
-
-
-def _line_at(file: BinaryIO, offset: int) -> bytes:
-    file.seek(offset)
-    return file.readline()
-
-
-class _Scores:
+class ScoreRows:
     """Score rows in the order of the data set, read alongside the trials."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -265,7 +239,7 @@ class _Verdicts:
             self._at += 1
         found: dict[tuple[str, str], Row] = {}
         while self._file is not None and self._at < len(order) and keys[order[self._at]] == key:
-            row = from_line(_line_at(self._file, self._offsets[order[self._at]]))
+            row = from_line(line_at(self._file, self._offsets[order[self._at]]))
             found[str(row.get("metric")), str(row.get("path"))] = row
             self._at += 1
         return list(found.values())
