@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,12 +24,9 @@ from mmeval.results.stored_run import ScoreRows
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import trial_key
+from mmeval.store.paths import Wanted, trial_key
 from mmeval.store.task_records import trial_rows
 from mmeval.task.task import Task
-
-Wanted = Callable[[int, int], bool]
-"""Whether the sample of an index, in a repeat, belongs to the run: a folder may hold more."""
 
 
 @dataclass(frozen=True)

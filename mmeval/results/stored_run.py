@@ -6,7 +6,7 @@ import contextlib
 import json
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from mmeval.scoring.score_set import FINISHED, ROWS, lines_so_far
 from mmeval.scoring.verdict_log import FILE as VERDICTS
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import trial_key
+from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.task_records import trial_rows
 from mmeval.system.json_lines import from_line, line_at, read_rows
@@ -249,11 +249,11 @@ class _Verdicts:
             self._file.close()
 
 
-def counted_by(asked: Mapping[str, Any] | None) -> Callable[[int, int], bool]:
+def counted_by(asked: Mapping[str, Any] | None) -> Wanted:
     """Whether a trial, by its sample's place and its repeat, stands behind the numbers, by what a results file says was
     asked of its task."""
     if asked is None:
-        return _everything
+        return every_trial
     repeats, samples = asked["repeats"], asked["samples"]
     if samples is None:
         return lambda _, repeat: repeat < repeats
@@ -264,7 +264,3 @@ def counted_by(asked: Mapping[str, Any] | None) -> Callable[[int, int], bool]:
         return repeat < repeats and at >= 0 and index <= samples[at][1]
 
     return is_counted
-
-
-def _everything(_index: int, _repeat: int) -> bool:
-    return True

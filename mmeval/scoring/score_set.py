@@ -22,7 +22,7 @@ from mmeval.metric.derived import PIECES
 from mmeval.records.digests import digest
 from mmeval.records.score import ScoreStatus
 from mmeval.scoring.verdict_log import VerdictLog
-from mmeval.store.paths import trial_key
+from mmeval.store.paths import Wanted, trial_key
 from mmeval.system.json_lines import from_line, line_at, open_append, read_rows, to_line, write_atomic
 from mmeval.wording import file_name
 
@@ -148,7 +148,7 @@ def _as_it_is(line: bytes) -> bytes:
     return line
 
 
-def finished_rows(folder: Path, wanted: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:
+def finished_rows(folder: Path, wanted: Wanted) -> Iterator[dict[str, Any]]:
     """The finished rows of a set's folder, of the trials that are wanted, in the order of the data set."""
     for _, row in read_rows(folder / FINISHED):
         if wanted(row["i"], row["n"]):

@@ -6,12 +6,13 @@ import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from mmeval.records.score import Result
 from mmeval.report.notes import is_unavailable
 from mmeval.results.stored_run import Row, StoredRun, StoredTask, StoredTrial, counted_by
+from mmeval.store.paths import Wanted
 
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "inapplicable", "uncounted")
 CHUNK = 100
@@ -44,7 +45,7 @@ class Index:
         self._labels: dict[str, array[int]] = {}
         self._levels: dict[str, dict[str, int]] = {}
         self._kinds: dict[str, str] = {}
-        self._is_counted: Callable[[int, int], bool] = counted_by(None)
+        self._is_counted: Wanted = counted_by(None)
         self._lacking: frozenset[str] = frozenset()
 
     def begin_run(self, run: StoredRun) -> None:
