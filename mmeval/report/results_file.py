@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,17 @@ from mmeval.system.json_lines import write_atomic
 from mmeval.task.task import Task
 
 _FILTER = "none"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a run has left: ``document`` is the content of the results file, as JSON values; ``samples`` are the samples
+    files by task, empty where none were wanted."""
+
+    table: str
+    file: Path
+    document: Mapping[str, Any]
+    samples: Mapping[str, Path] = field(default_factory=dict)
 
 
 def file_time(moment: datetime) -> str:

@@ -29,7 +29,7 @@ GROUP = Group("g", "g", ("a", "b"), (GroupMetric("half"),))
 
 def baseline(folder: Path, *results: Result, tasks: tuple[Task, ...] = (task("a"),), **more: Any) -> Baseline:
     folder = folder / "before"
-    publish(outcome(folder, *results, tasks=tasks, **more), ReportContext("m"), moment=BEFORE, wanted=None)
+    publish(outcome(folder, *results, tasks=tasks, **more), ReportContext("m"), moment=BEFORE)
     return read_baseline(folder)
 
 
@@ -171,7 +171,7 @@ def test_the_newest_results_of_a_folder_are_taken(tmp_path: Path) -> None:
     made = outcome(tmp_path, result("a"), tasks=(task("a"),))
     for moment, value in ((NOW, 0.75), (BEFORE, 0.25)):
         now = replace(made, results=(result("a", value),))
-        publish(now, ReportContext("m"), moment=moment, wanted=None)
+        publish(now, ReportContext("m"), moment=moment)
 
     assert shown(read_baseline(tmp_path), made) == {"a": "0.7500"}
 
@@ -197,7 +197,7 @@ def test_nothing_of_a_baseline_enters_the_results_file(tmp_path: Path) -> None:
     before = baseline(tmp_path, result("a", 0.123456))
     made = outcome(tmp_path, result("a"), tasks=(task("a"),))
 
-    published = publish(made, ReportContext("m"), moment=NOW, wanted=None, baseline=before)
+    published = publish(made, ReportContext("m"), moment=NOW, baseline=before)
 
     assert "|org/model|" in published.table
     assert "0.123456" not in json.dumps(published.document)
