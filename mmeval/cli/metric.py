@@ -230,9 +230,9 @@ def _lines_for_people(metric: Metric, scores: MetricScores) -> str:
         lines.append(f"{name}: {said}")
         if score.bounds is not None:
             lines.append(f"  between {score.bounds[0]:.6g} and {score.bounds[1]:.6g}")
-        lines += [f"  {key}: {_short(value)}" for key, value in score.evidence.items()]
+        lines += [f"  {key}: {_as_text(value)}" for key, value in score.evidence.items()]
     return escaped("\n".join(lines)) + "\n"
 
 
-def _short(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str) if not isinstance(value, str) else value

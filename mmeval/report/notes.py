@@ -7,6 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from mmeval.records.score import Key, Result, is_of_nothing
+from mmeval.wording import some
 
 Pieces = Mapping[tuple[str, str], Collection[str]]
 """Pieces of derived numbers, by task and number; a number without any is left out."""
@@ -69,7 +70,7 @@ class NumberReasons:
         """The pieces that some of the numbers are without, where they have a value."""
         lost = (self._without.get((one.task, one.metric), ()) for one in numbers if one.value is not None)
         if pieces := list(dict.fromkeys(piece for own in lost for piece in own)):
-            yield f"partial: without {_listed(pieces)}"
+            yield f"partial: without {some(pieces, MAX_NAMED)}"
 
     def _tasks(self, group: Result) -> Iterator[Result]:
         """The numbers of the tasks in a group and in the groups in it."""
@@ -84,7 +85,7 @@ class NumberReasons:
         counted = [member for member in self._own(group) if member.task in group.weights]
         lost = [member for member in counted if member.value is None]
         if group.value is None and 0 < len(lost) < len(counted):
-            yield f"no value without {_listed([_with_counts(member) for member in lost])}"
+            yield f"no value without {some([_with_counts(member) for member in lost], MAX_NAMED)}"
 
     def _left_out(self, group: Result) -> Iterator[str]:
         """The tasks whose samples are all bad."""
@@ -94,7 +95,7 @@ class NumberReasons:
             if one.faulty and one.task not in group.weights and one.faulty == one.n - one.unsupported
         ]
         if bad:
-            yield f"left out, all samples bad: {_listed(bad)}"
+            yield f"left out, all samples bad: {some(bad, MAX_NAMED)}"
 
     def _own(self, group: Result) -> Iterator[Result]:
         found = (self._whole.get((name, group.metric)) for name in self._members[group.task])
@@ -104,11 +105,6 @@ class NumberReasons:
 def _with_counts(member: Result) -> str:
     counts = missing(replace(member, bounds=None))
     return f"{member.task} ({counts})" if counts else member.task
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
