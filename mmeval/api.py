@@ -142,7 +142,7 @@ def simple_evaluate(
     }
     if output_path is not None:
         return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=output_path, **given))
-    given["report"] = False  # nobody could look at it before it is removed
+    given["report"] = False  # it would be removed at once
     with _temporary_folder() as folder:
         return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=folder, **given))
 

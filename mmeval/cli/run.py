@@ -38,7 +38,7 @@ mmeval evaluates models that answer in any modality, interleaved.
   mmeval --tasks TASK --model BACKEND --model_args k=v   asks a model and scores its answers
   mmeval ls tasks                                        lists the tasks
   mmeval --help                                          lists all verbs and flags"""
-"""What is said to a command without any words."""
+"""Printed for a command without any arguments."""
 
 _logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from mmeval.costs.bill import spent_json
 from mmeval.records.score import FORMAT_VERSION, Result
 from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
-from mmeval.settings.report_options import ReportContext, _run_config
+from mmeval.settings.report_options import ReportContext, run_config
 from mmeval.system.json_lines import write_atomic
 from mmeval.task.task import Task
 
@@ -82,7 +82,7 @@ def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: M
         "n-shot": dict.fromkeys((*names, *group_names), 0),
         "higher_is_better": _directions((*outcome.results, *outcome.group_results)),
         "n-samples": {task.name: _sample_counts(task, outcome) for task in tasks},
-        "config": {**_run_config(context), **without_secrets(context.metadata)},
+        "config": {**run_config(context), **without_secrets(context.metadata)},
         "git_hash": _git_hash(),
         "date": _timestamp(outcome.started),
         "pretty_env_info": _environment(),

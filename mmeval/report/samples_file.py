@@ -68,7 +68,7 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
     """One line. A metric's own key is the mean of the repeats that were scored, null when none was; ``inapplicable``,
-    ``warnings`` and ``finish_reason`` are there only where a repeat has something to say."""
+    ``warnings`` and ``finish_reason`` are there only where a repeat has one (a plain stop is none)."""
     document = row.sample.to_json()
     prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
     target = row.sample.references[0].rendered() if row.sample.references else ""

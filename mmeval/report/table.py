@@ -47,7 +47,7 @@ def render(
 def _settings_line(selection: Selection, context: ReportContext, roles: Mapping[str, BackendSpec]) -> str:
     words = [
         f"{context.model} ({as_arguments(context.model_args)}), gen_kwargs: ({as_arguments(context.gen_kwargs)}), "
-        f"limit: {context.limit}, num_fewshot: None, batch_size: {context.shown_batch_size}",
+        f"limit: {context.limit}, num_fewshot: None, batch_size: {context.batch_size}",
         *(f"{role}: {spec.name} ({as_arguments(spec.args)})" for role, spec in roles.items()),
         *_profiles(selection),
         *([f"protocol: {protocol}"] if (protocol := context.settings.get("protocol")) else []),

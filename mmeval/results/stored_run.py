@@ -1,4 +1,4 @@
-"""A run folder as the report reads it: JSON rows, one trial at a time, without plugins and mostly without records."""
+"""A run folder, for reading: JSON rows, one trial at a time, without plugins and mostly without records."""
 
 from __future__ import annotations
 
@@ -250,8 +250,7 @@ class _Verdicts:
 
 
 def counted_by(asked: Mapping[str, Any] | None) -> Wanted:
-    """Whether a trial, by its sample's place and its repeat, stands behind the numbers, by what a results file says was
-    asked of its task."""
+    """Which trials the numbers are about, by what a results file has under ``asked`` of their task."""
     if asked is None:
         return every_trial
     repeats, samples = asked["repeats"], asked["samples"]

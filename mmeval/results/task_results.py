@@ -20,8 +20,8 @@ from mmeval.task.task import Group, Task
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a task: what a metric says of its trials, and how that becomes one value. The aggregator is named,
-    so that this can be sent to another process."""
+    """One number of a task: an output of a metric, and how its scores become one value. The aggregator is named, so
+    that this can be sent to another process."""
 
     name: str
     range: tuple[float, float]

@@ -96,11 +96,6 @@ class Unfinished:
     made: int
     of: int | None
 
-    @property
-    def note(self) -> str:
-        """As a table says it: ``unfinished: 16 of 300``."""
-        return f"unfinished: {self.made:,}" if self.of is None else f"unfinished: {self.made:,} of {self.of:,}"
-
 
 @dataclass(frozen=True)
 class RunOutcome:
