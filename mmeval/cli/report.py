@@ -25,7 +25,7 @@ from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
 from mmeval.results.layout import load_layout, tables_of
 from mmeval.results.provenance import left_out_of
-from mmeval.results.stored_run import StoredRun
+from mmeval.results.stored_run import StoredRun, runs_below
 from mmeval.settings import values
 from mmeval.system.json_lines import write_atomic
 from mmeval.wording import file_name
@@ -108,7 +108,7 @@ def _run_folder(folder: Path) -> Path:
     folder = folder.expanduser()
     if (folder / "run.json").exists():
         return folder
-    below = [found.parent for depth in ("*", "*/*") for found in folder.glob(f"{depth}/run.json")]
+    below = runs_below(folder)
     if len(below) != 1:
         return folder  # opening it raises the error that names them
     log.info("the run below %s is %s", folder, below[0])

@@ -14,7 +14,7 @@ from mmeval.records.score import Key, Result
 from mmeval.report.numbers import Document, groups_of, results_of
 from mmeval.results.compare import unlike
 from mmeval.results.groups import tasks_inside
-from mmeval.results.stored_run import StoredRun
+from mmeval.results.stored_run import StoredRun, newest_results
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,7 @@ def read_baseline(path: Path) -> Baseline:
 
     Raises MissingDataError where there is none, UsageError for a file of something else.
     """
-    file = path
-    if path.is_dir():
-        file = max(path.glob("results_*.json"), key=lambda found: found.name, default=path)
+    file = newest_results(path, {}) or path if path.is_dir() else path
     if not file.is_file():
         raise MissingDataError(
             f"--baseline {path}: there is no results_*.json; give the folder of a run that has ended"

@@ -13,7 +13,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import GenerationParams
@@ -67,14 +66,18 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
-    """One line. A metric's own key is the mean of the repeats that were scored, null when none was; ``inapplicable``,
-    ``warnings`` and ``finish_reason`` are there only where a repeat has one (a plain stop is none)."""
+    """One line. A metric's own key is the mean of the repeats that were scored, null when none was. ``inapplicable``,
+    ``warnings`` and ``finish_reason``, each by repeat, are there only where one is not empty, or no plain stop."""
     document = row.sample.to_json()
     prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
     target = row.sample.references[0].rendered() if row.sample.references else ""
-    texts = [_text(trial.output) for trial in row.trials]
+    # A placeholder stands for everything that is not text; where there is no answer, `error` says why.
+    texts = ["" if trial.output is None else trial.output.rendered() for trial in row.trials]
     names = list(dict.fromkeys(name for scores in row.scores for name in scores))
     own = {name: _mean([scores[name] for scores in row.scores if name in scores]) for name in names}
+    inapplicable = [_reasons(scores, "inapplicable") for scores in row.scores]
+    warnings = [warnings_of(trial.exchanges) for trial in row.trials]
+    ends = [finish_reason(trial) for trial in row.trials]
     line: dict[str, Any] = {
         "doc_id": row.index,
         "doc": document,
@@ -90,18 +93,14 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         "parts": [None if trial.output is None else trial.output.to_json() for trial in row.trials],
         "error": [None if trial.error is None else trial.error.to_json() for trial in row.trials],
         "unscored": [_reasons(scores, "unscored", "unavailable") for scores in row.scores],
-        **_inapplicable(row.scores),
+        **({"inapplicable": inapplicable} if any(inapplicable) else {}),
         "scores": [{name: score.to_json() for name, score in scores.items()} for scores in row.scores],
         "usage": [_usage(trial) for trial in row.trials],
         "judge": [_judges(trial) for trial in row.trials],
-        **_remarks(row.trials),
+        **({"warnings": warnings} if any(warnings) else {}),
+        **({"finish_reason": ends} if any(end not in ("stop", None) for end in ends) else {}),
     }
     return {**own, **line}  # a metric that is named like a fixed key must not hide it; `scores` has it all the same
-
-
-def _text(output: Interleaved | None) -> str:
-    """The answer with a placeholder for everything that is not text; empty when there is none (see ``error``)."""
-    return "" if output is None else output.rendered()
 
 
 def _mean(scores: Sequence[Score]) -> float | None:
@@ -111,11 +110,6 @@ def _mean(scores: Sequence[Score]) -> float | None:
 
 def _reasons(scores: Mapping[str, Score], *statuses: ScoreStatus) -> dict[str, str]:
     return {name: score.reason for name, score in scores.items() if score.status in statuses}
-
-
-def _inapplicable(rows: Sequence[Mapping[str, Score]]) -> dict[str, list[dict[str, str]]]:
-    found = [_reasons(scores, "inapplicable") for scores in rows]
-    return {"inapplicable": found} if any(found) else {}
 
 
 def _usage(trial: Trial) -> dict[str, int]:
@@ -130,17 +124,6 @@ def _judges(trial: Trial) -> list[str]:
     """Who served the roles other than the model under test, once each."""
     served = (f"{e.role}={e.response.served}" for e in trial.exchanges if e.role != "model" and e.response.served)
     return list(dict.fromkeys(served))
-
-
-def _remarks(trials: Sequence[Trial]) -> dict[str, list[Any]]:
-    """By repeat: the warnings, once each, and why the answer ended, null where there is none (see ``error``). Keys that
-    would say of every repeat that nothing is the matter are left out."""
-    warnings = [warnings_of(trial.exchanges) for trial in trials]
-    reasons = [finish_reason(trial) for trial in trials]
-    return {
-        **({"warnings": warnings} if any(warnings) else {}),
-        **({"finish_reason": reasons} if any(reason not in ("stop", None) for reason in reasons) else {}),
-    }
 
 
 def _sha(text: str) -> str:

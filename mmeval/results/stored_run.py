@@ -166,9 +166,13 @@ def read_results(file: Path) -> Row:
     )
 
 
+def runs_below(folder: Path) -> list[Path]:
+    return sorted(file.parent for depth in ("*", "*/*") for file in folder.glob(f"{depth}/run.json"))
+
+
 def _near(folder: Path) -> str:
     """What to give instead: the runs that lie below, if any."""
-    below = sorted(file.parent for depth in ("*", "*/*") for file in folder.glob(f"{depth}/run.json"))
+    below = runs_below(folder)
     if not below:
         return "give the folder of a run, <output_path>/<model>/<run_id>"
     named = ", ".join(map(str, below[:5])) + (", ..." if len(below) > 5 else "")
