@@ -45,7 +45,7 @@ def finish(
     published = publish(outcome, context, moment=moment, log_samples=log_samples, baseline=baseline)
     if show is not None:
         show(published.table)
-        if any(one.layout for one in (*outcome.selection.tasks, *outcome.selection.groups)):
+        if any(task.layout for task in outcome.selection) or any(group.layout for group in outcome.selection.groups):
             show(layouts_at_end(outcome.folder, published.file))
     log_results(loggers, outcome, published)
     if page:

@@ -35,7 +35,8 @@ def render(
     ``document`` is the content of the results file. ``roles`` are those that were asked besides the model.
     ``baseline`` is a column of another run's numbers.
     """
-    names = {one.name: one for one in (*selection.tasks, *selection.left_out, *selection.groups)}
+    shown: Sequence[Task | LeftOut | Group] = (*selection.tasks, *selection.left_out, *selection.groups)
+    names = {one.name: one for one in shown}
     rows = [row for row in number_rows([document], [context.model], empty=True) if row.task in names]
     groups = [row for row in rows if row.is_group and row.metric]
     lines = [_settings_line(selection, context, roles or {}), *_table("Tasks", rows, names, baseline)]
