@@ -26,37 +26,11 @@ if TYPE_CHECKING:
     from mmeval.settings.report_options import ReportContext
 
 _NAMES = (
-    "metric_args",
-    "skip_metric",
-    "profile",
-    "trust_remote_code",
-    "judge_prompts",
-    "role",
-    "judge",
-    "judge_args",
-    "judge_base_url",
-    "captioner",
-    "max_unscored",
-    "bootstrap_iters",
-    "strict",
-    "score_workers",
-    "metric_device",
-    "max_connections",
-    "retry_on_error",
-    "budget_usd",
-    "budget_tokens",
-    "budget_calls",
-    "model_cost_config",
-    "log_samples",
-    "report",
-    "baseline",
-    "metadata",
-    "wandb_args",
-    "trackio_args",
-    "logger",
-    "config",
-    "verbosity",
-)
+    "metric_args", "skip_metric", "profile", "trust_remote_code", "judge_prompts", "role", "judge", "judge_args",
+    "judge_base_url", "captioner", "max_unscored", "bootstrap_iters", "strict", "score_workers", "metric_device",
+    "max_connections", "retry_on_error", "budget_usd", "budget_tokens", "budget_calls", "model_cost_config",
+    "log_samples", "report", "baseline", "metadata", "wandb_args", "trackio_args", "logger", "config", "verbosity",
+)  # fmt: skip
 FLAGS = (*SCORE_FLAGS, *(BY_NAME[name] for name in _NAMES))
 """Its own flags, and those of ``run`` that have a meaning here."""
 

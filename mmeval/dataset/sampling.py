@@ -35,6 +35,18 @@ class Subset:
     chosen: int
     how: tuple[str, ...]
 
+    @property
+    def partial(self) -> bool:
+        """Whether samples were left out, as far as that is known."""
+        return self.of is None or self.chosen < self.of
+
+    @property
+    def note(self) -> str:
+        """The subset as a table says it: ``subset: 3,000 of 31,026``; empty where nothing was left out."""
+        if not self.partial:
+            return ""
+        return f"subset: {self.chosen:,}" if self.of is None else f"subset: {self.chosen:,} of {self.of:,}"
+
     def to_json(self) -> dict[str, Any]:
         return {"of": self.of, "chosen": self.chosen, "how": list(self.how)}
 

@@ -21,13 +21,8 @@ _NUMBERS = attrgetter("value", "n", "scored", "failed", "unscored", "unavailable
 def missing(result: Result) -> str:
     """What a value leaves out and how much that could change it: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
     Suspended scoring comes first, then whether there was nothing to score."""
-    counts = [
-        (result.failed, "failed"),
-        (result.unscored, "unscored"),
-        (result.unavailable, "unavailable"),
-        (result.inapplicable, "inapplicable"),
-        (result.unsupported, "unsupported"),
-    ]
+    statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
+    counts = [(getattr(result, status), status) for status in statuses]
     found = ["scoring suspended"] if result.suspended else []
     found += ["nothing to score"] if is_of_nothing(result) else []
     words = ", ".join([*found, *(f"{count} {what}" for count, what in counts if count)])

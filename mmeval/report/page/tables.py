@@ -13,6 +13,7 @@ from mmeval.report.numbers import NumberRow
 from mmeval.report.page.index import STATUSES
 
 DIGITS = 4
+_STATUSES = ("scored", "failed", "unscored", "unavailable", "inapplicable", "unsupported")
 
 
 def tables(
@@ -70,14 +71,7 @@ def _quoted(text: str) -> str:
 
 
 def _number(result: Result) -> dict[str, Any]:
-    counts = {
-        "scored": result.scored,
-        "failed": result.failed,
-        "unscored": result.unscored,
-        "unavailable": result.unavailable,
-        "inapplicable": result.inapplicable,
-        "unsupported": result.unsupported,
-    }
+    counts = {status: getattr(result, status) for status in _STATUSES}
     return {
         "value": "N/A" if result.value is None else f"{result.value:.{DIGITS}f}",
         "stderr": "" if result.stderr is None else f"{result.stderr:.{DIGITS}f}",

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from mmeval.dataset.sampling import Draw
+from mmeval.dataset.sampling import Draw, Subset
 from mmeval.errors import UsageError
 from mmeval.records.sample import Sample, user
 from tests.support.toy import sample
@@ -100,3 +100,16 @@ def test_a_draw_holds_a_few_bytes_a_sample() -> None:
     tracemalloc.stop()
 
     assert peak < 200 * 20_000  # the samples themselves are thirty times as much
+
+
+@pytest.mark.parametrize(
+    ("subset", "note"),
+    [
+        (Subset(31026, 3000, ("limit",)), "subset: 3,000 of 31,026"),
+        (Subset(None, 3000, ("limit",)), "subset: 3,000"),
+        (Subset(7, 7, ("limit",)), ""),
+    ],
+    ids=["part", "part of an unknown number", "all of them"],
+)
+def test_a_subset_says_what_it_left_out(subset: Subset, note: str) -> None:
+    assert subset.note == note
