@@ -5,6 +5,7 @@ python large_results.py FOLDER    FOLDER holds rows.jsonl, the rows of six metri
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +19,6 @@ from mmeval.report.table import render
 from mmeval.results.task_results import TaskNumbers, task_results
 from mmeval.scoring.score_set import ScoreSet
 from mmeval.settings.report_options import ReportContext
-from mmeval.task.task import Selection
 from tests.support.outcomes import outcome, task
 
 OUTPUTS = ("right", "met", "clear", "near", "short", "middle")
@@ -48,8 +48,8 @@ def main(folder: Path) -> None:
     results = task_results(TaskNumbers.of(large), scores.folder, lambda _index, _repeat: True)
     made = outcome(folder, *results, tasks=(large,))
     context = ReportContext("none")
-    write_results(made, context, moment=datetime.now())
-    sys.stdout.write(render(made.results, made.group_results, Selection((large,)), context))
+    document = json.loads(write_results(made, context, moment=datetime.now()).read_bytes())
+    sys.stdout.write(render(document, made.selection, context))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ report``. Memory is the peak resident set of the larger of both. Exit code 1 whe
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -34,7 +35,6 @@ from mmeval.results.layout import load_layout
 from mmeval.results.stored_run import StoredRun
 from mmeval.results.task_results import TaskNumbers, task_results
 from mmeval.settings.report_options import ReportContext
-from mmeval.task.task import Selection
 from mmeval.tasks.unim.tables.items import TITLES
 from mmeval.tasks.unim.tables.pool import NUMBERS
 from tests.support.outcomes import outcome, task
@@ -77,8 +77,8 @@ def end(folder: Path) -> Iterator[tuple[str, float]]:
     started = time.perf_counter()
     made = outcome(folder, *results, tasks=(whole,), score_sets={TASK: Path(SCORE_SET)})
     context = ReportContext("none")
-    write_results(made, context, moment=datetime.now())
-    sys.stdout.write(render(made.results, made.group_results, Selection((whole,)), context))
+    document = json.loads(write_results(made, context, moment=datetime.now()).read_bytes())
+    sys.stdout.write(render(document, made.selection, context))
     yield "results file and table", time.perf_counter() - started
     started = time.perf_counter()
     sys.stdout.write(markdown_tables(load_layout("unim")(StoredRun(folder))))

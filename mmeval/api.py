@@ -25,12 +25,11 @@ from mmeval.backend.contract import AnyBackend
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.records.score import Result
 from mmeval.report.baseline import read_baseline
-from mmeval.report.loggers.contract import create_loggers, log_results
+from mmeval.report.loggers.contract import create_loggers
 from mmeval.report.progress_bar import Logged
 from mmeval.report.prompts import write_prompts
-from mmeval.report.publish import Published, publish, write_at_end
+from mmeval.report.publish import finish
 from mmeval.run import interrupt
-from mmeval.run.options import RunOutcome
 from mmeval.run.runner import run
 from mmeval.settings.flags import FLAGS, REFUSED
 from mmeval.settings.plan import Plan, make_plan
@@ -143,7 +142,7 @@ def simple_evaluate(
     }
     if output_path is not None:
         return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=output_path, **given))
-    given["report"] = False  # nobody could look at it before it is removed
+    given["report"] = False  # it would be removed at once
     with _temporary_folder() as folder:
         return _as_dictionary(evaluate(model=model, tasks=tasks, output_path=folder, **given))
 
@@ -223,17 +222,17 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     if plan.write_out:
         write_prompts(selection, sys.stderr)
     outcome = run(selection, plan.options, progress=Logged())
-    wanted = outcome.chosen if plan.log_samples else None
-    published = publish(outcome, plan.report, moment=moment, wanted=wanted, baseline=baseline)
-    log_results(loggers, outcome, published)
-    if plan.page:
-        write_at_end(outcome.folder, published.file, baseline=baseline)
+    published = finish(
+        outcome,
+        plan.report,
+        moment=moment,
+        loggers=loggers,
+        baseline=baseline,
+        log_samples=plan.log_samples,
+        page=plan.page,
+    )
     if outcome.error:
         _log.error("%s", outcome.error)
-    return _evaluation(outcome, published)
-
-
-def _evaluation(outcome: RunOutcome, published: Published) -> Evaluation:
     return Evaluation(
         results=(*outcome.results, *outcome.group_results),
         exit_code=outcome.exit_code,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 _OF_ONE = re.compile(r"^it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it$")
@@ -36,6 +36,16 @@ def either(names: Iterable[str]) -> str:
 def counted(count: int, what: str) -> str:
     """``1 task``, ``1,200 tasks``."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """``a, b and 3 more``: the first names, and how many others there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def size(count: float) -> str:

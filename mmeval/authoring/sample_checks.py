@@ -137,10 +137,10 @@ class SampleChecks:
                 message = f"{where}: no answer to it can be scored by {metric.bound.name!r}: {fault}"
                 yield self._at(("metric_list",), "rubrics", message)
         if self.selected <= PROMPTED_ROWS:
-            try:
+            with Caught() as failure:
                 self.task.prompt(sample)
-            except Exception as error:  # a prompt function may fail in any way
-                yield self._at(("prompt",), "prompt", told(error))
+            if failure:
+                yield self._at(("prompt",), "prompt", told(failure.error))
 
     def _over_all(self) -> Iterator[Finding]:
         keys = self.file.keys

@@ -1,8 +1,8 @@
 """Write the answers of a run in a layout that others read.
 
-RUN is the folder of a run, <output_path>/<model>/<run_id>. The folder of its model is written below --output_path, as
-one whole: whoever opens it finds all of it or nothing. 'mmeval ls formats' lists the formats; --model replay reads them
-back. No model is asked, and the run is not changed.
+RUN is the folder of a run, <output_path>/<model>/<run_id>. The folder of its model is written below --output_path,
+whole or not at all. 'mmeval ls formats' lists the formats; --model replay reads them back. No model is asked, and the
+run is not changed.
 
 The exit code is 3 where something that was asked for is not in the files: a task that the format has no place for,
 answers that the run lacks, damaged records.

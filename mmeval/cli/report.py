@@ -17,17 +17,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mmeval.cli.streams import print_text
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
 from mmeval.report.layout_text import ENDINGS, RENDERED
-from mmeval.results.layout import Table, load_layout, tables_of
-from mmeval.results.stored_run import StoredRun
+from mmeval.report.numbers import number_rows
+from mmeval.report.table_formats import TABLES
+from mmeval.results.layout import load_layout, tables_of
+from mmeval.results.provenance import left_out_of
+from mmeval.results.stored_run import StoredRun, runs_below
 from mmeval.settings import values
-
-if TYPE_CHECKING:
-    from mmeval.results.stored_run import StoredRun
+from mmeval.system.json_lines import write_atomic
+from mmeval.wording import file_name
 
 FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
 OF_LAYOUTS = ("markdown", "latex", "csv")
@@ -64,22 +65,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=True,
         default=False,
-        help="put all media into the report, so that it can be sent to somebody",
+        help="put all media into the report, so that it can be sent to others",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write what is asked for; print tables, or the paths of what was written. The exit code is EXIT_INCOMPLETE where
     something of the runs could not be shown."""
-    from mmeval.results.provenance import left_out_of
-    from mmeval.results.stored_run import StoredRun
-
     formats = _formats(args.format, layout=bool(args.layout))
     folders = [_run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
     for folder in folders:
-        for said in left_out_of(StoredRun(folder)):
-            log.warning("%s", said)
+        for note in left_out_of(StoredRun(folder)):
+            log.warning("%s", note)
     if args.layout:
         return EXIT_OK if write_layout(folders, args.layout, formats, into) else EXIT_INCOMPLETE
     report = into or (folders[0] / "report" if len(folders) == 1 else Path("report"))
@@ -110,9 +108,9 @@ def _run_folder(folder: Path) -> Path:
     folder = folder.expanduser()
     if (folder / "run.json").exists():
         return folder
-    below = [found.parent for depth in ("*", "*/*") for found in folder.glob(f"{depth}/run.json")]
+    below = runs_below(folder)
     if len(below) != 1:
-        return folder  # whoever opens it says what there is
+        return folder  # opening it raises the error that names them
     log.info("the run below %s is %s", folder, below[0])
     return below[0]
 
@@ -130,9 +128,7 @@ def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> b
 
 def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool) -> bool:
     """Whether every run has numbers in the tables and charts that were written."""
-    from mmeval.report.page.writer import check_replaceable
-    from mmeval.report.table_formats import TABLES
-    from mmeval.results.stored_run import StoredRun
+    from mmeval.report.page import writer
 
     runs = [StoredRun(folder) for folder in folders]
     without = [found for found in runs if not found.ours.get("results")]
@@ -143,12 +139,15 @@ def _write_numbers(folders: Sequence[Path], report: Path, formats: Sequence[str]
             log.warning("the results of %s have no number", found.folder)
         else:
             log.warning("%s; its column says: no number", _no_results(found.folder))
-    check_replaceable(report)
+    writer.check_replaceable(report)
+    names, documents = writer.names_of(runs), [run.results for run in runs]
     for name in formats:
         if name in TABLES:
-            _write_table(runs, name, report, printed=print_tables)
+            table = TABLES[name]
+            text = table.render(number_rows(documents, names, every_slice=table.every_slice), names)
+            _print_or_write(text, None if print_tables else report / writer.TABLES / table.file)
         else:
-            for file in _write_charts(runs, name, report):
+            for file in _write_charts(runs, name, report / writer.CHARTS):
                 print_text(f"{file}\n")
     return not without
 
@@ -160,88 +159,62 @@ def _no_results(folder: Path) -> str:
     )
 
 
-def _write_table(runs: Sequence[StoredRun], name: str, report: Path, *, printed: bool) -> None:
-    from mmeval.report.numbers import number_rows
-    from mmeval.report.page import writer
-    from mmeval.report.table_formats import TABLES
-    from mmeval.system.json_lines import write_atomic
-
-    table = TABLES[name]
-    names = writer.names_of(runs)
-    text = table.render(number_rows([run.results for run in runs], names, every_slice=table.every_slice), names)
-    if printed:
-        print_text(text)
-        return
-    file = report / writer.TABLES / table.file
-    write_atomic(file, text.encode("utf-8", "replace"))
-    print_text(f"{file}\n")
+def _print_or_write(text: str, file: Path | None) -> None:
+    """Print a text, or the name of the file that it is written into."""
+    if file is not None:
+        write_atomic(file, text.encode("utf-8", "replace"))
+    print_text(text if file is None else f"{file}\n")
 
 
-def _write_charts(runs: Sequence[StoredRun], name: str, report: Path) -> Iterator[Path]:
+def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[Path]:
     from mmeval.report import charts
     from mmeval.report.charts.chosen import ranges_of
-    from mmeval.report.numbers import number_rows
     from mmeval.report.page import writer
-    from mmeval.system.json_lines import write_atomic
-    from mmeval.wording import file_name
 
     names, documents = writer.names_of(runs), [run.results for run in runs]
-    found = charts.charts_of(
-        number_rows(documents, names, every_slice=True, repeats=False), names, ranges_of(documents)
-    )
+    rows = number_rows(documents, names, every_slice=True, repeats=False)
+    found = charts.charts_of(rows, names, ranges_of(documents))
     if not found:
         log.warning("there is nothing to draw: no task has two numbers")
     taken: set[str] = set()
     for chart in found:
-        file = report / writer.CHARTS / f"{_free(file_name(chart.name), taken)}.{name}"
+        stem = file_name(chart.name)
+        stems = (f"{stem}-{at}" if at > 1 else stem for at in count(1))
+        free = next(one for one in stems if one.casefold() not in taken)  # upper and lower case are one on some disks
+        taken.add(free.casefold())
+        file = into / f"{free}.{form}"
         if chart.cut:
             log.warning("%s shows %s; --format csv has all of them", file, chart.cut)
-        drawn = charts.png(chart.drawing) if name == "png" else charts.standalone(chart.drawing).encode()
+        drawn = charts.png(chart.drawing) if form == "png" else charts.standalone(chart.drawing).encode()
         write_atomic(file, drawn)
         yield file
-
-
-def _free(stem: str, taken: set[str]) -> str:
-    """A name that no other chart has, also where upper and lower case are one, which is then taken."""
-    free = next(name for at in count(1) if (name := f"{stem}-{at}" if at > 1 else stem).casefold() not in taken)
-    taken.add(free.casefold())
-    return free
 
 
 def write_layout(folders: Sequence[Path], name: str, formats: Sequence[str], into: Path | None) -> bool:
     """Print the tables of a layout, run by run, or write them into a folder. Whether every run has some.
 
-    ``formats`` are among those of tables. Raises UnknownNameError for a layout that nobody has registered, UsageError
-    where no run has a table.
+    ``formats`` are among those of tables. Raises UnknownNameError for a layout that is not registered, UsageError where
+    no run has a table.
     """
+    from mmeval.report.page.writer import TABLES as FOLDER
+    from mmeval.report.page.writer import check_replaceable
+
     load_layout(name)
     runs = [StoredRun(folder) for folder in folders]
-    found = [(run, [_of(run, table, len(runs) > 1) for table in tables_of(run, name)]) for run in runs]
+    found = [(run, tables_of(run, name)) for run in runs]
     for run, tables in found:
         if not tables:
             log.warning("%s: the layout %s has no table of this run, which has none of its tasks", run.folder, name)
     if not any(tables for _, tables in found):
         raise UsageError(f"--layout {name}: no table; the layout is for other tasks than those of {runs[0].folder}")
+    shown = [
+        replace(table, title=f"{run.name}: {table.title}") if len(runs) > 1 else table
+        for run, tables in found
+        for table in tables
+    ]
+    if into is not None:
+        check_replaceable(into)
     for wanted in formats:
-        _give([table for _, tables in found for table in tables], name, wanted, into)
+        file = None if into is None else into / FOLDER / f"{file_name(name)}.{ENDINGS[wanted]}"
+        _print_or_write(RENDERED[wanted](shown), file)
     return all(tables for _, tables in found)
-
-
-def _of(run: StoredRun, table: Table, several: bool) -> Table:
-    """A table that says whose it is, where there are several runs."""
-    return replace(table, title=f"{run.name}: {table.title}") if several else table
-
-
-def _give(tables: Sequence[Table], name: str, wanted: str, into: Path | None) -> None:
-    from mmeval.report.page.writer import TABLES, check_replaceable
-    from mmeval.system.json_lines import write_atomic
-    from mmeval.wording import file_name
-
-    text = RENDERED[wanted](tables)
-    if into is None:
-        print_text(text)
-        return
-    check_replaceable(into)
-    file = into / TABLES / f"{file_name(name)}.{ENDINGS[wanted]}"
-    write_atomic(file, text.encode("utf-8", "replace"))
-    print_text(f"{file}\n")

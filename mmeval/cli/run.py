@@ -38,7 +38,7 @@ mmeval evaluates models that answer in any modality, interleaved.
   mmeval --tasks TASK --model BACKEND --model_args k=v   asks a model and scores its answers
   mmeval ls tasks                                        lists the tasks
   mmeval --help                                          lists all verbs and flags"""
-"""What is said to a command without any words."""
+"""Printed for a command without any arguments."""
 
 _logger = logging.getLogger(__name__)
 
@@ -88,10 +88,9 @@ def show_config(settings: Mapping[str, Setting]) -> str:
 def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.report import progress_bar
     from mmeval.report.baseline import read_baseline
-    from mmeval.report.layout_text import layouts_at_end, named_by
-    from mmeval.report.loggers.contract import create_loggers, log_results
+    from mmeval.report.loggers.contract import create_loggers
     from mmeval.report.prompts import write_prompts
-    from mmeval.report.publish import publish, write_at_end
+    from mmeval.report.publish import finish
     from mmeval.run.outcome import last_line
     from mmeval.run.runner import run as run_tasks
     from mmeval.settings.plan import make_plan
@@ -120,14 +119,16 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         outcome = run_tasks(selection, plan.options, progress=bar)
     finally:
         bar.close()
-    wanted = outcome.chosen if plan.log_samples else None
-    published = publish(outcome, plan.report, moment=moment, wanted=wanted, baseline=baseline)
-    print_text(published.table)
-    if named_by(outcome.selection):
-        print_text(layouts_at_end(outcome.folder, published.file))
-    log_results(loggers, outcome, published)
-    if plan.page:
-        write_at_end(outcome.folder, published.file, baseline=baseline)
+    finish(
+        outcome,
+        plan.report,
+        moment=moment,
+        loggers=loggers,
+        baseline=baseline,
+        log_samples=plan.log_samples,
+        page=plan.page,
+        show=print_text,
+    )
     if line := last_line(outcome):
         write_line(line)
     return outcome.exit_code

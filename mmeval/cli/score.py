@@ -26,37 +26,11 @@ if TYPE_CHECKING:
     from mmeval.settings.report_options import ReportContext
 
 _NAMES = (
-    "metric_args",
-    "skip_metric",
-    "profile",
-    "trust_remote_code",
-    "judge_prompts",
-    "role",
-    "judge",
-    "judge_args",
-    "judge_base_url",
-    "captioner",
-    "max_unscored",
-    "bootstrap_iters",
-    "strict",
-    "score_workers",
-    "metric_device",
-    "max_connections",
-    "retry_on_error",
-    "budget_usd",
-    "budget_tokens",
-    "budget_calls",
-    "model_cost_config",
-    "log_samples",
-    "report",
-    "baseline",
-    "metadata",
-    "wandb_args",
-    "trackio_args",
-    "logger",
-    "config",
-    "verbosity",
-)
+    "metric_args", "skip_metric", "profile", "trust_remote_code", "judge_prompts", "role", "judge", "judge_args",
+    "judge_base_url", "captioner", "max_unscored", "bootstrap_iters", "strict", "score_workers", "metric_device",
+    "max_connections", "retry_on_error", "budget_usd", "budget_tokens", "budget_calls", "model_cost_config",
+    "log_samples", "report", "baseline", "metadata", "wandb_args", "trackio_args", "logger", "config", "verbosity",
+)  # fmt: skip
 FLAGS = (*SCORE_FLAGS, *(BY_NAME[name] for name in _NAMES))
 """Its own flags, and those of ``run`` that have a meaning here."""
 
@@ -80,9 +54,8 @@ def run(args: argparse.Namespace) -> int:
 def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     from mmeval.report import progress_bar
     from mmeval.report.baseline import read_baseline
-    from mmeval.report.layout_text import layouts_at_end, named_by
-    from mmeval.report.loggers.contract import create_loggers, log_results
-    from mmeval.report.publish import publish, write_at_end
+    from mmeval.report.loggers.contract import create_loggers
+    from mmeval.report.publish import finish
     from mmeval.rescore.rescorer import rescore
     from mmeval.run.outcome import last_line
     from mmeval.settings.plan import chosen_loggers
@@ -96,14 +69,16 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
         outcome = rescore(_options(folder, settings), progress=bar)
     finally:
         bar.close()
-    wanted = {task.name: _every_trial for task in outcome.selection} if settings["log_samples"].value else None
-    published = publish(outcome, _context(folder, settings), moment=moment, wanted=wanted, baseline=baseline)
-    print_text(published.table)
-    if named_by(outcome.selection):
-        print_text(layouts_at_end(outcome.folder, published.file))
-    log_results(loggers, outcome, published)
-    if settings["report"].value:
-        write_at_end(outcome.folder, published.file, baseline=baseline)
+    finish(
+        outcome,
+        _context(folder, settings),
+        moment=moment,
+        loggers=loggers,
+        baseline=baseline,
+        log_samples=settings["log_samples"].value,
+        page=settings["report"].value,
+        show=print_text,
+    )
     if line := last_line(outcome):
         write_line(line)
     return outcome.exit_code
@@ -168,7 +143,3 @@ def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
         metadata={**made.get("metadata", {}), **given.get("metadata", {})},
         settings=shown,
     )
-
-
-def _every_trial(_index: int, _repeat: int) -> bool:
-    return True

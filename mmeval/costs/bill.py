@@ -11,7 +11,7 @@ from mmeval.store.spending import Spent
 
 def spent_words(bills: Sequence[Bill]) -> str:
     """One line: ``1,203 calls, 84,210 tokens in, 9,120 out, 0.30 USD``. Where only some of the prices are known, the
-    models without one are named; where none is, no dollars are said."""
+    models without one are named; where none is, there are no dollars."""
     total = sum((bill.spent for bill in bills), Spent())
     words = [f"{total.calls:,} call{'s' if total.calls != 1 else ''}"]
     if total.tokens:

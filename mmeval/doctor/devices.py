@@ -34,7 +34,7 @@ if importlib.util.find_spec("torchvision"):
     try:
         import torchvision
         torchvision.ops.nms
-    except Exception as error:
+    except Exception as error:  # a torchvision that does not fit torch raises anything
         found["torchvision"] = f"{type(error).__name__}: {error}"
 print("\\n" + json.dumps(found))
 """

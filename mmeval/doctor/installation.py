@@ -13,6 +13,7 @@ from pathlib import Path
 from mmeval._version import __version__
 from mmeval.doctor.finding import Finding
 from mmeval.installation import ROOT, install_command, is_checkout
+from mmeval.wording import some
 
 NAME = "mmeval"
 OLDEST_PYTHON = (3, 11)
@@ -102,14 +103,9 @@ def _differences(one: Distribution) -> Iterator[str]:
 
 def _difference(what: str, lacking: set[str], gone: set[str]) -> Iterator[str]:
     if lacking:
-        yield f"it lacks {what} of setup.cfg: {_some(lacking)}"
+        yield f"it lacks {what} of setup.cfg: {some(sorted(lacking), _NAMED)}"
     if gone:
-        yield f"it has {what} that setup.cfg has not: {_some(gone)}"
-
-
-def _some(names: set[str]) -> str:
-    more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(sorted(names)[:_NAMED])}{more}"
+        yield f"it has {what} that setup.cfg has not: {some(sorted(gone), _NAMED)}"
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError
+from mmeval.wording import some
 
 _NAMED = 3
 """Weights that a message names; the others are counted."""
@@ -44,15 +45,12 @@ def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
     """
     missing = sorted(name for name in report.get("missing_keys", ()) if name.rpartition(".")[2] not in ignored)
     if missing:
-        return f"{len(missing)} of its weights are not in its files ({_some(missing)})"
+        return f"{len(missing)} of its weights are not in its files ({some(missing, _NAMED)})"
     other = sorted(
         f"{name}: {list(is_)}, not {list(wanted)}" for name, is_, wanted in report.get("mismatched_keys", ())
     )
-    return f"{len(other)} of its weights have another shape than config.json says ({_some(other)})" if other else ""
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
+    shown = some(other, _NAMED)
+    return f"{len(other)} of its weights have another shape than config.json says ({shown})" if other else ""
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
@@ -67,7 +65,7 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
             found.setdefault(int(number), set()).add(rest)
     every = set().union(*found.values())
     lacks = [f"{start}.{n}.{name}" for n in range(max(found, default=-1) + 1) for name in every - found.get(n, set())]
-    return f"{len(lacks)} of its weights are not in its files ({_some(sorted(lacks))})" if lacks else ""
+    return f"{len(lacks)} of its weights are not in its files ({some(sorted(lacks), _NAMED)})" if lacks else ""
 
 
 def damaged_files(folder: Path) -> list[Path]:
@@ -94,6 +92,4 @@ def _to_delete(folder: Path) -> str:
     is a link, and its target has to be deleted."""
     files = damaged_files(folder) or [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
     shown = [str(path.resolve() if path.is_symlink() else path) for path in files]
-    return ", ".join(shown[:_NAMED]) + (f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else "") or str(
-        folder
-    )
+    return some(shown, _NAMED) or str(folder)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.report.publish import Published
+    from mmeval.report.results_file import Published
     from mmeval.run.options import RunOutcome
 
 __all__ = ["Published", "RunOutcome"]

@@ -16,17 +16,11 @@ from mmeval.report.table_formats.latex import latex_text
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.results.layout import Cell, Table, layouts_of, tables_of
 from mmeval.results.stored_run import StoredRun
-from mmeval.task.task import Selection
 from mmeval.wording import printable
 
 log = logging.getLogger(__name__)
 
 UNKNOWN = "N/A"
-
-
-def named_by(selection: Selection) -> bool:
-    """Whether a task or a group of a run names a layout."""
-    return any(task.layout for task in selection) or any(group.layout for group in selection.groups)
 
 
 def layouts_at_end(folder: Path, results: Path) -> str:

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval.records.score import Key, Result
-from mmeval.report.notes import NOT_COMPARABLE, NumberReasons, Without, lacking_tasks, missing, repeated, weights
+from mmeval.report.notes import NumberReasons, Pieces, missing, repeated, weights
 from mmeval.results.compare import unlike
 from mmeval.results.groups import depths, slice_by_slice, tasks_inside
 
 Document = Mapping[str, Any]
 """The content of a results file: JSON values. Empty for a run that has none yet."""
 
-
+NO_DATA = "left out: its data are not here"
 NOT_ASKED = "not asked"
 NOT_THERE = "no number"
-"""In the place of a number, for a task that a run never had, and for what a run that had the task did not measure."""
+"""In the place of a number: for a task that a run never had, and for a metric that it did not compute."""
+
+
+class Notes(NamedTuple):
+    """The notes on one number of one run, each empty where there is none."""
+
+    missing: str = ""
+    weights: str = ""
+    comparable: str = ""
+    reasons: str = ""
+    unfinished: str = ""
+    subset: str = ""
+    left_out: str = ""
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, self))
 
 
 @dataclass(frozen=True)
 class NumberRow:
     """A metric over a task, a group or a slice, with one number for each run (None: that run has none).
 
-    ``notes`` is what is to be said of the numbers besides, ``own_notes`` what belongs to each of the runs; ``unlike``
-    says for each run after the first why its number does not compare with the first one's, empty where it does;
-    ``absent`` says for each run what stands in the place of a number, empty where there is one.
+    ``notes`` are those of all runs, ``own_notes`` those of each; ``unlike`` says for each run after the first why its
+    number does not compare with the first one's, empty where it does; ``absent`` says for each run what stands in the
+    place of a number, empty where there is one.
     """
 
     task: str
@@ -41,26 +55,34 @@ class NumberRow:
     results: tuple[Result | None, ...]
     unlike: tuple[str, ...]
     absent: tuple[str, ...]
-    own_notes: tuple[str, ...]
+    own_notes: tuple[Notes, ...]
     notes: str
 
     @property
     def label(self) -> str:
-        """What the row is called below those that it belongs to."""
+        """The slice, or the alias of a whole."""
         return self.slice or self.alias
 
 
 def number_rows(
-    documents: Sequence[Document], names: Sequence[str], *, every_slice: bool = False, repeats: bool | None = None
+    documents: Sequence[Document],
+    names: Sequence[str],
+    *,
+    every_slice: bool = False,
+    repeats: bool | None = None,
+    empty: bool = False,
 ) -> list[NumberRow]:
-    """The rows of some runs, which ``names`` tells apart in the notes. Of several breakdowns of a task the first is
-    taken, unless every slice is wanted. A number that another one repeats is there only with ``repeats``, which where
-    it is not said are wanted as every slice is."""
-    tables = [{Key.of(result): result for result in _results(document)} for document in documents]
+    """The rows of some runs, which ``names`` tells apart in the notes.
+
+    Of several breakdowns of a task the first is taken, unless every slice is wanted. A number that repeats another one
+    is there only with ``repeats`` (None: as every slice is). With ``empty``, a task or group without any number has a
+    row without a metric.
+    """
+    tables = [results_of(document) for document in documents]
     shown = dict.fromkeys(name for document in documents for name in document.get("group_subtasks", {}))
     members = groups_of(documents)
     reasons = [
-        NumberReasons(table.values(), members, _without(document))
+        NumberReasons(table.values(), members, _pieces(document, "without"))
         for table, document in zip(tables, documents, strict=True)
     ]
     left_out = set() if (every_slice if repeats is None else repeats) else _repeated(tables, documents)
@@ -68,41 +90,16 @@ def number_rows(
     for task, depth in depths(shown, members).items():
         keys = dict.fromkeys(key for table in tables for key in table)
         own = [key for key in keys if key.task == task and key not in left_out]
-        for key in slice_by_slice(own, every=every_slice):
+        for key in slice_by_slice(own, every=every_slice) or [Key(task, "")] * empty:
             results = tuple(table.get(key) for table in tables)
-            found.append(_row(key, depth, results, documents, names, reasons=reasons))
+            found.append(_row(key, depth, results, documents, names, members=members, reasons=reasons))
     return found
 
 
-def _repeated(tables: Sequence[Mapping[Key, Result]], documents: Sequence[Document]) -> set[Key]:
-    """The numbers that say in each of the runs what another row says."""
-    told: set[Key] = set()
-    repeats: set[Key] = set()
-    for table, document in zip(tables, documents, strict=True):
-        alike = repeated(table.values(), partial(_pieces_of, document))
-        repeats |= alike
-        told |= table.keys() - alike
-    return repeats - told
-
-
-def _pieces_of(document: Document, task: str, output: str) -> Collection[str]:
-    metrics: Mapping[str, Mapping[str, Any]] = document.get("mmeval", {}).get("metrics", {}).get(task, {})
-    found: Collection[str] = next((one["pieces"] for one in metrics.values() if _gives(one, output)), ())
-    return found
-
-
-def _without(document: Document) -> Without:
-    return {
-        (task, output): tuple(entry["without"])
-        for task, metrics in document.get("mmeval", {}).get("metrics", {}).items()
-        for entry in metrics.values()
-        for output in entry.get("outputs", ())
-        if entry.get("without")
-    }
-
-
-def _gives(entry: Mapping[str, Any], output: str) -> bool:
-    return bool(entry.get("pieces")) and output in entry.get("outputs", ())
+def results_of(document: Document) -> dict[Key, Result]:
+    """The numbers of a results file by their names."""
+    found = (Result.from_json(row) for row in document.get("mmeval", {}).get("results", ()))
+    return {Key.of(result): result for result in found}
 
 
 def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
@@ -115,8 +112,26 @@ def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
     }
 
 
-def _results(document: Document) -> list[Result]:
-    return [Result.from_json(row) for row in document.get("mmeval", {}).get("results", ())]
+def _pieces(document: Document, which: str) -> Pieces:
+    """The ``pieces`` of each derived number, or those that it is ``without``."""
+    return {
+        (task, output): tuple(entry[which])
+        for task, metrics in document.get("mmeval", {}).get("metrics", {}).items()
+        for entry in metrics.values()
+        for output in entry.get("outputs", ())
+        if entry.get(which)
+    }
+
+
+def _repeated(tables: Sequence[Mapping[Key, Result]], documents: Sequence[Document]) -> set[Key]:
+    """The numbers that repeat another row in each of the runs."""
+    needed: set[Key] = set()
+    repeats: set[Key] = set()
+    for table, document in zip(tables, documents, strict=True):
+        alike = repeated(table.values(), _pieces(document, "pieces"))
+        repeats |= alike
+        needed |= table.keys() - alike
+    return repeats - needed
 
 
 def _row(
@@ -126,35 +141,38 @@ def _row(
     documents: Sequence[Document],
     names: Sequence[str],
     *,
+    members: Mapping[str, Sequence[str]],
     reasons: Sequence[NumberReasons],
 ) -> NumberRow:
-    known = next(result for result in results if result is not None)
-    members = groups_of(documents)
-    unlike = tuple(_unlike(key, documents[0], other, members) for other in documents[1:])
+    known = next((result for result in results if result is not None), None)
+    inside = sorted(tasks_inside(key.task, members))
+    first = documents[0]
+    differences = tuple(unlike(first, other, inside, key.metric) if first and other else "" for other in documents[1:])
     own = tuple(
-        () if result is None else tuple(_notes(result, document, members, own_reasons))
+        Notes() if result is None and key.metric else _notes(key, result, document, members, own_reasons)
         for result, document, own_reasons in zip(results, documents, reasons, strict=True)
     )
-    notes = list(_together(names, own))
+    notes = list(_together(names, [list(filter(None, notes)) for notes in own]))
     notes += [
         f"{name} does not compare with {names[0]}: {why}"
-        for name, why, result in zip(names[1:], unlike, results[1:], strict=True)
+        for name, why, result in zip(names[1:], differences, results[1:], strict=True)
         if why and results[0] is not None and result is not None
     ]
+    aliases = (document.get("results", {}).get(key.task, {}).get("alias") for document in documents)
     versions = (document.get("versions", {}).get(key.task) for document in documents)
     return NumberRow(
         task=key.task,
-        alias=_alias(key.task, documents),
+        alias=str(next(filter(None, aliases), key.task)),
         depth=depth + bool(key.slice),
         slice=key.slice,
         version="" if key.slice else str(next(filter(None, versions), "")),
         metric=key.metric,
-        higher_is_better=known.higher_is_better,
+        higher_is_better=known is None or known.higher_is_better,
         is_group=key.task in members,
         results=results,
-        unlike=unlike,
+        unlike=differences,
         absent=tuple(_absent(key.task, *pair) for pair in zip(results, documents, strict=True)),
-        own_notes=tuple("; ".join(said) for said in own),
+        own_notes=own,
         notes="; ".join(dict.fromkeys(notes)),
     )
 
@@ -162,60 +180,55 @@ def _row(
 def _absent(task: str, result: Result | None, document: Document) -> str:
     if result is not None:
         return ""
-    if not document:
-        return NOT_THERE
-    return NOT_THERE if task in document.get("group_subtasks", {}) else NOT_ASKED
-
-
-def _alias(task: str, documents: Iterable[Document]) -> str:
-    found = (document.get("results", {}).get(task, {}).get("alias") for document in documents)
-    return str(next(filter(None, found), task))
+    return NOT_THERE if not document or task in document.get("group_subtasks", {}) else NOT_ASKED
 
 
 def _together(names: Sequence[str], own: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The notes of each run by its name; what holds for all of them is said once."""
-    shared = [note for note in own[0] if all(note in said for said in own)]
+    """The notes of each run by its name; those that all runs share come once."""
+    shared = [note for note in own[0] if all(note in notes for notes in own)]
     yield from shared
-    for name, said in zip(names, own, strict=True):
-        if rest := [note for note in said if note not in shared]:
+    for name, notes in zip(names, own, strict=True):
+        if rest := [note for note in notes if note not in shared]:
             yield f"{name}: {'; '.join(rest)}"
 
 
-def _unlike(key: Key, first: Document, other: Document, members: Mapping[str, Sequence[str]]) -> str:
-    if not first or not other:
-        return ""
-    tasks = sorted(tasks_inside(key.task, members))
-    return next(filter(None, (unlike(first, other, task, key.metric) for task in tasks)), "")
-
-
 def _notes(
-    result: Result, document: Document, members: Mapping[str, Sequence[str]], reasons: NumberReasons
-) -> list[str]:
-    inside = tasks_inside(result.task, members)
-    ours = document.get("mmeval", {})
-    said = [missing(result), weights(result)]
-    said += [NOT_COMPARABLE] if inside & set(ours.get("not_comparable", ())) else []
-    if not result.slice:
-        is_group = result.task in members
-        said += [reasons.of(result)]
-        said += list(_parts(inside, ours, whole=not is_group))
-        said += [lacking_tasks(inside, ours.get("left_out", {}))]
-    return [note for note in said if note]
+    key: Key,
+    result: Result | None,
+    document: Document,
+    members: Mapping[str, Sequence[str]],
+    reasons: NumberReasons,
+) -> Notes:
+    """A slice does not repeat how much of its task was asked. A group is comparable if all of its tasks are."""
+    ours: Mapping[str, Any] = document.get("mmeval", {})
+    if key.task in ours.get("left_out", ()):
+        return Notes(left_out=NO_DATA)
+    inside = tasks_inside(key.task, members)
+    left_out = inside & set(ours.get("left_out", ()))
+    foreign = "not comparable" if inside & set(ours.get("not_comparable", ())) else ""
+    is_group = key.task in members
+    notes = Notes(comparable=foreign)
+    if result is not None:
+        notes = notes._replace(missing=missing(result), weights=weights(result), reasons=reasons.of(result))
+    if key.slice:
+        return notes
+    unfinished = [row for task, row in ours.get("unfinished", {}).items() if task in inside]
+    subsets = [row for task, row in ours.get("subset", {}).items() if task in inside and is_subset(row)]
+    return notes._replace(
+        unfinished=_share("unfinished", unfinished, "made", is_group),
+        subset=_share("subset", subsets, "chosen", is_group),
+        left_out=f"{len(left_out)} of {len(inside)} tasks left out" if left_out else "",
+    )
 
 
-def _parts(tasks: Collection[str], ours: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
-    """What part of the tasks stands behind a number, where it is not all of them."""
-    unfinished = {task: row for task, row in ours.get("unfinished", {}).items() if task in tasks}
-    subsets = {
-        task: row
-        for task, row in ours.get("subset", {}).items()
-        if task in tasks and (row.get("of") is None or row["chosen"] < row["of"])
-    }
-    if unfinished:
-        yield _share("unfinished", next(iter(unfinished.values())), "made") if whole else "unfinished"
-    if subsets:
-        yield _share("subset", next(iter(subsets.values())), "chosen") if whole else "subset"
+def is_subset(row: Mapping[str, Any]) -> bool:
+    """Whether samples were left out, as far as that is known."""
+    return row.get("of") is None or row["chosen"] < row["of"]
 
 
-def _share(what: str, row: Mapping[str, Any], name: str) -> str:
-    return f"{what}: {row[name]:,}" if row.get("of") is None else f"{what}: {row[name]:,} of {row['of']:,}"
+def _share(what: str, rows: Sequence[Mapping[str, Any]], counted: str, is_group: bool) -> str:
+    """``subset: 3,000 of 31,026``; of a group the word alone."""
+    if not rows or is_group:
+        return what if rows else ""
+    of = rows[0].get("of")
+    return f"{what}: {rows[0][counted]:,}" + ("" if of is None else f" of {of:,}")

@@ -27,7 +27,7 @@ class Quiet:
     def judged(self) -> None:
         pass
 
-    def waiting(self, whom: str) -> None:
+    def waiting(self, awaited: str) -> None:
         pass
 
     def loading(self, model: str, seconds: float | None) -> None:
@@ -79,8 +79,8 @@ class Bar:
         if self._judging and self._bar is not None:
             self._bar.update(1)
 
-    def waiting(self, whom: str) -> None:
-        self._awaited = whom
+    def waiting(self, awaited: str) -> None:
+        self._awaited = awaited
         self._say(refresh=True)
 
     def loading(self, model: str, seconds: float | None) -> None:
@@ -122,7 +122,7 @@ def for_stderr() -> Progress:
 
 
 def loading_line(model: str, seconds: float | None) -> str:
-    """What is said of a model that is being loaded, and (with the seconds that it took) of one that is."""
+    """A note on a model that is being loaded, and with ``seconds`` on one that is."""
     if seconds is None:
         return f"loading {model}"
     return f"loaded {model} in {seconds:.0f} s" if seconds >= 10 else f"loaded {model} in {seconds:.1f} s"

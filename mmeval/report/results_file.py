@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,22 @@ from mmeval.costs.bill import spent_json
 from mmeval.records.score import FORMAT_VERSION, Result
 from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
-from mmeval.settings.report_options import ReportContext, _run_config
+from mmeval.settings.report_options import ReportContext, run_config
 from mmeval.system.json_lines import write_atomic
 from mmeval.task.task import Task
 
 _FILTER = "none"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a run has left: ``document`` is the content of the results file, as JSON values; ``samples`` are the samples
+    files by task, empty where none were wanted."""
+
+    table: str
+    file: Path
+    document: Mapping[str, Any]
+    samples: Mapping[str, Path] = field(default_factory=dict)
 
 
 def file_time(moment: datetime) -> str:
@@ -71,10 +82,12 @@ def results_document(outcome: RunOutcome, context: ReportContext, task_hashes: M
         "n-shot": dict.fromkeys((*names, *group_names), 0),
         "higher_is_better": _directions((*outcome.results, *outcome.group_results)),
         "n-samples": {task.name: _sample_counts(task, outcome) for task in tasks},
-        "config": {**_run_config(context), **without_secrets(context.metadata)},
+        "config": {**run_config(context), **without_secrets(context.metadata)},
         "git_hash": _git_hash(),
-        "date": _timestamp(outcome.started),
-        "pretty_env_info": _environment(),
+        "date": datetime.strptime(outcome.started, "%Y-%m-%dT%H-%M-%S").timestamp(),
+        "pretty_env_info": (
+            f"mmeval {__version__}; Python {platform.python_version()} ({sys.platform}); {platform.platform()}"
+        ),
         "mmeval_version": __version__,
         "task_hashes": dict(task_hashes),
         "model_source": context.model,
@@ -151,7 +164,8 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
                     "outputs": list(metric.bound.metric.outputs),
                     "judged": metric.bound.metric.judged,
                     "pieces": list(metric.bound.pieces),
-                    "range": _finite(metric.bound.metric.range),
+                    # null without both ends, as JSON has no infinity
+                    "range": list(spread) if all(map(math.isfinite, spread := metric.bound.metric.range)) else None,
                 }
                 for metric in task.metrics
             }
@@ -186,20 +200,6 @@ def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
         else:
             stretches.append([place, place])
     return {"repeats": task.repeats, "samples": stretches}
-
-
-def _finite(spread: tuple[float, float]) -> list[float] | None:
-    """A range that JSON can hold; null for one without an end."""
-    return list(spread) if all(map(math.isfinite, spread)) else None
-
-
-def _timestamp(started: str) -> float:
-    """Seconds since 1970 of a local time that is written with dashes for colons."""
-    return datetime.strptime(started, "%Y-%m-%dT%H-%M-%S").timestamp()
-
-
-def _environment() -> str:
-    return f"mmeval {__version__}; Python {platform.python_version()} ({sys.platform}); {platform.platform()}"
 
 
 def _git_hash() -> str | None:

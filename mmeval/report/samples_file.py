@@ -6,29 +6,26 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample
 from mmeval.records.score import Score, ScoreStatus
 from mmeval.records.trial import Trial, finish_reason, warnings_of
+from mmeval.results.stored_run import ScoreRows
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import trial_key
-from mmeval.store.task_records import TaskRecords
-from mmeval.system.json_lines import read_rows
+from mmeval.store.paths import Wanted, trial_key
+from mmeval.store.task_records import trial_rows
 from mmeval.task.task import Task
-
-Wanted = Callable[[int, int], bool]
-"""Whether the sample of an index, in a repeat, belongs to the run: a folder may hold more."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +66,18 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
-    """One line. A metric's own key is the mean of the repeats that were scored, null when none was; ``inapplicable``,
-    ``warnings`` and ``finish_reason`` are there only where a repeat has something to say."""
+    """One line. A metric's own key is the mean of the repeats that were scored, null when none was. ``inapplicable``,
+    ``warnings`` and ``finish_reason``, each by repeat, are there only where one is not empty, or no plain stop."""
     document = row.sample.to_json()
     prompt = "\n".join(f"{message.role}: {message.content.rendered()}" for message in row.prompt)
     target = row.sample.references[0].rendered() if row.sample.references else ""
-    texts = [_text(trial.output) for trial in row.trials]
+    # A placeholder stands for everything that is not text; where there is no answer, `error` says why.
+    texts = ["" if trial.output is None else trial.output.rendered() for trial in row.trials]
     names = list(dict.fromkeys(name for scores in row.scores for name in scores))
     own = {name: _mean([scores[name] for scores in row.scores if name in scores]) for name in names}
+    inapplicable = [_reasons(scores, "inapplicable") for scores in row.scores]
+    warnings = [warnings_of(trial.exchanges) for trial in row.trials]
+    ends = [finish_reason(trial) for trial in row.trials]
     line: dict[str, Any] = {
         "doc_id": row.index,
         "doc": document,
@@ -92,18 +93,14 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         "parts": [None if trial.output is None else trial.output.to_json() for trial in row.trials],
         "error": [None if trial.error is None else trial.error.to_json() for trial in row.trials],
         "unscored": [_reasons(scores, "unscored", "unavailable") for scores in row.scores],
-        **_inapplicable(row.scores),
+        **({"inapplicable": inapplicable} if any(inapplicable) else {}),
         "scores": [{name: score.to_json() for name, score in scores.items()} for scores in row.scores],
         "usage": [_usage(trial) for trial in row.trials],
         "judge": [_judges(trial) for trial in row.trials],
-        **_remarks(row.trials),
+        **({"warnings": warnings} if any(warnings) else {}),
+        **({"finish_reason": ends} if any(end not in ("stop", None) for end in ends) else {}),
     }
     return {**own, **line}  # a metric that is named like a fixed key must not hide it; `scores` has it all the same
-
-
-def _text(output: Interleaved | None) -> str:
-    """The answer with a placeholder for everything that is not text; empty when there is none (see ``error``)."""
-    return "" if output is None else output.rendered()
 
 
 def _mean(scores: Sequence[Score]) -> float | None:
@@ -113,11 +110,6 @@ def _mean(scores: Sequence[Score]) -> float | None:
 
 def _reasons(scores: Mapping[str, Score], *statuses: ScoreStatus) -> dict[str, str]:
     return {name: score.reason for name, score in scores.items() if score.status in statuses}
-
-
-def _inapplicable(rows: Sequence[Mapping[str, Score]]) -> dict[str, list[dict[str, str]]]:
-    found = [_reasons(scores, "inapplicable") for scores in rows]
-    return {"inapplicable": found} if any(found) else {}
 
 
 def _usage(trial: Trial) -> dict[str, int]:
@@ -134,17 +126,6 @@ def _judges(trial: Trial) -> list[str]:
     return list(dict.fromkeys(served))
 
 
-def _remarks(trials: Sequence[Trial]) -> dict[str, list[Any]]:
-    """By repeat: the warnings, once each, and why the answer ended, null where there is none (see ``error``). Keys that
-    would say of every repeat that nothing is the matter are left out."""
-    warnings = [warnings_of(trial.exchanges) for trial in trials]
-    reasons = [finish_reason(trial) for trial in trials]
-    return {
-        **({"warnings": warnings} if any(warnings) else {}),
-        **({"finish_reason": reasons} if any(reason not in ("stop", None) for reason in reasons) else {}),
-    }
-
-
 def _sha(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -154,50 +135,18 @@ def sample_rows(folder: Path, task: Task, score_set: Path | None, wanted: Wanted
 
     ``score_set`` is the folder of the task's scores, None when nothing was scored.
     """
-    journal = Journal(folder / "journal", MediaStore(folder / "media"), writable=False)
-    records = TaskRecords(folder, task.name)
-    try:
-        chosen = (pair for pair in records.trials() if wanted(pair[0]["i"], pair[0]["n"]))
-        scores = _Scores(score_set)
-        for index, pairs in groupby(chosen, key=lambda pair: int(pair[0]["i"])):
-            yield _sample_row(index, list(pairs), task, journal, scores)
-    finally:
-        records.close()
-        journal.close()
-
-
-def _sample_row(
-    index: int,
-    pairs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]],
-    task: Task,
-    journal: Journal,
-    scores: _Scores,
-) -> SampleRow:
-    trials: list[Trial] = []
-    found: list[Mapping[str, Score]] = []
-    for row, sample_row in pairs:
-        sample = trials[0].sample if trials else Sample.from_json(sample_row, journal.media.root)
-        trials.append(stored_trial(row, sample, journal))
-        found.append(scores.of(index, row["n"]))
-    sample = trials[0].sample
-    prompt = () if sample.fault else task.prompt(sample)  # nothing was asked, and there may be nothing to ask with
-    return SampleRow(index, sample, prompt, task.params, trials, found)
-
-
-class _Scores:
-    """Score rows in the order of the data set, read alongside the trials."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._rows = iter(()) if folder is None else (row for _, row in read_rows(folder / "scores.jsonl"))
-        self._next: Mapping[str, Any] | None = None
-
-    def of(self, index: int, repeat: int) -> dict[str, Score]:
-        """The scores of a trial; empty when it has none. Trials must be asked for in their order."""
-        wanted = trial_key(index, repeat)
-        row = self._next or next(self._rows, None)
-        while row is not None and trial_key(row["i"], row["n"]) < wanted:
-            row = next(self._rows, None)
-        self._next = row
-        if row is None or trial_key(row["i"], row["n"]) != wanted:
-            return {}
-        return {name: Score.from_json(score) for name, score in row["scores"].items()}
+    scores = ScoreRows(score_set)
+    with closing(Journal(folder / "journal", MediaStore(folder / "media"), writable=False)) as journal:
+        chosen = (rows for rows in trial_rows(folder, task.name) if wanted(rows.trial["i"], rows.trial["n"]))
+        for index, of_sample in groupby(chosen, key=lambda rows: int(rows.trial["i"])):
+            trials: list[Trial] = []
+            found: list[Mapping[str, Score]] = []
+            for row, sample_row, _ in of_sample:
+                sample = trials[0].sample if trials else Sample.from_json(sample_row["sample"], journal.media.root)
+                trials.append(stored_trial(row, sample, journal))
+                scored, _ = scores.of(trial_key(index, row["n"]), row["d"])
+                own = {} if scored is None else scored["scores"]
+                found.append({name: Score.from_json(score) for name, score in own.items()})
+            sample = trials[0].sample
+            prompt = () if sample.fault else task.prompt(sample)  # nothing was asked, and perhaps nothing can be
+            yield SampleRow(index, sample, prompt, task.params, trials, found)

@@ -1,4 +1,4 @@
-"""What a terminal is given: text that cannot steer it, and nothing at all once its reader has gone."""
+"""Writing to a terminal: text that cannot steer it, and nothing once its reader has gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
 
 
 def write_line(line: str) -> None:
-    """A line on stderr, escaped. tqdm takes its bar away first; it is in use only if somebody has imported it."""
+    """A line on stderr, escaped. A bar of tqdm is taken away first, if tqdm is imported."""
     safe = escaped(line)
     try:
         if "tqdm" in sys.modules:
@@ -41,7 +41,7 @@ class _StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             write_line(self.format(record))
-        except Exception:  # logging must never end what it tells about
+        except Exception:  # logging must never end the run
             self.handleError(record)
 
 

@@ -43,6 +43,7 @@ from mmeval.scoring.stored_trials import stored_exchanges, stored_trial
 from mmeval.scoring.trial_rows import trial_line
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import every_trial
 from mmeval.store.run_folder import RunFolder
 from mmeval.system.json_lines import to_line
 from mmeval.task.task import Selection
@@ -239,7 +240,7 @@ class _Rescoring:
                 yield run.task.name, Subset(made["of"], len(asked), tuple(made["how"]))
 
     def _outcome(self, since: str, scorer: Scorer) -> RunOutcome:
-        wanted = [_everything] * len(self._runs)
+        wanted = [every_trial] * len(self._runs)
         suspension = self._judging.suspension if self._judging is not None else Suspension()
         iterations = self._options.bootstrap_iters
         results = finished_results(self._runs, wanted, scorer, bootstrap_iters=iterations, suspended=suspension.outputs)
@@ -288,10 +289,6 @@ class _Rescoring:
                 *unread_complaints(self._runs, wanted, self._options.folder),
             ),
         )
-
-
-def _everything(_index: int, _repeat: int) -> bool:
-    return True
 
 
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:

@@ -1,76 +1,61 @@
-"""What two numbers must have in common to compare: the task's version and data, how it was asked, the definition of the
-metric, and who judged."""
+"""What two numbers must have in common to compare: the task's version and data, its protocol, the definition of the
+metric, and its judges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 _DEFINITION = ("version", "switches", "aggregation")
-"""What defines a metric, in the words of a results file."""
+"""What defines a metric, as a results file names it."""
 
 
-@dataclass(frozen=True)
-class Making:
-    """How a number of a task was made. ``metric`` is its definition as a results file says it, ``judges`` who judged,
-    as pairs of a role and who served it; empty for a metric without a judge."""
+def unlike(first: Mapping[str, Any], other: Mapping[str, Any], tasks: Iterable[str], output: str) -> str:
+    """Why a number of one results file does not compare with that of a later one; empty where it does.
 
-    task: str
-    version: str | None
-    comparable: bool
-    protocol: str | None
-    metric: Mapping[str, Any] = field(default_factory=dict)
-    judges: frozenset[tuple[str, str]] = frozenset()
+    The files are given as their content, the number by its tasks and its name. A derived number compares if its pieces
+    do.
+    """
+    return next(filter(None, (_difference(first, other, task, output) for task in tasks)), "")
 
 
-def made(document: Mapping[str, Any], task: str, output: str) -> Making:
-    """How a number was made, by the content of a results file. ``output`` is the number's name."""
-    ours: Mapping[str, Any] = document.get("mmeval", {})
-    metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
-    entry = next((m for name, m in metrics.items() if output in m.get("outputs", (name,))), {})
-    judged = entry.get("judged", task in ours.get("judges", {}))
-    return Making(
-        task=task,
-        version=document.get("versions", {}).get(task),
-        comparable=task not in ours.get("not_comparable", ()),
-        protocol=ours.get("protocols", {}).get(task),
-        metric={name: entry.get(name) for name in _DEFINITION} if entry else {},
-        judges=served(ours.get("judges", {}).get(task, ())) if judged else frozenset(),
-    )
-
-
-def unlike(first: Mapping[str, Any], other: Mapping[str, Any], task: str, output: str) -> str:
-    """Why the number of one results file does not compare with that of another; empty where it does. A derived one was
-    made as its pieces were."""
-    metrics: Mapping[str, Mapping[str, Any]] = other.get("mmeval", {}).get("metrics", {}).get(task, {})
-    entry = next((m for name, m in metrics.items() if output in m.get("outputs", (name,))), {})
-    own = difference(made(first, task, output), made(other, task, output))
-    pieces = (name for name in entry.get("pieces", ()) if name != output)
-    return own or next(filter(None, (unlike(first, other, task, name) for name in pieces)), "")
-
-
-def difference(before: Making, now: Making) -> str:
-    """Why a number does not compare with an earlier one; empty where it does."""
-    if before.version != now.version:
-        return f"{now.task} had version {before.version}, now it has {now.version}"
-    if before.comparable != now.comparable:
+def _difference(first: Mapping[str, Any], other: Mapping[str, Any], task: str, output: str) -> str:
+    before, now = first.get("mmeval", {}), other.get("mmeval", {})
+    versions = [document.get("versions", {}).get(task) for document in (first, other)]
+    if versions[0] != versions[1]:
+        return f"{task} had version {versions[0]}, now it has {versions[1]}"
+    if (task in before.get("not_comparable", ())) != (task in now.get("not_comparable", ())):
         return "one of the two was made on bundled samples, the other on the benchmark's data"
-    if before.protocol != now.protocol:
-        return f"{now.task} was asked by the protocol {before.protocol}, now by {now.protocol}"
-    changed = [name for name, value in now.metric.items() if _as_scored(before.metric.get(name)) != _as_scored(value)]
+    protocols = [ours.get("protocols", {}).get(task) for ours in (before, now)]
+    if protocols[0] != protocols[1]:
+        return f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}"
+    old, new = _metric(before, task, output), _metric(now, task, output)
+    changed = [name for name in _DEFINITION if new and _as_scored(old.get(name)) != _as_scored(new.get(name))]
     if changed:
         return f"the metric had another {' and '.join(changed)}"
-    return "it was judged by another judge" if before.judges != now.judges else ""
+    judged_now = _judges(now, task, new)
+    if judged_now is not None and judged_now != (_judges(before, task, old) or set()):
+        return "it was judged by another judge"
+    pieces = (name for name in new.get("pieces", ()) if name != output)
+    return next(filter(None, (_difference(first, other, task, piece) for piece in pieces)), "")
+
+
+def _metric(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
+    """The metric of a number, as the results file defines it."""
+    metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
+    return next((metric for name, metric in metrics.items() if output in metric.get("outputs", (name,))), {})
+
+
+def _judges(ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]) -> set[tuple[str, str]] | None:
+    """Each role that judged with the model that served it, or that was asked for; None for a metric without judge."""
+    rows = ours.get("judges", {})
+    if not metric.get("judged", task in rows):
+        return None
+    return {(str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows.get(task, ())}
 
 
 def _as_scored(value: Any) -> Any:
-    """A definition as scores depend on it: a model is its files, whatever it is called."""
+    """A definition as scores depend on it: a model is its files, whatever its name."""
     if not isinstance(value, Mapping):
         return value
     return value.get("fingerprint") or {key: _as_scored(item) for key, item in value.items()}
-
-
-def served(rows: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:
-    """Who judged: each role with the model that served it, or that was asked for."""
-    return frozenset((str(row.get("role")), str(row.get("served") or row.get("asked"))) for row in rows)

@@ -3,7 +3,7 @@
     def layout(run: StoredRun) -> Iterable[Table]: ...
 
 An entry point in ``mmeval.layouts`` names such a function, and the key ``layout`` of a task or group names the entry
-point. A layout only reads: it takes what is scored, and says of what is not that it is not. Its tables are printed
+point. A layout only reads; what is not scored has no value in it. Its tables are printed
 below those of the run, and by ``mmeval report RUN --layout NAME``.
 """
 
@@ -30,7 +30,7 @@ Cell: TypeAlias = str | float | None
 
 @dataclass(frozen=True)
 class Table:
-    """One table: its title, the headers, rows of as many cells, and what is to be said below it.
+    """One table: its title, the headers, rows of as many cells, and the notes below it.
 
     Numbers are written with so many ``digits`` behind the point, and whole where a program reads them.
     """
@@ -67,8 +67,8 @@ def layouts_of(run: StoredRun) -> list[str]:
 
 
 def tables_of(run: StoredRun, name: str) -> list[Table]:
-    """The tables of a layout; below the first stands with whom they were made. Raises UnknownNameError, PluginError
-    where the layout fails on this run."""
+    """The tables of a layout; a note below the first names the model and the judges. Raises UnknownNameError,
+    PluginError where the layout fails on this run."""
     layout = load_layout(name)
     with Caught() as failure:
         return _with_provenance(list(layout(run)), run)
@@ -79,13 +79,13 @@ def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
     if not tables:
         return []
     first, *others = tables
-    left = (f"{said[:1].upper()}{said[1:]}." for said in left_out_of(run))
+    left = (f"{note[:1].upper()}{note[1:]}." for note in left_out_of(run))
     return [replace(first, notes=(made_with(run), *left, *first.notes)), *others]
 
 
 def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
-    """What one number says of the trials of a task that the run counts, in the order of the data set; empty where
-    nothing was scored."""
+    """The scores of one number, of the trials that the run counts, in the order of the data set; empty where nothing
+    was scored."""
     from mmeval.aggregate.scores import Scores
     from mmeval.results.task_results import fill
 
@@ -102,7 +102,7 @@ def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
 
 
 def _range(run: StoredRun, task: StoredTask, number: str) -> tuple[float, float]:
-    """As the results file says; without ends where it does not."""
+    """The range in the results file; without ends where it has none."""
     metrics = run.ours.get("metrics", {}).get(task.name, {}).values()
     spread = next((metric.get("range") for metric in metrics if number in metric.get("outputs", ())), None)
     return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])

@@ -1,5 +1,4 @@
-"""Provenance: with whom the numbers of a stored run were made, and which numbers of the run its newest results leave
-out."""
+"""Provenance: the models behind the numbers of a stored run, and the numbers that its newest results leave out."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def made_with(run: StoredRun) -> str:
-    """One line: the model, who judged and captioned as the server calls it, the profile, and the name of the run."""
+    """One line: the model, the judges and captioners as their servers call them, the profile, and the run's name."""
     shown = {task.name for task in run.tasks}
     rows = [row for task, judges in run.ours.get("judges", {}).items() if task in shown for row in judges]
     players: dict[str, dict[str, None]] = {}

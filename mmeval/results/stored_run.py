@@ -1,4 +1,4 @@
-"""A run folder as the report reads it: JSON rows, one trial at a time, without plugins and mostly without records."""
+"""A run folder, for reading: JSON rows, one trial at a time, without plugins and mostly without records."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import contextlib
 import json
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.scoring.score_set import FINISHED, ROWS, lines_so_far
 from mmeval.scoring.verdict_log import FILE as VERDICTS
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import trial_key
+from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
-from mmeval.system.json_lines import from_line, read_rows
+from mmeval.store.task_records import trial_rows
+from mmeval.system.json_lines import from_line, line_at, read_rows
 from mmeval.wording import file_name
 
 Row = Mapping[str, Any]
@@ -72,27 +73,15 @@ class StoredTask:
     def trials(self) -> Iterator[StoredTrial | None]:
         """Every trial in its latest form, in the order of the data set; None in the place of one whose record is
         damaged."""
-        file = f"{file_name(self.name)}.jsonl"
-        sample_file, trial_file = self.folder / "samples" / file, self.folder / "trials" / file
-        samples = _places(sample_file, lambda row: int(row["i"]))
-        latest = _places(trial_file, lambda row: trial_key(row["i"], row["n"]))
-        if not latest or not samples:
-            return
-        scores, verdicts = _Scores(self.score_set), _Verdicts(self.score_set)
-        with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:
-            for key in sorted(latest):
-                line = _line_at(trial_lines, latest[key])
-                row = from_line(line)
-                if row["i"] not in samples:
-                    continue  # a killed process did not get to write it
-                sample = _line_at(sample_lines, samples[row["i"]])
-                try:
-                    scored, scored_size = scores.of(key, row["d"])
-                    size = len(line) + len(sample) + scored_size
-                    asked = from_line(sample)["sample"]
-                    yield StoredTrial(row["i"], row["n"], row, asked, scored, verdicts.of(key), size)
-                except (ValueError, KeyError, TypeError):
-                    yield None
+        scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
+        for row, sample, size in trial_rows(self.folder, self.name):
+            try:
+                key = trial_key(row["i"], row["n"])
+                scored, scored_size = scores.of(key, row["d"])
+                told = verdicts.of(key)
+                yield StoredTrial(row["i"], row["n"], row, sample["sample"], scored, told, size + scored_size)
+            except (ValueError, KeyError, TypeError):
+                yield None
         verdicts.close()
 
 
@@ -177,31 +166,20 @@ def read_results(file: Path) -> Row:
     )
 
 
+def runs_below(folder: Path) -> list[Path]:
+    return sorted(file.parent for depth in ("*", "*/*") for file in folder.glob(f"{depth}/run.json"))
+
+
 def _near(folder: Path) -> str:
     """What to give instead: the runs that lie below, if any."""
-    below = sorted(file.parent for depth in ("*", "*/*") for file in folder.glob(f"{depth}/run.json"))
+    below = runs_below(folder)
     if not below:
         return "give the folder of a run, <output_path>/<model>/<run_id>"
     named = ", ".join(map(str, below[:5])) + (", ..." if len(below) > 5 else "")
     return f"give one of the runs below it: {named}"
 
 
-def _places(file: Path, key: Callable[[Row], int]) -> dict[int, int]:
-    """Where the line of each sample or trial begins, the last one of each; lines that lack what they are known by are
-    left out."""
-    found = {}
-    for offset, row in read_rows(file):
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            found[key(row)] = offset
-    return found
-
-
-def _line_at(file: BinaryIO, offset: int) -> bytes:
-    file.seek(offset)
-    return file.readline()
-
-
-class _Scores:
+class ScoreRows:
     """Score rows in the order of the data set, read alongside the trials."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -265,7 +243,7 @@ class _Verdicts:
             self._at += 1
         found: dict[tuple[str, str], Row] = {}
         while self._file is not None and self._at < len(order) and keys[order[self._at]] == key:
-            row = from_line(_line_at(self._file, self._offsets[order[self._at]]))
+            row = from_line(line_at(self._file, self._offsets[order[self._at]]))
             found[str(row.get("metric")), str(row.get("path"))] = row
             self._at += 1
         return list(found.values())
@@ -275,11 +253,10 @@ class _Verdicts:
             self._file.close()
 
 
-def counted_by(asked: Mapping[str, Any] | None) -> Callable[[int, int], bool]:
-    """Whether a trial, by its sample's place and its repeat, stands behind the numbers, by what a results file says was
-    asked of its task."""
+def counted_by(asked: Mapping[str, Any] | None) -> Wanted:
+    """Which trials the numbers are about, by what a results file has under ``asked`` of their task."""
     if asked is None:
-        return _everything
+        return every_trial
     repeats, samples = asked["repeats"], asked["samples"]
     if samples is None:
         return lambda _, repeat: repeat < repeats
@@ -290,7 +267,3 @@ def counted_by(asked: Mapping[str, Any] | None) -> Callable[[int, int], bool]:
         return repeat < repeats and at >= 0 and index <= samples[at][1]
 
     return is_counted
-
-
-def _everything(_index: int, _repeat: int) -> bool:
-    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,13 +14,14 @@ from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import Caught, MmevalError, PluginError
 from mmeval.records.score import Cause, Result, Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
+from mmeval.store.paths import Wanted
 from mmeval.task.task import Group, Task
 
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a task: what a metric says of its trials, and how that becomes one value. The aggregator is named,
-    so that this can be sent to another process."""
+    """One number of a task: an output of a metric, and how its scores become one value. The aggregator is named, so
+    that this can be sent to another process."""
 
     name: str
     range: tuple[float, float]
@@ -50,7 +51,7 @@ class TaskNumbers:
 def task_results(
     task: TaskNumbers,
     scores: Path,
-    wanted: Callable[[int, int], bool],
+    wanted: Wanted,
     suspended: Collection[str] = (),
     *,
     bootstrap_iters: int = BOOTSTRAP_ITERS,
@@ -76,7 +77,7 @@ class Unscored(NamedTuple):
     cause: Cause
 
 
-def unscored_reasons(scores: ScoreSet, wanted: Callable[[int, int], bool], name: str) -> Counter[Unscored]:
+def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> Counter[Unscored]:
     """Why the trials that one number lacks have no score."""
     found = (row["scores"].get(name, {}) for row in finished_rows(scores.folder, wanted) if row["status"] == "ok")
     given = (Score.from_json(score) for score in found if score.get("status") == "unscored")

@@ -20,6 +20,7 @@ from mmeval.run.options import BackendSpec
 from mmeval.run.task_run import judge_identity
 from mmeval.store.journal import Journal
 from mmeval.task.task import Selection, Task
+from mmeval.wording import some
 
 if TYPE_CHECKING:
     from mmeval.broker.worker_pool import WorkerPool
@@ -177,11 +178,7 @@ def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> 
                     )
                 left_out.setdefault((role, name), []).append(task.name)
     for (role, name), names in left_out.items():
-        log.warning("%s: the %s knows no option %s, and is asked without it", _some(names), role, name)
-
-
-def _some(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+        log.warning("%s: the %s knows no option %s, and is asked without it", some(names, 1), role, name)
 
 
 def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: BatchSize) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,8 @@ from mmeval.records.score import Result, is_of_nothing
 from mmeval.run.jobs import DataFault
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.score_set import finished_rows
+from mmeval.store.paths import Wanted
 from mmeval.wording import counted
-
-Wanted = Callable[[int, int], bool]
-"""Whether the trial of a sample's place and a repeat is one of the run's."""
 
 COUNTED: Mapping[tuple[str, str], str] = {
     ("lost", "wrong"): "wrong",
@@ -26,9 +24,7 @@ COUNTED: Mapping[tuple[str, str], str] = {
 """What such replies count as, by the switch that makes them count and its value."""
 
 
-def unread_complaints(
-    runs: Sequence[TaskRun], wanted: Sequence[Callable[[int, int], bool]], folder: Path
-) -> Iterator[str]:
+def unread_complaints(runs: Sequence[TaskRun], wanted: Sequence[Wanted], folder: Path) -> Iterator[str]:
     """A line for all tasks, from the evidence of their scores (``mmeval.judge.verdict.UNREAD``); one for each switch
     that makes such replies count. Rows are read only where a metric has it."""
     for (switch, value), worth in COUNTED.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from mmeval.dataset.sampling import Subset
 from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.records.score import Result
 from mmeval.scoring.verdict_log import Served
+from mmeval.store.paths import Wanted
 from mmeval.task.task import Selection, TaskOverrides
 
 if TYPE_CHECKING:
@@ -95,11 +96,6 @@ class Unfinished:
     made: int
     of: int | None
 
-    @property
-    def note(self) -> str:
-        """As a table says it: ``unfinished: 16 of 300``."""
-        return f"unfinished: {self.made:,}" if self.of is None else f"unfinished: {self.made:,} of {self.of:,}"
-
 
 @dataclass(frozen=True)
 class RunOutcome:
@@ -114,7 +110,7 @@ class RunOutcome:
     started: str
     seconds: float
     exit_code: int
-    chosen: Mapping[str, Callable[[int, int], bool]] = field(default_factory=dict)
+    chosen: Mapping[str, Wanted] = field(default_factory=dict)
     """By task, whether a sample's index in a repeat belongs to the run: its folder may hold more."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By task, how many samples its data set has, chosen or not."""

@@ -20,6 +20,7 @@ from mmeval.run.tally import Tally
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.verdict_log import Served, served_versions
+from mmeval.store.paths import Wanted
 from mmeval.wording import counted
 
 MAX_REASONS = 10
@@ -29,7 +30,7 @@ MAX_REASON_CHARS = 200
 
 def finished_results(
     runs: Sequence[TaskRun],
-    wanted: Sequence[Callable[[int, int], bool]],
+    wanted: Sequence[Wanted],
     scorer: Scorer | None,
     *,
     bootstrap_iters: int,
@@ -108,7 +109,7 @@ def unasked_complaints(counts: RunCounts) -> Iterator[str]:
 
 def unscored_complaints(
     runs: Sequence[TaskRun],
-    wanted: Sequence[Callable[[int, int], bool]],
+    wanted: Sequence[Wanted],
     results: Iterable[Result],
     folder: Path,
     *,

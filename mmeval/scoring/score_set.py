@@ -22,8 +22,8 @@ from mmeval.metric.derived import PIECES
 from mmeval.records.digests import digest
 from mmeval.records.score import ScoreStatus
 from mmeval.scoring.verdict_log import VerdictLog
-from mmeval.store.paths import trial_key
-from mmeval.system.json_lines import from_line, open_append, read_rows, to_line, write_atomic
+from mmeval.store.paths import Wanted, trial_key
+from mmeval.system.json_lines import from_line, line_at, open_append, read_rows, to_line, write_atomic
 from mmeval.wording import file_name
 
 ROWS = "rows.jsonl"
@@ -126,7 +126,7 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
     with ExitStack() as opened:
         readers = [opened.enter_context(path.open("rb")) for path in files]
         for _, found in groupby(order, key=keys.__getitem__):
-            yield derive(_merged([_line_at(readers[places[i] & 1], places[i] >> 1) for i in found]))
+            yield derive(_merged([line_at(readers[places[i] & 1], places[i] >> 1) for i in found]))
 
 
 def _deriving(folder: Path) -> Callable[[bytes], bytes]:
@@ -148,16 +148,11 @@ def _as_it_is(line: bytes) -> bytes:
     return line
 
 
-def finished_rows(folder: Path, wanted: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:
+def finished_rows(folder: Path, wanted: Wanted) -> Iterator[dict[str, Any]]:
     """The finished rows of a set's folder, of the trials that are wanted, in the order of the data set."""
     for _, row in read_rows(folder / FINISHED):
         if wanted(row["i"], row["n"]):
             yield row
-
-
-def _line_at(file: BinaryIO, offset: int) -> bytes:
-    file.seek(offset)
-    return file.readline()
 
 
 def _merged(lines: list[bytes]) -> bytes:

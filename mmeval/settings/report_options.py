@@ -1,4 +1,4 @@
-"""What a report says besides the numbers: who was asked, and with which settings."""
+"""The settings of a run as its table and its results file show them."""
 
 from __future__ import annotations
 
@@ -39,21 +39,18 @@ class ReportContext:
     stem: str = "results"
     folder: Path | None = None
 
-    @property
-    def shown_batch_size(self) -> str:
-        return str(self.batch_size)
-
 
 def as_arguments(values: Mapping[str, Any]) -> str:
     """``k=v,k2=v2``, secrets hidden; ``None`` for nothing, as users of lm-evaluation-harness know it."""
     return ",".join(f"{name}={value}" for name, value in without_secrets(values).items()) or "None"
 
 
-def _run_config(context: ReportContext) -> dict[str, Any]:
+def run_config(context: ReportContext) -> dict[str, Any]:
+    """The ``config`` of a results file, without the user's metadata."""
     return {
         "model": context.model,
         "model_args": as_arguments(context.model_args) if context.model_args else "",
-        "batch_size": context.shown_batch_size,
+        "batch_size": str(context.batch_size),
         "batch_sizes": [],
         "device": context.model_args.get("device"),
         "use_cache": context.use_cache or None,
@@ -69,7 +66,7 @@ def _run_config(context: ReportContext) -> dict[str, Any]:
 
 
 def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
-    """Raises UsageError when the user's own words would replace what the results file says of the run."""
-    taken = sorted(metadata.keys() & _run_config(ReportContext("")).keys())
+    """Raises UsageError when the user's metadata would replace a setting in the results file."""
+    taken = sorted(metadata.keys() & run_config(ReportContext("")).keys())
     if taken:
         raise UsageError(f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name")

@@ -1,6 +1,15 @@
-"""Where the records of a trial are in a run folder."""
+"""Trials of a run folder by the place of their sample and their repeat: their order, and which are wanted."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+
+Wanted = Callable[[int, int], bool]
+"""Whether the trial of a sample's place and a repeat is one of the run's: a folder may hold more."""
+
+
+def every_trial(_index: int, _repeat: int) -> bool:
+    return True
 
 
 def trial_key(index: int, repeat: int) -> int:

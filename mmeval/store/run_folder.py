@@ -31,6 +31,7 @@ from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, Us
 from mmeval.records.score import FORMAT_VERSION
 from mmeval.store.writer_lock import wait_for_writers
 from mmeval.system.json_lines import write_atomic
+from mmeval.wording import shortened
 
 WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fresh starts this one over"
 
@@ -201,5 +202,4 @@ def _differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False) if value is not None else "none"
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(json.dumps(value, ensure_ascii=False), 60) if value is not None else "none"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.records.sample import Sample
 from mmeval.store.paths import trial_key
-from mmeval.system.json_lines import from_line, open_append, read_rows, to_line, writing
+from mmeval.system.json_lines import from_line, line_at, open_append, read_rows, to_line, writing
 from mmeval.wording import file_name
 
 
@@ -17,8 +18,8 @@ class TaskRecords:
     again from the task and the journal, so a crash costs nothing."""
 
     def __init__(self, folder: Path, task: str) -> None:
-        name = f"{file_name(task)}.jsonl"
-        self._sample_file, self._trial_file = folder / "samples" / name, folder / "trials" / name
+        self._folder, self._task = folder, task
+        self._sample_file, self._trial_file = _files(folder, task)
         self._samples: BinaryIO | None = None
         self._trials: BinaryIO | None = None
         # A bit for each sample, where a set of numbers takes a hundred bytes.
@@ -70,20 +71,48 @@ class TaskRecords:
                 yield row["i"], row["n"], row["d"]
 
     def trials(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Every trial (its latest form) with its sample's row, in the order of the data set.
-
-        A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
-        """
+        """The row of every trial with its sample; see :func:`trial_rows`."""
         self.flush()
-        samples = {row["i"]: offset for offset, row in read_rows(self._sample_file)}
-        latest = {trial_key(row["i"], row["n"]): offset for offset, row in read_rows(self._trial_file)}
-        if not latest or not samples:
-            return
-        with self._sample_file.open("rb") as sample_file, self._trial_file.open("rb") as trial_file:
-            for _, offset in sorted(latest.items()):
-                trial_file.seek(offset)
-                trial = from_line(trial_file.readline())
-                if trial["i"] not in samples:
-                    continue
-                sample_file.seek(samples[trial["i"]])
-                yield trial, from_line(sample_file.readline())["sample"]
+        for found in trial_rows(self._folder, self._task):
+            yield found.trial, found.sample["sample"]
+
+
+class TrialRows(NamedTuple):
+    """The latest row of a trial, and the row of its sample; ``size`` is how many bytes both take."""
+
+    trial: dict[str, Any]
+    sample: dict[str, Any]
+    size: int
+
+
+def trial_rows(folder: Path, task: str) -> Iterator[TrialRows]:
+    """Every recorded trial of a task, in the order of the data set; one at a time is held.
+
+    A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
+    """
+    sample_file, trial_file = _files(folder, task)
+    samples = _places(sample_file, lambda row: int(row["i"]))
+    latest = _places(trial_file, lambda row: trial_key(row["i"], row["n"]))
+    if not latest or not samples:
+        return
+    with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:
+        for _, offset in sorted(latest.items()):
+            line = line_at(trial_lines, offset)
+            trial = from_line(line)
+            if trial["i"] in samples:
+                sample = line_at(sample_lines, samples[trial["i"]])
+                yield TrialRows(trial, from_line(sample), len(line) + len(sample))
+
+
+def _files(folder: Path, task: str) -> tuple[Path, Path]:
+    name = f"{file_name(task)}.jsonl"
+    return folder / "samples" / name, folder / "trials" / name
+
+
+def _places(file: Path, key: Callable[[Mapping[str, Any]], int]) -> dict[int, int]:
+    """Where the last line of each sample or trial begins; a line without a key is left out."""
+    found = {}
+    for offset, row in read_rows(file):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            found[key(row)] = offset
+    return found

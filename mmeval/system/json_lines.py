@@ -88,6 +88,11 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             offset += len(line)
 
 
+def line_at(file: BinaryIO, offset: int) -> bytes:
+    file.seek(offset)
+    return file.readline()
+
+
 def write_atomic(path: Path, data: bytes) -> None:
     """Replace a small file as a whole. Raises StorageError."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

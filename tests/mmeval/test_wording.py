@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.wording import either, escaped, file_name, split_names
+from mmeval.wording import either, escaped, file_name, some, split_names
 
 
 def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path(tmp_path: Path) -> None:
@@ -55,3 +55,7 @@ def test_text_that_could_steer_a_terminal_is_spelt_out(text: str, safe: str) -> 
 def test_a_name_becomes_one_safe_file_name(name: str, safe: str) -> None:
     assert file_name(name) == safe
     assert Path(file_name(name)).name == file_name(name)
+
+
+def test_of_many_names_the_first_are_listed_and_the_others_counted() -> None:
+    assert [some(["a", "b", "c"], most) for most in (1, 2, 3)] == ["a and 2 more", "a, b and 1 more", "a, b, c"]

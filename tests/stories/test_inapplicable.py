@@ -94,7 +94,8 @@ def test_a_metric_that_no_answer_has_anything_for_has_no_number_and_that_is_no_f
 
 def test_the_table_says_that_there_is_nothing_to_score_once_and_not_of_every_slice(tmp_path: Path) -> None:
     outcome = ran(tmp_path, LOUD, QUIET)
-    lines = render(outcome.results, (), outcome.selection, ReportContext("toy")).splitlines()
+    document = results_document(outcome, ReportContext("toy"), {})
+    lines = render(document, outcome.selection, ReportContext("toy")).splitlines()
     shown = [line for line in lines if "picture_worth" in line]
 
     assert len(shown) == 1

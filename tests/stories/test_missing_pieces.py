@@ -78,7 +78,8 @@ def evidence(outcome: RunOutcome) -> list[Any]:
 
 
 def table(outcome: RunOutcome) -> str:
-    return render(outcome.results, outcome.group_results, outcome.selection, ReportContext("toy"))
+    context = ReportContext("toy")
+    return render(results_document(outcome, context, {}), outcome.selection, context)
 
 
 def test_without_a_judge_it_is_made_of_the_rest(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,8 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mmeval.report.publish import Published
-from mmeval.report.results_file import results_document
+from mmeval.report.results_file import Published, results_document
 from mmeval.run.options import RunOutcome
 from mmeval.settings.report_options import ReportContext
 from tests.support.outcomes import outcome, result, task

@@ -20,7 +20,7 @@ SERIES = 6
 
 @dataclass(frozen=True)
 class Bar:
-    """A value (None: there is none, and ``absent`` says why) with its interval, and the number of its series."""
+    """A value (None: there is none, with the reason in ``absent``) with its interval, and the number of its series."""
 
     value: float | None
     interval: tuple[float, float] | None = None

@@ -50,7 +50,7 @@ def charts_of(rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges) -
 
 
 def ranges_of(documents: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[float] | None]:
-    """The finite ranges that results files say of their metrics."""
+    """The finite ranges of metrics in results files."""
     return {
         output: metric.get("range")
         for document in documents

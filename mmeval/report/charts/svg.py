@@ -57,7 +57,7 @@ def fitted(text: str, chars: int) -> str:
 
 
 def text_width(text: str) -> float:
-    """Units that a label takes: rather too many than too few, as nobody here knows the reader's font."""
+    """Units that a label takes: rather too many than too few, as the reader's font is not known."""
     return sum(_char_width(char) for char in text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mmeval.report.loggers.contract import described, flat_numbers, need_package, table_rows
-from mmeval.report.publish import Published
+from mmeval.report.results_file import Published
 from mmeval.run.options import RunOutcome
 from mmeval.system.extras import need
 

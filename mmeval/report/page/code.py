@@ -19,7 +19,7 @@ MAX_BATCH = 100_000
 LIMITS = DecodeLimits(max_step_seconds=0.5)
 """Colours are worth no more."""
 MOST_REFUSED = 3
-"""Texts that took too long, after which all others stay plain: somebody has written them for that."""
+"""Texts that took too long, after which all others stay plain: they may be made for that."""
 
 _FENCE = re.compile(r"\s*(?:```|~~~)[ \t]*([\w+#.-]{0,30})[^\n]*\n")
 _FENCE_END = re.compile(r"\n(?:```|~~~)\s*\Z")

@@ -83,7 +83,7 @@ def details(
 
 
 def bounded(value: Any, depth: int = 0) -> Any:
-    """A value of JSON with its long texts and lists cut, each with a word that says so."""
+    """A value of JSON with its long texts and lists cut, each which is marked."""
     if isinstance(value, str):
         return value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}… ({len(value):,} characters)"
     if depth == MAX_DEPTH and isinstance(value, (Mapping, list)):

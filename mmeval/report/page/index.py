@@ -6,12 +6,13 @@ import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from mmeval.records.score import Result
 from mmeval.report.notes import is_unavailable
 from mmeval.results.stored_run import Row, StoredRun, StoredTask, StoredTrial, counted_by
+from mmeval.store.paths import Wanted
 
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "inapplicable", "uncounted")
 CHUNK = 100
@@ -22,7 +23,7 @@ MAX_NAME = 500
 FORMAT = 1
 
 _WORST = ("unscored", "unavailable", "scored", "inapplicable")
-"""Of the scores of a trial the first of these counts: what has no say on an answer only where nothing has one."""
+"""Of the scores of a trial the first of these counts: that a metric does not apply, only where none does."""
 
 
 class Index:
@@ -44,7 +45,7 @@ class Index:
         self._labels: dict[str, array[int]] = {}
         self._levels: dict[str, dict[str, int]] = {}
         self._kinds: dict[str, str] = {}
-        self._is_counted: Callable[[int, int], bool] = counted_by(None)
+        self._is_counted: Wanted = counted_by(None)
         self._lacking: frozenset[str] = frozenset()
 
     def begin_run(self, run: StoredRun) -> None:
@@ -52,12 +53,12 @@ class Index:
         self._runs.append({"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder)})
 
     def begin_task(self, task: StoredTask, ours: Row) -> None:
-        """The rows that follow are those of this task. ``ours`` is what the results file says under ``mmeval``."""
+        """The rows that follow are those of this task. ``ours`` is what the results file has under ``mmeval``."""
         self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
         self._lacking = lacking(ours, task.name)
         comparable = task.name not in ours.get("not_comparable", ())
-        said = {"name": task.name, "alias": task.alias, "run": len(self._runs) - 1, "comparable": comparable}
-        self._tasks.append(said)
+        row = {"name": task.name, "alias": task.alias, "run": len(self._runs) - 1, "comparable": comparable}
+        self._tasks.append(row)
         directions = {row["metric"]: row.get("higher_is_better", True) for row in ours.get("results", ())}
         for metric in ours.get("metrics", {}).get(task.name, {}).values():
             for name in metric.get("outputs", ()):
@@ -175,7 +176,7 @@ def searched(trial: StoredTrial, output: Iterable[Row] | None, error: Row | None
 
 
 def lacking(ours: Row, task: str) -> frozenset[str]:
-    """The numbers that are unavailable in all of a task, by what the results file says under ``mmeval``."""
+    """The numbers that are unavailable in all of a task, by what the results file has under ``mmeval``."""
     rows = (row for row in ours.get("results", ()) if row["task"] == task and not row.get("slice"))
     return frozenset(row["metric"] for row in rows if is_unavailable(Result.from_json(row)))
 
@@ -184,8 +185,8 @@ def _status(error: Row | None, scores: Mapping[str, Row], lacking: Container[str
     """What is ``lacking`` in all of the task tells no trial from another: it counts where there is nothing else."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"
-    told = [score for name, score in scores.items() if name not in lacking]
-    found = {score.get("status", "scored") for score in told or scores.values()}
+    telling = [score for name, score in scores.items() if name not in lacking]
+    found = {score.get("status", "scored") for score in telling or scores.values()}
     return next((status for status in _WORST if status in found), "unscored")
 
 

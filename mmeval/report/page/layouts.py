@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Papers(NamedTuple):
-    """The tables of each layout as the template takes them, and what is said of a layout that could make none."""
+    """The tables of each layout as the template takes them, and a note on each layout that could make none."""
 
     layouts: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()

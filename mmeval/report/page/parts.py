@@ -85,6 +85,6 @@ class PartWriter:
 
 
 def _given_name(row: Mapping[str, Any]) -> str:
-    """What whoever made it called a medium; nothing for one that is only known by its digest."""
+    """The name that a medium was given; nothing for one that is only known by its digest."""
     name = str(row.get("name", ""))
     return "" if _DIGEST.fullmatch(name) else name[:300]

@@ -1,7 +1,7 @@
 """What is made to be looked at: SVG as PNG, pages of PDFs, meshes as vertices and faces; each once for its content.
 
 Previews lie in the report's ``media`` folder under the digest of what they show. Those of the report before are taken
-over. Making them may take a bounded time; what is left over says so, and the next report makes it.
+over. Making them may take a bounded time; the next report makes what is left over.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LIMITS = DecodeLimits(
     max_mesh_faces=2_000_000,
     max_seconds=5.0,
 )
-"""For previews: nobody looks at more."""
+"""For previews, which are small."""
 PAGES = 3
 PAGE_DPI = 90.0
 MAX_SIDE = 1600
@@ -200,8 +200,8 @@ def _geometry(media: Media) -> Mapping[str, Any]:
 
 
 def _text(media: Media) -> dict[str, Any]:
-    """The beginning of a document that is text. The digest of all of it is compared first: a record that somebody else
-    has written names no other file."""
+    """The beginning of a document that is text. The digest of all of it is compared first: a foreign record
+    cannot name another file."""
     from mmeval.decode import document_text
 
     text = document_text(media, limits=LIMITS)

@@ -93,11 +93,11 @@ def run_rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
 
 
 _LEFT_OUT = frozenset({"dry_run", "write_out", "verbosity", "fresh", "output_path", "report"})
-"""Settings that say nothing of how the numbers were made."""
+"""Settings that do not change the numbers."""
 
 
 _SHOWN_AS = {"model": "backend"}
-"""The page has told the model by its name already."""
+"""The name of the model is on the page already."""
 
 
 def _settings(run: StoredRun) -> list[dict[str, str]]:

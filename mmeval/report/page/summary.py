@@ -10,7 +10,7 @@ from mmeval.costs.bill import dollars
 from mmeval.dataset.sampling import FEWER
 from mmeval.records.score import Result, is_of_nothing
 from mmeval.report.notes import is_unavailable
-from mmeval.report.numbers import NumberRow, groups_of, number_rows
+from mmeval.report.numbers import NumberRow, groups_of, is_subset, number_rows
 from mmeval.results.stored_run import Row, StoredRun
 from mmeval.wording import counted
 
@@ -200,7 +200,7 @@ def _partial(ours: Row) -> Iterator[str]:
     for task, row in ours.get("unfinished", {}).items():
         yield f"{task} is unfinished: {row['made']:,} {_of(row)}trials were made."
     for task, row in ours.get("subset", {}).items():
-        if row.get("of") is None or row["chosen"] < row["of"]:
+        if is_subset(row):
             flags = [name for name in row.get("how", ()) if name != FEWER]
             how = [f"chosen by {', '.join(flags)}"] if flags else []
             how += ["its data hold fewer than the task file expects"] if FEWER in row.get("how", ()) else []

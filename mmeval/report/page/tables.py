@@ -8,10 +8,12 @@ from urllib.parse import quote
 
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
+from mmeval.report.notes import from_to
 from mmeval.report.numbers import NumberRow
 from mmeval.report.page.index import STATUSES
 
 DIGITS = 4
+_STATUSES = ("scored", "failed", "unscored", "unavailable", "inapplicable", "unsupported")
 
 
 def tables(
@@ -69,24 +71,12 @@ def _quoted(text: str) -> str:
 
 
 def _number(result: Result) -> dict[str, Any]:
-    counts = {
-        "scored": result.scored,
-        "failed": result.failed,
-        "unscored": result.unscored,
-        "unavailable": result.unavailable,
-        "inapplicable": result.inapplicable,
-        "unsupported": result.unsupported,
-    }
-    incomplete = result.bounds is not None and (result.failed or result.unscored)
+    counts = {status: getattr(result, status) for status in _STATUSES}
     return {
         "value": "N/A" if result.value is None else f"{result.value:.{DIGITS}f}",
         "stderr": "" if result.stderr is None else f"{result.stderr:.{DIGITS}f}",
-        "interval": _from_to(result.ci95),
-        "bounds": _from_to(result.bounds) if incomplete else "",
+        "interval": "" if result.ci95 is None else from_to(result.ci95),
+        "bounds": from_to(result.bounds) if result.bounds is not None and (result.failed or result.unscored) else "",
         "counts": {name: count for name, count in counts.items() if count},
         "total": result.n,
     }
-
-
-def _from_to(pair: tuple[float, float] | None) -> str:
-    return "" if pair is None else f"{pair[0]:.{DIGITS}f} to {pair[1]:.{DIGITS}f}"

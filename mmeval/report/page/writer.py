@@ -61,7 +61,7 @@ class Made:
 
     @property
     def damage(self) -> str:
-        """What a warning says of the trials that cannot be shown; empty where all are."""
+        """A warning of the trials that cannot be shown; empty where all are."""
         if not self.damaged:
             return ""
         what = "has a damaged record and is" if self.damaged == 1 else "have damaged records and are"
@@ -227,7 +227,7 @@ class _Writer:
 
 
 def _left_out(charts: Sequence[Chart], runs: Sequence[StoredRun]) -> Iterator[str]:
-    """What is said of charts for which the page has no place."""
+    """A note on charts for which the page has no place."""
     if more := len(charts[MOST_CHARTS:]):
         command = shlex.join(["mmeval", "report", *(str(run.folder) for run in runs), "--format", "svg"])
         which = "1 more chart is" if more == 1 else f"{more:,} more charts are"

@@ -33,7 +33,7 @@ def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
                 writer.writerow([*_named(name, row), *empty, row.absent[at]])
             else:
                 why = row.unlike[at - 1] if at else ""
-                notes = (csv_text(why) or "yes", csv_text(row.own_notes[at]))
+                notes = (csv_text(why) or "yes", csv_text(str(row.own_notes[at])))
                 writer.writerow([*_named(name, row), *_numbers(result), *notes])
     return out.getvalue()
 

@@ -31,7 +31,7 @@ NONE = "--"
 
 
 def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """Values with their 95 % intervals, and below the table what is to be said of them, by letters."""
+    """Values with their 95 % intervals, with their notes below the table, by letters."""
     notes = list(dict.fromkeys(row.notes for row in rows if row.notes))
     lines = [
         r"% \usepackage{booktabs}",

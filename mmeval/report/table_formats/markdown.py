@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mmeval.records.score import Result
 from mmeval.report.markdown import cell, table_lines
+from mmeval.report.notes import from_to
 from mmeval.report.numbers import NumberRow
 
 _OF_ONE = ("Value", "±", "Stderr", "95 % CI", "Scored")
@@ -23,7 +24,7 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     for row in rows:
         name = f"{row.task} {row.slice}"
         first = "" if name == last else " " * row.depth + ("- " if row.depth else "") + cell(row.label)
-        numbers = _side_by_side(row) if several else _of_one(row.results[0])
+        numbers = _side_by_side(row) if several else number_cells(row.results[0])
         arrow = "↑" if row.higher_is_better else "↓"
         notes = cell(row.notes, limit=MAX_NOTE)
         body.append([first, cell(row.version) if first else "", cell(row.metric), arrow, *numbers, notes])
@@ -33,25 +34,25 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     return "\n".join(table_lines(headers, body, right_aligned={*columns} - {"±"})) + "\n"
 
 
-def _of_one(result: Result | None) -> list[str]:
+def number_cells(result: Result | None) -> list[str]:
+    """The cells of one number: the value, its standard error and interval, and how many trials were scored."""
     if result is None:
         return ["N/A", "±", "N/A", "N/A", ""]
     value = "N/A" if result.value is None else f"{result.value:.4f}"
     stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
-    interval = "N/A" if result.ci95 is None else f"{result.ci95[0]:.4f} to {result.ci95[1]:.4f}"
+    interval = "N/A" if result.ci95 is None else from_to(result.ci95)
     return [value, "±", stderr, interval, f"{result.scored}/{result.n}"]
 
 
 def _side_by_side(row: NumberRow) -> list[str]:
     marks = ["", *("†" if why else "" for why in row.unlike)]
     return [
-        absent if result is None else _short(result) + mark
+        absent if result is None else _with_interval(result) + mark
         for result, absent, mark in zip(row.results, row.absent, marks, strict=True)
     ]
 
 
-def _short(result: Result) -> str:
+def _with_interval(result: Result) -> str:
     if result.value is None:
         return "N/A"
-    interval = "" if result.ci95 is None else f" ({result.ci95[0]:.4f} to {result.ci95[1]:.4f})"
-    return f"{result.value:.4f}{interval}"
+    return f"{result.value:.4f}" + ("" if result.ci95 is None else f" ({from_to(result.ci95)})")

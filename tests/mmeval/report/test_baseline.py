@@ -12,10 +12,11 @@ from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.metric.contract import metric as describe
 from mmeval.program.calls import Program, Role
-from mmeval.records.score import Result
+from mmeval.records.score import Key, Result
 from mmeval.records.trial import Trial
-from mmeval.report.baseline import Baseline, read_baseline
+from mmeval.report.baseline import Baseline, Beside, read_baseline
 from mmeval.report.publish import publish
+from mmeval.report.results_file import results_document
 from mmeval.run.options import RunOutcome
 from mmeval.scoring.verdict_log import Served
 from mmeval.settings.report_options import ReportContext
@@ -28,18 +29,25 @@ GROUP = Group("g", "g", ("a", "b"), (GroupMetric("half"),))
 
 def baseline(folder: Path, *results: Result, tasks: tuple[Task, ...] = (task("a"),), **more: Any) -> Baseline:
     folder = folder / "before"
-    publish(outcome(folder, *results, tasks=tasks, **more), ReportContext("m"), moment=BEFORE, wanted=None)
+    publish(outcome(folder, *results, tasks=tasks, **more), ReportContext("m"), moment=BEFORE)
     return read_baseline(folder)
+
+
+def beside(found: Baseline, now: RunOutcome) -> Beside:
+    return found.beside(json.loads(json.dumps(results_document(now, ReportContext("m"), {}))))
 
 
 def shown(found: Baseline, now: RunOutcome) -> dict[str, str]:
     """The column by the names of tasks, groups and slices."""
-    column, _ = found.beside(now)
-    return {row.slice or row.task: column.cell(row) for row in (*now.results, *now.group_results)}
+    column = beside(found, now).column
+    assert column is not None
+    values = {row.slice or row.task: column.values.get(Key.of(row)) for row in (*now.results, *now.group_results)}
+    return {name: "N/A" if value is None else f"{value:.4f}" for name, value in values.items()}
 
 
 def said(found: Baseline, now: RunOutcome) -> list[str]:
-    return found.beside(now)[1]
+    made = beside(found, now)
+    return [*made.unlike, *made.notes]
 
 
 def test_a_number_stands_beside_the_one_of_the_same_task_metric_and_slice(tmp_path: Path) -> None:
@@ -53,17 +61,12 @@ def test_a_number_stands_beside_the_one_of_the_same_task_metric_and_slice(tmp_pa
 
 
 def test_the_column_bears_the_name_of_the_model(tmp_path: Path) -> None:
-    column, _ = baseline(tmp_path, result("a")).beside(outcome(tmp_path, result("a"), tasks=(task("a"),)))
-
-    assert column.header == "org/model"
+    assert baseline(tmp_path, result("a")).header == "org/model"
 
 
 @pytest.mark.parametrize("name", ["/models/tiny-llava", "./tiny-llava", "~/models/tiny-llava/"])
 def test_the_column_of_a_model_in_a_folder_bears_the_last_part_of_its_path(name: str, tmp_path: Path) -> None:
-    before = baseline(tmp_path, result("a"))
-    local = replace(before, document={**before.document, "model_name": name})
-
-    assert local.beside(outcome(tmp_path, result("a"), tasks=(task("a"),)))[0].header == "tiny-llava"
+    assert Baseline(tmp_path, {"model_name": name}).header == "tiny-llava"
 
 
 def test_a_task_or_metric_that_the_baseline_lacks_is_said_once(tmp_path: Path) -> None:
@@ -129,8 +132,8 @@ def judged_half(trial: Trial, judge: Role) -> Program[float]:
     return 0.5
 
 
-@pytest.mark.parametrize(("judge", "beside"), [("j-1", "0.5000"), ("j-2", "N/A")])
-def test_a_judged_number_compares_with_one_of_the_same_judge_alone(judge: str, beside: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("judge", "cell"), [("j-1", "0.5000"), ("j-2", "N/A")])
+def test_a_judged_number_compares_with_one_of_the_same_judge_alone(judge: str, cell: str, tmp_path: Path) -> None:
     judged = (task("a", metric=judged_half),)
     before = baseline(
         tmp_path, result("a", metric="judged_half"), tasks=judged, judges={"a": [Served("judge", "j", "j-1", "x")]}
@@ -139,7 +142,7 @@ def test_a_judged_number_compares_with_one_of_the_same_judge_alone(judge: str, b
         tmp_path, result("a", metric="judged_half"), tasks=judged, judges={"a": [Served("judge", "j", judge, "y")]}
     )
 
-    assert shown(before, now) == {"a": beside}
+    assert shown(before, now) == {"a": cell}
 
 
 def test_a_derived_number_compares_with_one_of_the_same_pieces_alone(tmp_path: Path) -> None:
@@ -168,7 +171,7 @@ def test_the_newest_results_of_a_folder_are_taken(tmp_path: Path) -> None:
     made = outcome(tmp_path, result("a"), tasks=(task("a"),))
     for moment, value in ((NOW, 0.75), (BEFORE, 0.25)):
         now = replace(made, results=(result("a", value),))
-        publish(now, ReportContext("m"), moment=moment, wanted=None)
+        publish(now, ReportContext("m"), moment=moment)
 
     assert shown(read_baseline(tmp_path), made) == {"a": "0.7500"}
 
@@ -194,7 +197,7 @@ def test_nothing_of_a_baseline_enters_the_results_file(tmp_path: Path) -> None:
     before = baseline(tmp_path, result("a", 0.123456))
     made = outcome(tmp_path, result("a"), tasks=(task("a"),))
 
-    published = publish(made, ReportContext("m"), moment=NOW, wanted=None, baseline=before)
+    published = publish(made, ReportContext("m"), moment=NOW, baseline=before)
 
     assert "|org/model|" in published.table
     assert "0.123456" not in json.dumps(published.document)

@@ -70,6 +70,17 @@ def test_a_group_is_a_subset_when_one_of_its_tasks_is() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("of", "chosen", "note"),
+    [(31026, 3000, "subset: 3,000 of 31,026"), (None, 3000, "subset: 3,000"), (7, 7, "")],
+    ids=["part", "part of an unknown number", "all of them"],
+)
+def test_a_subset_says_what_it_left_out(of: int | None, chosen: int, note: str) -> None:
+    found = document(result("a"), subset={"a": {"of": of, "chosen": chosen, "how": ["limit"]}})
+
+    assert number_rows([found], ["x"])[0].notes == note
+
+
 def test_what_is_missing_is_said_with_the_bounds() -> None:
     found = document(result("a", scored=3, unscored=1, bounds=[0.25, 0.5]))
 

@@ -19,7 +19,7 @@ MOMENT = datetime(2026, 1, 31, 12)
 def test_the_tables_are_returned_and_the_results_file_is_written(tmp_path: Path) -> None:
     made = outcome(tmp_path, result("a"), tasks=(task("a"),))
 
-    published = publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+    published = publish(made, ReportContext("m"), moment=MOMENT)
 
     assert "|a    |1.0" in published.table
     assert json.loads(published.file.read_text()) == published.document
@@ -30,7 +30,7 @@ def test_what_keeps_the_exit_code_from_being_0_is_logged(tmp_path: Path, caplog:
     made = outcome(tmp_path, result("a", unscored=1), tasks=(task("a"),), complaints=("1 of 10 unscored; do this",))
 
     with caplog.at_level(logging.WARNING, "mmeval"):
-        publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+        publish(made, ReportContext("m"), moment=MOMENT)
 
     assert caplog.messages == ["1 of 10 unscored; do this"]
 
@@ -41,7 +41,7 @@ def test_notes_on_the_answers_are_logged_beside_an_exit_code_of_0(
     made = outcome(tmp_path, result("a"), tasks=(task("a"),), notes=("1 of 10 answers was cut off",))
 
     with caplog.at_level(logging.WARNING, "mmeval"):
-        publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+        publish(made, ReportContext("m"), moment=MOMENT)
 
     assert (caplog.messages, made.exit_code) == (["1 of 10 answers was cut off"], 0)
 
@@ -53,7 +53,7 @@ def test_what_pictures_cost_is_said_where_the_server_reports_no_tokens(
     made = outcome(tmp_path, result("a"), tasks=(task("a"),), bills=(bill,))
 
     with caplog.at_level(logging.INFO, "mmeval"):
-        publish(made, ReportContext("m"), moment=MOMENT, wanted=None)
+        publish(made, ReportContext("m"), moment=MOMENT)
 
     assert "spent in this run folder: 2 calls, 2 images made, 0.08 USD" in caplog.messages
 

@@ -11,6 +11,7 @@ from mmeval.costs.budget import BudgetSpentError
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, MissingError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
+from mmeval.report.numbers import is_subset
 from mmeval.report.progress_bar import Quiet
 from mmeval.rescore.rescorer import rescore
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
@@ -293,7 +294,7 @@ def test_a_folder_that_holds_more_than_the_last_command_asked_is_scored_whole(tm
     ran(tmp_path, "a", "b", "c")
     folder = ran(tmp_path, "a", "b", "c", limit=1)
 
-    assert again(folder).subsets["asked"].note == ""
+    assert not is_subset(again(folder).subsets["asked"].to_json())
 
 
 def test_the_judge_of_the_run_is_asked_where_no_other_is_given(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from mmeval.backend.batch_size import BatchSize
 from mmeval.secrets import text_without_secrets, without_secrets
-from mmeval.settings.report_options import ReportContext, as_arguments
+from mmeval.settings.report_options import ReportContext, as_arguments, run_config
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_no_arguments_read_as_none() -> None:
 
 def test_a_batch_size_that_the_backend_decides_is_auto() -> None:
     sizes = (BatchSize(), BatchSize(4), BatchSize(growths=2))
-    assert [ReportContext("m", batch_size=size).shown_batch_size for size in sizes] == ["auto", "4", "auto:2"]
+    assert [run_config(ReportContext("m", batch_size=size))["batch_size"] for size in sizes] == ["auto", "4", "auto:2"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-/* The theme: that of the system, until somebody chooses. */
+/* The theme: that of the system, until another is chosen. */
 "use strict";
 
 mmeval.theme = (() => {

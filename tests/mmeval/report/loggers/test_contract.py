@@ -10,7 +10,7 @@ from mmeval import plugins
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.installation import install_command
 from mmeval.report.loggers.contract import create_loggers, flat_numbers, log_results, need_package, table_rows
-from mmeval.report.publish import Published
+from mmeval.report.results_file import Published
 from mmeval.run.options import RunOutcome
 from mmeval.task.task import Group, GroupMetric
 from tests.support.outcomes import outcome, result, task
