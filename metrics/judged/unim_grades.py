@@ -204,11 +204,6 @@ def as_empty(reply: Reply) -> Reply:
     return Reply(answered(()), reply.path)
 
 
-def unread_votes(verdict: Verdict) -> int:
-    """Of how many replies a grade could not be read, where that counts."""
-    return sum(1 for vote in verdict.votes if vote.get(UNREADABLE))
-
-
 def raw_votes(verdict: Verdict) -> list[Any]:
     """What was written instead of grades of the scale."""
     return [vote[RAW] for vote in verdict.votes if RAW in vote]

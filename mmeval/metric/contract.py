@@ -87,10 +87,6 @@ class Metric:
         """Whether it is made of other scores of a trial, and never looks at the answer."""
         return next(iter(inspect.signature(self.function).parameters)) == SCORES
 
-    @property
-    def doc(self) -> str:
-        return inspect.getdoc(self.function) or ""
-
     @cached_property
     def prompts(self) -> Mapping[str, JudgePrompt]:
         """The switches that are prompts, with what each may read."""

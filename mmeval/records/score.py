@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 FORMAT_VERSION = 1
 """Version of the JSON form of these records; unknown fields of a newer one are kept, never refused."""
 
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
-SCORE_STATUSES: tuple[ScoreStatus, ...] = get_args(ScoreStatus)
 
 Cause = Literal["final", "lost", "unsure"]
 """What trying again does for an unscored trial. ``lost`` may be scored then: a verdict was lost, the scoring died or
