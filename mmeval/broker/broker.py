@@ -198,8 +198,6 @@ class Broker:
         key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         asked = _Asked(call, scope, path, key, occurrence)
         entry = self._kept(asked)
-        if entry is None and scope.by_content:
-            entry = self._by_place(call, scope, path)
         if entry is not None and entry.request_digest == call.request.digest:
             if not _fault(call, entry.response):
                 return key, entry
@@ -264,12 +262,6 @@ class Broker:
             response = _with_left_out(response, call.role, unknown)
         fault = _fault(call, response)
         return (_refused(response, fault), fault) if fault else (response, "")
-
-    def _by_place(self, call: Call, scope: Scope, path: str) -> Entry | None:
-        """A verdict that an mmeval before verdicts were shared by content has journalled."""
-        runtime = self.roles.get(call.role)
-        entry = None if runtime is None else self.journal.get(f"{scope.name}#{path}@{runtime.mark}")
-        return entry if entry is not None and entry.request_digest == call.request.digest else None
 
     async def _fly(self, asked: _Asked) -> Entry:
         """Ask, once, however many trials wait for the same answer."""
