@@ -30,11 +30,11 @@ from mmeval.records.digests import call_seed
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
-from mmeval.run.availability import with_data
+from mmeval.run.availability import say_unavailable, with_data
 from mmeval.run.backends import Backends
 from mmeval.run.jobs import Plan
 from mmeval.run.options import RunOptions
-from mmeval.run.runner import limits_and_prices, prepared, run_identity, run_path, say_unavailable
+from mmeval.run.runner import limits_and_prices, prepared, run_identity, run_path
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore

@@ -13,15 +13,14 @@ from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError, sentence
 from mmeval.records.sample import Sample
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
 from mmeval.results.provenance import without
+from mmeval.run.availability import say_unavailable
 from mmeval.run.backends import Backends
-from mmeval.run.complaints import Wanted
 from mmeval.run.judging import Judging
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
-from mmeval.run.progress import Progress
-from mmeval.run.runner import Runner, check_backends, say_unavailable
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished, Wanted
+from mmeval.run.progress import Progress, Tally
+from mmeval.run.runner import Runner, check_backends
 from mmeval.run.sample_choice import Marks
 from mmeval.run.suspension import score_command
-from mmeval.run.tally import Tally
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import left_to_models
 from mmeval.scoring.stored_trials import stored_exchanges, stored_trial

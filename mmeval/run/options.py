@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from mmeval.backend.contract import AnyBackend
 
 
+Wanted = Callable[[int, int], bool]
+"""Whether the trial of a sample's place and a repeat is one of the run's."""
+
+
 @dataclass(frozen=True)
 class BackendSpec:
     """A backend by name and arguments. Equal specs share one instance. ``instance`` is one that was made already, which
@@ -107,6 +111,11 @@ class RunCounts:
     unscored: int = 0
     since: str = ""
 
+    @property
+    def none_asked(self) -> bool:
+        """Whether not a single trial could be asked."""
+        return self.unsupported > 0 and not self.kept + self.new + self.failed
+
 
 @dataclass(frozen=True)
 class Unfinished:
@@ -135,7 +144,7 @@ class RunOutcome:
     started: str
     seconds: float
     exit_code: int
-    chosen: Mapping[str, Callable[[int, int], bool]] = field(default_factory=dict)
+    chosen: Mapping[str, Wanted] = field(default_factory=dict)
     """By task, whether a sample's index in a repeat belongs to the run: its folder may hold more."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By task, how many samples its data set has, chosen or not."""

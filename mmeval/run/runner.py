@@ -8,7 +8,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
@@ -23,30 +23,28 @@ from mmeval.broker.broker import Broker
 from mmeval.broker.replay import Standing
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
-from mmeval.errors import MissingError, sentence
+from mmeval.errors import MissingError
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
-from mmeval.run.availability import lacking_in, partial_in, undescribed, with_data
+from mmeval.run.availability import say_unavailable, undescribed, with_data
 from mmeval.run.backends import Backends, Beside, check_options, check_role_names, check_roles, say_unbatched
-from mmeval.run.complaints import Wanted, code_of_faults, fault_complaints, nothing_to_score, unread_complaints
+from mmeval.run.complaints import (
+    code_of_faults,
+    fault_complaints,
+    lost_complaints,
+    nothing_to_score,
+    unasked_complaints,
+    unread_complaints,
+    unscored_complaints,
+)
 from mmeval.run.generation import Generation
 from mmeval.run.interrupt import Stoppable, interruptible
 from mmeval.run.jobs import Plan
-from mmeval.run.options import RunCounts, RunOptions, RunOutcome, ScoringOptions
-from mmeval.run.outcome import (
-    exit_code,
-    finished_results,
-    judge_versions,
-    lost_complaints,
-    score_folders,
-    unasked_complaints,
-    unscored_complaints,
-    worst_unscored,
-)
-from mmeval.run.progress import Progress, opening
+from mmeval.run.options import RunCounts, RunOptions, RunOutcome, ScoringOptions, Wanted
+from mmeval.run.outcome import exit_code, finished_results, judge_versions, score_folders, worst_unscored
+from mmeval.run.progress import Progress, Tally, opening
 from mmeval.run.suspension import Suspension, score_command
-from mmeval.run.tally import Tally
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.scoring.scorer import Scorer
 from mmeval.store.journal import Journal
@@ -256,20 +254,6 @@ def model_name(options: RunOptions) -> str:
     args = options.model.args
     own = args.get("model") or args.get("pretrained") or args.get("name")
     return options.model_tag or str(own or options.model.name)
-
-
-def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
-    """What cannot be scored here, whole or in part, is said before anything is asked. Raises MissingError when that is
-    ``strict``; what the user has skipped is no fault."""
-    tasks = list(tasks)
-    for lacking in lacking_in(tasks):
-        if strict:
-            raise MissingError(
-                f"{sentence(str(lacking))} Without --strict the run goes on, and mmeval score adds the metric later"
-            )
-        log.warning("%s", lacking)
-    for gap in partial_in(tasks):
-        log.warning("%s", gap)
 
 
 def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tuple[Backends, Plan]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mmeval.metric.model import lacking_message
-from mmeval.run.availability import Lacking, Partial, lacking_in, partial_in
+from mmeval.run.availability import Lacking, lacking_in, partial_in
 from mmeval.task.task import Task
 from tests.support.toy import task
 
@@ -70,7 +70,7 @@ def test_tasks_that_go_without_the_same_are_told_together() -> None:
 def test_pieces_that_were_skipped_are_spoken_of_as_several() -> None:
     said = "it is left out by --skip_metric; mmeval score RUN --metrics m adds it"
 
-    assert str(Partial(("a",), ("m", "n"), ("x", "y"), said)) == (
+    assert str(Lacking(("a",), ("m", "n"), said, ("x", "y"))) == (
         "a: the metrics m, n are partial, without x, y: they are left out by --skip_metric; mmeval score RUN --metrics "
         "m adds them"
     )

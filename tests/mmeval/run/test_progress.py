@@ -10,7 +10,7 @@ from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange
 from mmeval.run import tally
 from mmeval.run.options import BackendSpec, RunOutcome
-from mmeval.run.tally import MAX_KINDS, Remarks
+from mmeval.run.progress import MAX_KINDS, Remarks
 from tests.support.toy import Toy, registered, run_toy, task
 
 
