@@ -128,7 +128,7 @@ class Broker:
         self.journal = journal
         self.roles: dict[str, RoleRuntime] = {}
         self.live_trials = 0
-        """Trials that are asked or judged now: whoever collects calls may wait for theirs."""
+        """Trials that are asked or judged now: a batch may wait for their calls."""
         self._seed, self._cache, self._tags = seed, cache, reasoning_tags
         self._flights: dict[str, asyncio.Future[Entry]] = {}
         self._converting: ThreadPoolExecutor | None = None
@@ -225,7 +225,7 @@ class Broker:
             return f"{call.role}{form}/{call.request.digest}/{scope.repeat}{again}"
         if runtime is None:
             return f"{scope.name}#{path}"
-        # Whoever plays the role now never inherits what another one has said.
+        # A reply is reused only if the same backend gave it.
         if scope.by_content and runtime.samples is None:
             return f"{call.role}@{runtime.mark}{form}/{call.request.digest}/{occurrence}"
         place = f"{scope.name}#{path}@{runtime.mark}{form}"
@@ -241,7 +241,7 @@ class Broker:
         if entry is None or not entry.raw or entry.request_digest != asked.call.request.digest:
             return entry
         if asked.key in self._flights:
-            return None  # it has just come, and whoever asked for it looks at it
+            return None  # it has just come, and is checked by the task that asked for it
         runtime = self.roles.get(asked.call.role)
         unknown = () if runtime is None else _unknown_options(runtime, asked.call)
         response, fault = self._looked_at(asked.call, entry.response, unknown)
@@ -272,7 +272,7 @@ class Broker:
         except BaseException as error:
             flight.set_exception(error) if isinstance(error, Exception) else flight.cancel()
             if flight.done() and not flight.cancelled():
-                flight.exception()  # seen: nobody else may be waiting
+                flight.exception()  # retrieved: there may be no other waiter
             raise
         else:
             flight.set_result(answer)

@@ -30,7 +30,7 @@ class BoundMetric:
     params: Mapping[str, Any]
     profile: str = "standard"
     asks: Mapping[str, str] = field(default_factory=dict)
-    """Whom it asks in the place of a role that its arguments name, where that is somebody else."""
+    """The role that it asks in place of one that its arguments name, where these differ."""
 
     @property
     def roles(self) -> tuple[str, ...]:

@@ -154,8 +154,8 @@ class Judging:
     async def _verdict(
         self, run: TaskRun, bound: BoundMetric, index: int, trial: Trial, trial_digest: str
     ) -> dict[str, Score]:
-        """One judged metric; its failure costs only its own score. A verdict is shared by whoever asks the same: equal
-        answers, other repeats, other tasks."""
+        """One judged metric; its failure costs only its own score. A verdict is shared by all calls that ask the same:
+        of equal answers, other repeats, other tasks."""
         part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
         scope = Scope(run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True)
         scores = await self._scores(bound, trial, run, scope)

@@ -120,7 +120,7 @@ class RunCounts:
 @dataclass(frozen=True)
 class Unfinished:
     """How far a run has come with a task of which it has not made every trial; ``of`` is None where a filter chooses
-    and nobody has counted what it keeps."""
+    and what it keeps was not counted."""
 
     made: int
     of: int | None

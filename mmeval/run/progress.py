@@ -89,11 +89,11 @@ class Tally:
 
 
 class Progress(Protocol):
-    """What a run tells while it goes on. ``total`` counts trials, ``kept`` those answered by an earlier process.
+    """What a run reports while it goes on. ``total`` counts trials, ``kept`` those answered by an earlier process.
 
-    ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is told of each, also before.
-    ``waiting`` names whom every call waits for, nobody when it is over. ``loading`` names the model that is loaded;
-    the seconds that it took when it is, and no model when it cannot be.
+    ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is called for each, also
+    before. ``waiting`` names the roles that every call waits for, "" when the outage is over. ``loading`` names the
+    model that is loaded; the seconds that it took when it is, and no model when it cannot be.
     """
 
     def start(self, total: int, kept: int) -> None: ...

@@ -1,4 +1,4 @@
-"""The run: put tasks to a model, score, aggregate; each stage continues where an earlier process stopped."""
+"""The run: put tasks to a model or take stored trials, score, aggregate, and continue where a process stopped."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
     sent. Raises UsageError or MissingError."""
     try:
         backends = Backends({MODEL: options.model, **options.roles})
-    except MissingError:  # of a role that is misspelt nobody needs the key
+    except MissingError:  # for a misspelt role no key is needed
         check_role_names(options.roles, selection.tasks)
         raise
     jobs = Plan(selection.tasks, options, media)

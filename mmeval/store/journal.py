@@ -5,8 +5,8 @@ request's digest, who was asked, the response. A process that is killed anywhere
 what a receipt began. A torn last line is ignored, and a damaged one is skipped aloud: the call that it answered is
 asked again.
 
-Worker processes write segments of their own, and this process *adopts* their lines. Such a line is *raw*: nobody has
-looked whether the answer is acceptable, or split its reasoning off. What that makes of it is another line.
+Worker processes write segments of their own, and this process *adopts* their lines. Such a line is *raw*: it was
+not checked whether the answer is acceptable, nor was its reasoning split off. What that makes of it is another line.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Journal:
         self._segments: list[Path] = []
         self._numbers: dict[Path, int] = {}
         self._adopted: dict[bytes, Entry] = {}
-        """What workers have written and nobody has asked to keep yet."""
+        """What workers have written and ``append`` was not called for yet."""
         self._adopted_to: dict[Path, int] = {}
         """Where the last line of a worker's segment begins that was adopted."""
         self._readers: dict[int, BinaryIO] = {}
@@ -116,7 +116,7 @@ class Journal:
         row = self._row_at(place)
         draw = row.get("w")
         if draw is not None and draw < self.refusals(key):
-            return None  # somebody has looked at it since
+            return None  # it was checked since, and refused
         return row
 
     def refusals(self, key: str) -> int:
