@@ -10,7 +10,18 @@ import pytest
 
 from mmeval.broker import batcher as batching_module
 from mmeval.broker.batch_answer import ThisProcess
-from mmeval.broker.batcher import GROW_AFTER, SHORT_WAIT, AnswererDiedError, Asked, Batcher, Deliver
+from mmeval.broker.batcher import (
+    GROW_AFTER,
+    MEDIUM_WEIGHT,
+    SHORT_WAIT,
+    AnswererDiedError,
+    Asked,
+    Batcher,
+    Deliver,
+    least_padded,
+    length,
+    likeness,
+)
 from mmeval.errors import StoppedError, StorageError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
@@ -366,3 +377,30 @@ async def test_a_thread_that_is_left_in_the_rudest_way_fails_its_calls_and_hangs
     async with batching(Leaving(), live=1) as batcher:
         [said] = await asked(batcher, "a")
         assert said.startswith("internal: KeyboardInterrupt: a signal in the wrong thread (test_batcher.py:")
+
+
+def test_a_request_is_as_long_as_its_words_and_a_medium_counts_for_many() -> None:
+    assert (length(request("four")), length(request("four", picture()))) == (4, 4 + MEDIUM_WEIGHT)
+
+
+def test_requests_are_alike_that_want_the_same_by_the_same_parameters() -> None:
+    one, other = request("a", temperature=0.5, options={"image.size": "1x1"}), request("b", temperature=0.5)
+    assert likeness(other) == likeness(request("c", temperature=0.5)) != likeness(one)
+    assert likeness(replace(other, wants=("image",))) != likeness(other)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "wanted", "count", "begin"),
+    [
+        ([1, 1, 1, 9, 9], 2, 3, 0),
+        ([1, 1, 8, 9, 9], 2, 3, 2),
+        ([1, 2, 3], 0, 2, 0),
+        ([1, 2, 3], 2, 2, 1),
+        ([5], 0, 4, 0),
+        ([1, 9], 1, 4, 0),
+    ],
+)
+def test_a_slice_holds_who_is_wanted_and_needs_the_least_padding(
+    lengths: list[int], wanted: int, count: int, begin: int
+) -> None:
+    assert least_padded(lengths, wanted, count) == begin
