@@ -61,7 +61,7 @@ class _StoredTrials(Runner):
         self, selection: Selection, options: RescoreOptions, record: Mapping[str, Any], progress: Progress
     ) -> None:
         super().__init__(options.folder, record["options"]["model_name"], selection, options, progress)
-        self._record = record
+        self._record, self.data = record, record["data"]
         self._stopping = False
         self._asked = [Marks() for _ in selection]
         self._made = [0 for _ in selection]
@@ -70,10 +70,6 @@ class _StoredTrials(Runner):
         backends = role_backends(self.selection, self.options)
         check_backends(backends, self.selection.tasks)
         return backends
-
-    def data(self) -> Mapping[str, Mapping[str, Any]]:
-        data: Mapping[str, Mapping[str, Any]] = self._record["data"]
-        return data
 
     def open(self, _folder: RunFolder, journal: Journal) -> Broker:
         identity = self._record["identity"]
@@ -172,13 +168,13 @@ class _StoredTrials(Runner):
     def _subsets(self) -> Iterator[tuple[str, Subset]]:
         """What part of each task's samples the folder holds, where the run chose among them."""
         for run, asked in zip(self.runs, self._asked, strict=True):
-            if (made := self.data()[run.task.name].get("subset")) is not None:
+            if (made := self.data[run.task.name].get("subset")) is not None:
                 yield run.task.name, Subset(made["of"], len(asked), tuple(made["how"]))
 
     def _unfinished(self) -> Iterator[tuple[str, Unfinished]]:
         """The tasks of which the run has not made all trials, as far as it knew them."""
         for run, made in zip(self.runs, self._made, strict=True):
-            of = self.data()[run.task.name].get("trials")
+            of = self.data[run.task.name].get("trials")
             if of is None or made < of:
                 yield run.task.name, Unfinished(made, of)
 

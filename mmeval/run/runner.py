@@ -81,6 +81,8 @@ class Runner(ABC):
     scores = True
     """Whether trials are scored."""
     batch_size: BatchSize = AUTO
+    data: Mapping[str, Mapping[str, Any]]
+    """By task, what is recorded of its data; known after ``prepare``."""
     backends: Backends
     broker: Broker
     work: Stoppable
@@ -98,10 +100,6 @@ class Runner(ABC):
     @abstractmethod
     def prepare(self, media: MediaStore) -> Backends:
         """Make the backends, and raise what would refuse the run, before anything is written or sent."""
-
-    @abstractmethod
-    def data(self) -> Mapping[str, Mapping[str, Any]]:
-        """By task, what is recorded of its data."""
 
     def folder(self) -> RunFolder:
         return RunFolder(self.path)
@@ -156,10 +154,9 @@ class Runner(ABC):
             journal = Journal(folder.journal, media)
             stack.callback(journal.close)
             budget = Budget(limits, prices, journal.spending)
-            data = self.data()
             broker = self.broker = self.open(folder, journal)
             for task, plan in zip(self.selection, plans, strict=True):
-                mark = data[task.name]["fingerprint"]
+                mark = self.data[task.name]["fingerprint"]
                 self.runs.append(task_run(self.path, task, plan, backends.named, data=mark, scoring=self.scores))
                 stack.callback(self.runs[-1].close)
             broker.roles = backends.runtimes(
@@ -227,7 +224,7 @@ class Runner(ABC):
             seconds=time.time() - started,
             exit_code=suspension.exit_code(exit_code(counts, self.options.max_unscored)),
             chosen={run.task.name: one for run, one in zip(runs, chosen, strict=True)},
-            rows={name: record["rows"] for name, record in self.data().items()},
+            rows={name: record["rows"] for name, record in self.data.items()},
             roles={role: spec for role, spec in self.backends.specs.items() if role != MODEL},
             score_sets=score_folders(runs),
             judges=judge_versions(runs),
@@ -265,7 +262,7 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
         check_role_names(options.roles, selection.tasks)
         raise
     jobs = Plan(selection.tasks, options, media)
-    check_backends(backends, selection.tasks, undescribable=not options.predict_only)
+    check_backends(backends, selection.tasks, scoring=not options.predict_only)
     say_unbatched(backends.named, options.batch_size)
     jobs.check()
     for doubt in jobs.doubts(scoring=not options.predict_only):
@@ -274,12 +271,12 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
     return backends, jobs
 
 
-def check_backends(backends: Backends, tasks: Sequence[Task], *, undescribable: bool = True) -> None:
+def check_backends(backends: Backends, tasks: Sequence[Task], *, scoring: bool = True) -> None:
     """Raises UsageError for a role that no task asks and an option that the model does not know; warns of media that
     no backend can describe."""
     check_roles(backends.named, tasks)
     check_options(backends.named, tasks)
-    for gap in undescribed(tasks, backends.named) if undescribable else ():
+    for gap in undescribed(tasks, backends.named) if scoring else ():
         log.warning("%s", gap)
 
 
@@ -344,15 +341,13 @@ class _NewTrials(Runner):
         backends, self._jobs = prepared(self.selection, options, media)
         if self.scorer is not None and not early and self._jobs.total() < MANY_CLUSTERS:
             self.scorer.prepare(import_quantiles)  # for a small data set, while the first answers are under way
+        self.data = self._jobs.data()
         return backends
 
     def folder(self) -> RunFolder:
         if self.options.fresh and (kept := set_aside(self.path)) is not None:
             self.progress.note(f"starting over; the earlier run is kept in {kept}")
         return super().folder()
-
-    def data(self) -> Mapping[str, Mapping[str, Any]]:
-        return self._jobs.data()
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
         options = self.options
@@ -361,8 +356,7 @@ class _NewTrials(Runner):
         identity = run_identity(self.backends, self.selection, options)
         folder.claim(identity, len(journal))
         self._resumed = bool(folder.record)
-        data = self.data()
-        for task in folder.changed_data(data):
+        for task in folder.changed_data(self.data):
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)
         folder.describe(
             identity=identity,
@@ -373,7 +367,7 @@ class _NewTrials(Runner):
             },
             tasks={task.name: dict(task.config) for task in self.selection},
             groups={group.name: asdict(group) for group in self.selection.groups},
-            data=data,
+            data=self.data,
             options={"model": options.model.name, "model_name": self.model, "limit": options.limit},
             settings=options.settings,
             command=options.command,
