@@ -203,11 +203,6 @@ def as_empty(reply: Reply) -> Reply:
     return Reply(answered(()), reply.path)
 
 
-def unread_votes(verdict: Verdict) -> int:
-    """How many replies count although their grade could not be read."""
-    return sum(1 for vote in verdict.votes if vote.get(UNREADABLE))
-
-
 def raw_votes(verdict: Verdict) -> list[Any]:
     """The numbers that were written instead of grades of the scale."""
     return [vote[RAW] for vote in verdict.votes if RAW in vote]

@@ -41,7 +41,7 @@ Deliver: TypeAlias = Callable[[int, Response], None]
 
 
 class Answerer(Protocol):
-    """Whoever answers batches, up to ``places`` of them at once."""
+    """What answers batches, up to ``places`` of them at once."""
 
     @property
     def places(self) -> int: ...
@@ -53,7 +53,7 @@ class Answerer(Protocol):
         """Have a batch answered; ``deliver`` is called in the loop's thread, once for each row. Returns the largest
         batch that memory suffices for where that has shown, else 0.
 
-        Raises AnswererDiedError where whoever answered is gone, with open rows; MmevalError where no row can be
+        Raises AnswererDiedError where the worker is gone, with open rows; MmevalError where no row can be
         answered any more.
         """
 
@@ -61,7 +61,7 @@ class Answerer(Protocol):
 
 
 class AnswererDiedError(Exception):
-    """Whoever was answering a batch is gone; the message says how that came."""
+    """The worker that was answering a batch is gone; the message is the cause."""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +84,7 @@ _Group: TypeAlias = "list[_Waiting]"
 class Batcher:
     """Collects calls and answers them in batches, whose rows are equal in what they want and in their parameters.
 
-    A batch goes when it is full, when every live trial is waiting (nobody else can come), or after a short wait. It is
+    A batch goes when it is full, when every live trial is waiting (no other can come), or after a short wait. It is
     cut out of the group that holds the call that has waited longest, so that this call is in it and the lengths of its
     neighbours are like its own: padding is what a mixed batch wastes. ``live`` counts trials, not nested programs: an
     agent's inner calls belong to the trial that waits.
@@ -181,7 +181,7 @@ class Batcher:
         return []
 
     def _given_up_left_out(self) -> list[_Group]:
-        """The groups, without the calls that nobody waits for any more."""
+        """The groups, without the calls that were given up."""
         left = {key: [call for call in group if not call.future.done()] for key, group in self._groups.items()}
         self._groups = {key: group for key, group in left.items() if group}
         return list(self._groups.values())
@@ -254,7 +254,7 @@ class Batcher:
                 self._again.append(call)
 
     def _settle(self, call: _Waiting, response: Response) -> None:
-        """The call is answered. Whoever waits for it hears of it a moment later: when this was the last row of a batch,
+        """The call is answered. Its future is set a moment later: when this was the last row of a batch,
         the next batch goes before anybody looks at the answers of this one."""
         if call.open:
             self._close_call(call)

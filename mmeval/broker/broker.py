@@ -128,7 +128,7 @@ class Broker:
         self.journal = journal
         self.roles: dict[str, RoleRuntime] = {}
         self.live_trials = 0
-        """Trials that are asked or judged now: whoever collects calls may wait for theirs."""
+        """Trials that are asked or judged now: a batch may wait for their calls."""
         self._seed, self._cache, self._tags = seed, cache, reasoning_tags
         self._flights: dict[str, asyncio.Future[Entry]] = {}
         self._converting: ThreadPoolExecutor | None = None
@@ -198,8 +198,6 @@ class Broker:
         key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         asked = _Asked(call, scope, path, key, occurrence)
         entry = self._kept(asked)
-        if entry is None and scope.by_content:
-            entry = self._by_place(call, scope, path)
         if entry is not None and entry.request_digest == call.request.digest:
             if not _fault(call, entry.response):
                 return key, entry
@@ -227,7 +225,7 @@ class Broker:
             return f"{call.role}{form}/{call.request.digest}/{scope.repeat}{again}"
         if runtime is None:
             return f"{scope.name}#{path}"
-        # Whoever plays the role now never inherits what another one has said.
+        # A reply is reused only if the same backend gave it.
         if scope.by_content and runtime.samples is None:
             return f"{call.role}@{runtime.mark}{form}/{call.request.digest}/{occurrence}"
         place = f"{scope.name}#{path}@{runtime.mark}{form}"
@@ -243,7 +241,7 @@ class Broker:
         if entry is None or not entry.raw or entry.request_digest != asked.call.request.digest:
             return entry
         if asked.key in self._flights:
-            return None  # it has just come, and whoever asked for it looks at it
+            return None  # it has just come, and is checked by the task that asked for it
         runtime = self.roles.get(asked.call.role)
         unknown = () if runtime is None else _unknown_options(runtime, asked.call)
         response, fault = self._looked_at(asked.call, entry.response, unknown)
@@ -264,12 +262,6 @@ class Broker:
             response = _with_left_out(response, call.role, unknown)
         fault = _fault(call, response)
         return (_refused(response, fault), fault) if fault else (response, "")
-
-    def _by_place(self, call: Call, scope: Scope, path: str) -> Entry | None:
-        """A verdict that an mmeval before verdicts were shared by content has journalled."""
-        runtime = self.roles.get(call.role)
-        entry = None if runtime is None else self.journal.get(f"{scope.name}#{path}@{runtime.mark}")
-        return entry if entry is not None and entry.request_digest == call.request.digest else None
 
     async def _fly(self, asked: _Asked) -> Entry:
         """Ask, once, however many trials wait for the same answer."""

@@ -36,7 +36,7 @@ class Limiter:
         self._stopped = asyncio.Event()
 
     def stop(self) -> None:
-        """From now on nobody pauses: places are for those who give up their calls."""
+        """From now on no call pauses: places go to calls that are given up."""
         self._stopped.set()
 
     async def acquire(self) -> None:
@@ -85,7 +85,7 @@ class Limiter:
             self.allowed = max(1.0, self.allowed / 2)
 
     async def _turn(self) -> None:
-        """Wait for a place, which ``_wake`` has taken for whoever it wakes: a newcomer cannot snatch it away."""
+        """Wait for a place, which ``_wake`` has reserved for the call that it wakes: a later call cannot take it."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         try:

@@ -1,4 +1,4 @@
-"""Outages: a backend that nobody can reach. Every call waits, and one at a time finds out whether it is over."""
+"""Outages: a backend is out of reach. Every call waits, and one at a time tests whether the outage is over."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 """Seconds between two looks; each pause is twice the one before it, up to the longest, and a quarter more at random."""
 
-NOBODY_IN_PARTICULAR = "the backend"
+UNNAMED = "the backend"
 
 SILENT: frozenset[ErrorKind] = frozenset(("unreachable", "connection", "timeout"))
 """Errors that are no sign of life."""
@@ -35,7 +35,7 @@ class Outage:
     def __init__(self, on_change: Callable[[bool], None] = lambda _on: None) -> None:
         self._on_change = on_change
         self.turn = asyncio.Lock()
-        self.whom = NOBODY_IN_PARTICULAR
+        self.whom = UNNAMED
         """The roles that the backend plays, as messages name them."""
         self._answered = False
         self._began: float | None = None
@@ -43,7 +43,7 @@ class Outage:
 
     def told(self, message: str) -> str:
         """What a backend has said, with the role that it plays where that is known."""
-        return f"{self.whom}: {message}" if self.whom != NOBODY_IN_PARTICULAR else message
+        return f"{self.whom}: {message}" if self.whom != UNNAMED else message
 
     @property
     def on(self) -> bool:

@@ -47,8 +47,7 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
 
 
 class Known(NamedTuple):
-    """A reply that nobody has to be asked for, and its name in the journal; empty where it says that the call cannot be
-    asked."""
+    """A reply that is known without a call, and its name in the journal; empty where the call cannot be made."""
 
     reply: Reply
     key: str = ""

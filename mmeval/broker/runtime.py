@@ -116,7 +116,7 @@ class RoleRuntime:
         """Makes one call. A budget puts itself around it."""
         self._payees: dict[str, Payee] = {}
         self.on_outage: Callable[[str], None] = lambda _whom: None
-        """Told whom every call waits for when an outage begins, and nobody (an empty text) when it is over."""
+        """Called with the roles that every call waits for when an outage begins, and with "" when it is over."""
         self._outage = Outage(lambda on: self.on_outage(self._outage.whom if on else ""))
         self._stopped = asyncio.Event()
         self._failed_in_a_row = 0
@@ -151,7 +151,7 @@ class RoleRuntime:
         return payee
 
     def tell_loading(self, told: OnLoading) -> None:
-        """Tell somebody when its model is loaded."""
+        """Call ``told`` when the model is being loaded, and when it is."""
         if self._start is not None:
             self._start.told = told
 
@@ -159,8 +159,8 @@ class RoleRuntime:
         """The answer and how many tries failed before it. Retries errors of the way, within the limits. ``failed``
         counts the tries that failed as they come, so that they are known where this raises.
 
-        Raises KeyRefusedError, StartFailedError and BackendDownError, from then on at every call: nobody waits for what
-        is gone. Raises StoppedError for a call that was not made when the run was stopped.
+        Raises KeyRefusedError, StartFailedError and BackendDownError, from then on at every call: no call waits for
+        what is gone. Raises StoppedError for a call that was not made when the run was stopped.
         """
         tries = refusals = 0
         while True:

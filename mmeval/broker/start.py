@@ -12,21 +12,21 @@ OnLoading = Callable[[str, float | None], None]
 """Told the name of a model when it begins to be loaded (None), and when that is over (the seconds that it took)."""
 
 
-def _nobody(_model: str, _seconds: float | None) -> None:
-    """Nobody wants to know."""
+def _ignore(_model: str, _seconds: float | None) -> None:
+    """The default of ``told``: does nothing."""
 
 
 class Start:
     """Loads a model with the first call. ``work`` does it; ``told`` is who wants to know of it."""
 
     def __init__(self, model: str, work: Callable[[], Awaitable[None]]) -> None:
-        self.told: OnLoading = _nobody
+        self.told: OnLoading = _ignore
         self._model, self._work = model, work
         self._task: asyncio.Task[None] | None = None
 
     async def done(self, unless: asyncio.Event) -> None:
         """Until the model is loaded. Raises what keeps it from being loaded, to everybody who waits, and StoppedError
-        where the event comes first: nobody waits for a model that is not asked any more."""
+        where the event comes first: no call waits for a model that is not asked any more."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._load())
             self._task.add_done_callback(_seen)
@@ -51,6 +51,6 @@ class Start:
 
 
 def _seen(task: asyncio.Task[None]) -> None:
-    """What the start has raised is known, even where nobody waits for it any more."""
+    """What the start has raised is known, even where no call waits for it any more."""
     if not task.cancelled():
         task.exception()

@@ -67,7 +67,7 @@ class Worker:
         return await self._thread.do(lambda: self._answer(batch, lambda row: loop.call_soon_threadsafe(told, row)))
 
     async def end(self) -> None:
-        """Let it end, or end it where it is at something that nobody waits for any more."""
+        """Let it end, or end it where its work was given up."""
         if self._loading or self.open_rows:
             self.kill()
         ending = asyncio.ensure_future(self._thread.do(self._end))

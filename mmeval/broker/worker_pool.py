@@ -114,7 +114,7 @@ class WorkerPool:
         return most
 
     async def close(self) -> None:
-        """End the workers: at once those that are at work on what nobody waits for any more."""
+        """End the workers: at once those whose work was given up."""
         self._lose(StoppedError("stopped before the call was made"))
         for restart in self._restarts:
             restart.cancel()

@@ -19,7 +19,7 @@ def spent_words(bills: Sequence[Bill]) -> str:
     if total.images:
         words.append(f"{total.images:,} image{'s' if total.images != 1 else ''} made")
     known = [bill.usd for bill in bills if bill.usd is not None and not bill.payee.local]
-    unknown = sorted({bill.payee.model or "earlier answers" for bill in bills if bill.usd is None})
+    unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
     if known:
         words.append(f"{dollars(sum(known))}{' without ' if unknown else ''}{', '.join(unknown)}")
     return ", ".join(words)

@@ -23,7 +23,7 @@ from mmeval.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_a
 from mmeval.errors import EXIT_INCOMPLETE, MmevalError, StoppedError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from mmeval.store.spending import UNKNOWN, Payee, Spending, Spent
+from mmeval.store.spending import Payee, Spending, Spent
 from mmeval.store.ticket import Ticket
 
 log = logging.getLogger(__name__)
@@ -68,11 +68,6 @@ def _known_price(limits: Limits, prices: Prices, payee: Payee) -> Price:
     price = prices.of(payee)
     if price is not None:
         return price
-    if payee == UNKNOWN:
-        raise UsageError(
-            "--budget_usd: the journal of this run folder has answers without the name of their model, so their cost "
-            "is unknown; use --budget_tokens or --budget_calls, or begin another run with --run_id NAME"
-        )
     _refuse_unpriced([payee])
     raise AssertionError("unreachable")
 

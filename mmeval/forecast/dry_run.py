@@ -31,11 +31,11 @@ from mmeval.records.digests import call_seed
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
-from mmeval.run.availability import with_data
+from mmeval.run.availability import say_unavailable, with_data
 from mmeval.run.backends import Backends
 from mmeval.run.jobs import Plan
 from mmeval.run.options import RunOptions
-from mmeval.run.runner import prepared, run_identity, run_path, say_unavailable
+from mmeval.run.runner import limits_and_prices, prepared, run_identity, run_path
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -61,7 +61,8 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         say_unavailable(selection.tasks, strict=True)
     path = run_path(options)
     media = MediaStore(path / "media")
-    backends, jobs, limits, prices = prepared(selection, options, media)
+    backends, jobs = prepared(selection, options, media)
+    limits, prices = limits_and_prices(options, backends)
     record = {} if options.fresh else RunFolder.read_record(path)
     journal = Journal(path / ("journal" if record else "nothing"), media, writable=False)
     try:

@@ -30,7 +30,7 @@ class BoundMetric:
     params: Mapping[str, Any]
     profile: str = "standard"
     asks: Mapping[str, str] = field(default_factory=dict)
-    """Other roles that it asks in place of those that its arguments name."""
+    """The role that it asks in place of one that its arguments name, where these differ."""
 
     @property
     def roles(self) -> tuple[str, ...]:

@@ -86,10 +86,6 @@ class Metric:
         """Whether it is computed from other scores of a trial, and never reads the answer."""
         return next(iter(inspect.signature(self.function).parameters)) == SCORES
 
-    @property
-    def doc(self) -> str:
-        return inspect.getdoc(self.function) or ""
-
     @cached_property
     def prompts(self) -> Mapping[str, JudgePrompt]:
         """The switches that are prompts, with what each may read."""

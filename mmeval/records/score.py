@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 FORMAT_VERSION = 1
 """Version of the JSON form of all records; unknown fields of a newer one are kept, never refused."""
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
-SCORE_STATUSES: tuple[ScoreStatus, ...] = get_args(ScoreStatus)
 Cause = Literal["final", "lost", "unsure"]
 """Whether scoring an unscored trial again can help. ``lost``: it can, as a verdict was lost, or the scoring died or
 took too long. ``final``: it cannot, as the score is undefined, or the metric fails on this answer. ``unsure``: it

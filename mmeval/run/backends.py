@@ -1,4 +1,4 @@
-"""Casting: which backend plays which role of a run."""
+"""Makes the backends of a run, one for each role, and checks that the tasks ask them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Backends:
                     batch_size=batch_size,
                     answerer=None if beside is None else self._pool(role, backend, beside),
                 )
-                if role != MODEL:  # whom the model asks is part of the run's identity
+                if role != MODEL:  # the roles that the model asks are part of the run's identity
                     made[id(backend)].mark = mark_of(judge_identity(role, self.named))
         for runtime in made.values():
             runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
@@ -129,8 +129,8 @@ def _positive(value: object) -> int:
 
 
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
-    """Raises UsageError for a role that nobody asks: no metric and no task file names it, and nobody is an agent, which
-    may ask any."""
+    """Raises UsageError for a role that is not asked: no metric and no task file names it, and no backend is an agent,
+    which may ask any."""
     check_variants(backends, _by_kind(tasks))
     if any(isinstance(backend, ProgramBackend) for backend in backends.values()):
         return
@@ -142,7 +142,7 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
 
 
 def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
-    """Raises UsageError for a role that nobody asks and that looks like a misspelt one, before its backend is made."""
+    """Raises UsageError for a role that is not asked and that looks like a misspelt one, before its backend is made."""
     given = tuple(roles)
     check_variants(given, _by_kind(tasks))
     asked = _asked(tasks, given)

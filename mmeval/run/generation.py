@@ -18,9 +18,8 @@ from mmeval.records.trial import Trial
 from mmeval.run.interrupt import GRACE_SECONDS
 from mmeval.run.jobs import Job
 from mmeval.run.judging import Judging
-from mmeval.run.progress import Progress, left_to_judge
+from mmeval.run.progress import Progress, Tally, left_to_judge
 from mmeval.run.suspension import Suspension
-from mmeval.run.tally import Tally
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import Scorer, left_to_models
 from mmeval.scoring.trial_rows import trial_line

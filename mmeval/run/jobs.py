@@ -252,8 +252,8 @@ def _check_draw(options: RunOptions) -> None:
 
 
 def _with_own_id(ids: set[int], index: int, sample: Sample) -> Sample:
-    """A sample that cannot be asked, under a name that no earlier one has that was asked. No call is named by it, so it
-    keeps nobody else from its name."""
+    """A sample that cannot be asked, under a name that no earlier one has that was asked. No call is named
+    by it, so the name stays free."""
     return replace(sample, id=f"{sample.id} (sample {index})") if _mark(sample.id) in ids else sample
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from array import array
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from mmeval.broker.broker import Broker, Scope
 from mmeval.errors import ReplayMismatchError, RoleLostError, StoppedError, StorageError
+from mmeval.metric.apply import failed, score_judged
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import HOPELESS
@@ -20,16 +21,8 @@ from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.scoring.trial_rows import score_row
-from mmeval.store.paths import trial_key
-
-if TYPE_CHECKING:
-    from mmeval.broker.broker import Scope
-
-from collections.abc import Mapping
-from typing import Any
-
-from mmeval.metric.apply import failed, score_judged
 from mmeval.scoring.verdict_log import asked_model
+from mmeval.store.paths import trial_key
 from mmeval.system.json_lines import to_line
 
 log = logging.getLogger(__name__)
@@ -39,8 +32,8 @@ class Judging:
     """Scores trials in the background, as many at a time as keep the judges busy.
 
     ``suspension`` says which metrics have lost a role that they ask: they are left out from then on, the others and the
-    model go on. ``on_judged`` is told of each answer that has its scores. ``last`` says that judging is all that is
-    left: what is lost then is told in the end, which is near, and not twice.
+    model go on. ``on_judged`` is called for each answer that has its scores. ``last`` states that judging is all that
+    is left: what is lost then is reported once, at the end.
     """
 
     def __init__(
@@ -154,8 +147,8 @@ class Judging:
     async def _verdict(
         self, run: TaskRun, bound: BoundMetric, index: int, trial: Trial, trial_digest: str
     ) -> dict[str, Score]:
-        """One judged metric; its failure costs only its own score. A verdict is shared by whoever asks the same: equal
-        answers, other repeats, other tasks."""
+        """One judged metric; its failure costs only its own score. A verdict is shared by all calls that ask the same:
+        of equal answers, other repeats, other tasks."""
         part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
         scope = Scope(run.task.name, trial.sample, trial.repeat, part, share=False, by_content=True)
         scores = await self._scores(bound, trial, run, scope)

@@ -31,8 +31,30 @@ class BackendSpec:
     instance: AnyBackend | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions:
+    """How answers are scored, and what that may cost. Each field is the flag of the same name."""
+
+    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
+    max_connections: int = 64
+    retry_on_error: int = 5
+    budget_usd: float | None = None
+    """What the run folder may spend in all, over all roles and sessions; None: as much as it takes."""
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    model_cost_config: Path | None = None
+    """The user's prices, over ours."""
+    score_workers: int = 1
+    metric_device: str = AUTO_DEVICE
+    """Where the models of metrics go."""
+    strict: bool = False
+    max_unscored: float = 0.0
+    bootstrap_iters: int = BOOTSTRAP_ITERS
+    """Resamples for a number whose standard error has no formula; 0 leaves it without."""
+
+
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(ScoringOptions):
     """Everything that steers a run besides its tasks. Each field is the flag of the same name."""
 
     model: BackendSpec
@@ -50,30 +72,29 @@ class RunOptions:
     """The seed of a draw: ``limit`` takes samples at random, and not from the beginning."""
     stratify: tuple[str, ...] = ()
     """Labels over whose values a draw is spread evenly."""
-    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
-    max_connections: int = 64
-    retry_on_error: int = 5
     batch_size: BatchSize = AUTO
     """Upper limit of a micro-batch for local models."""
-    budget_usd: float | None = None
-    """What the run folder may spend in all, over all roles and sessions; None: as much as it takes."""
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
-    model_cost_config: Path | None = None
-    """The user's prices, over ours."""
     use_cache: Path | None = None
     reasoning_tags: tuple[str, str] | None = ("<think>", "</think>")
     predict_only: bool = False
-    score_workers: int = 1
-    metric_device: str = AUTO_DEVICE
-    """Where the models of metrics go."""
-    strict: bool = False
-    max_unscored: float = 0.0
-    bootstrap_iters: int = BOOTSTRAP_ITERS
-    """Resamples for a number whose standard error has no formula; 0 leaves it without."""
     command: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """All flags as a configuration file has them, secrets hidden: recorded, so that a later report can show them."""
+
+
+@dataclass(frozen=True)
+class RescoreOptions(ScoringOptions):
+    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics.
+
+    ``metrics`` are the only ones to compute; empty for those that the run has. One that no task of the run lists is
+    added to all of its tasks.
+    """
+
+    folder: Path
+    metrics: tuple[str, ...] = ()
+    overrides: TaskOverrides = field(default_factory=TaskOverrides)
+    roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
+    """The roles of the run when it was made, secrets hidden: each is asked unless ``roles`` names another backend."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +108,16 @@ class RunCounts:
     unscored: int = 0
     since: str = ""
 
+    @property
+    def none_asked(self) -> bool:
+        """Whether not a single trial could be asked."""
+        return self.unsupported > 0 and not self.kept + self.new + self.failed
+
 
 @dataclass(frozen=True)
 class Unfinished:
     """How far a run has come with a task of which it has not made every trial; ``of`` is None where a filter chooses
-    and nobody has counted what it keeps."""
+    and what it keeps was not counted."""
 
     made: int
     of: int | None
@@ -137,30 +163,3 @@ class RunOutcome:
     """What else there is to say of the answers, as one line each; the exit code does not depend on it."""
     error: str = ""
     """The complaint that the exit code is of, where data could not be read on; empty for every other run."""
-
-
-@dataclass(frozen=True)
-class RescoreOptions:
-    """What ``mmeval score`` is asked to do. ``overrides`` may change switches, profile and skipped metrics.
-
-    ``metrics`` are the only ones to compute; empty for those that the run has. One that no task of the run lists is
-    added to all of its tasks.
-    """
-
-    folder: Path
-    metrics: tuple[str, ...] = ()
-    overrides: TaskOverrides = field(default_factory=TaskOverrides)
-    roles: Mapping[str, BackendSpec] = field(default_factory=dict)
-    roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
-    """Who played the roles when the run was made, secrets hidden: asked where ``roles`` has nobody else."""
-    score_workers: int = 1
-    metric_device: str = AUTO_DEVICE
-    max_connections: int = 64
-    retry_on_error: int = 5
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
-    model_cost_config: Path | None = None
-    strict: bool = False
-    max_unscored: float = 0.0
-    bootstrap_iters: int = BOOTSTRAP_ITERS

@@ -1,16 +1,99 @@
-"""The progress that a run reports, and the first line that it prints."""
+"""How far a run has come: what it counts, and what it reports while it goes on."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from mmeval.dataset.bad_sample import BadSamples
+from mmeval.records.trial import Exchange, warnings_of
+
+MAX_KINDS = 100
+"""So many different warnings are counted each for itself; further ones count as warnings alone."""
+MAX_TOLD = 3
+MAX_WARNING_CHARS = 300
+
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass
+class Remarks:
+    """What there is to say about the answers of a run, in trials, whether asked now or kept. None of it is an error:
+    the trials are scored as they are."""
+
+    answered: int = 0
+    cut_off: int = 0
+    warned: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Trials by warning; warnings that differ by digits alone are one, under the words that came first."""
+    _words: dict[str, str] = field(default_factory=dict)
+
+    def add(self, exchanges: Sequence[Exchange]) -> None:
+        """The exchanges of one trial that has an answer."""
+        self.answered += 1
+        self.cut_off += any(e.role == "model" and e.response.finish_reason == "length" for e in exchanges)
+        if said := warnings_of(exchanges):
+            self.warned += 1
+            self.kinds.update({words for text in said if (words := self._known(text)) is not None})
+
+    def told(self) -> Iterator[str]:
+        """One line each, the most frequent warnings in their own words."""
+        if self.cut_off:
+            yield (
+                f"{self._share(self.cut_off)} cut off by the limit of tokens; "
+                "--gen_kwargs max_gen_toks=N sets the limit"
+            )
+        if self.warned:
+            yield f"{self._share(self.warned)} given with warnings; --log_samples writes them beside the answers"
+        for words, count in self.kinds.most_common(MAX_TOLD):
+            yield f"a warning of {count:,}: {_short(words)}"
+
+    def _known(self, text: str) -> str | None:
+        shape = _DIGITS.sub("0", text)
+        if shape not in self._words and len(self._words) == MAX_KINDS:
+            return None
+        return self._words.setdefault(shape, text)
+
+    def _share(self, count: int) -> str:
+        return f"{count:,} of {self.answered:,} answers {'was' if count == 1 else 'were'}"
+
+
+def _short(text: str) -> str:
+    said = " ".join(text.split())
+    return said if len(said) <= MAX_WARNING_CHARS else said[:MAX_WARNING_CHARS] + "..."
+
+
+@dataclass
+class Tally:
+    """What has happened so far, in trials."""
+
+    kept: int = 0
+    new: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    unsupported: Counter[str] = field(default_factory=Counter)
+    partial: Counter[str] = field(default_factory=Counter)
+    """Trials asked without some wanted kinds, by those kinds, where the task allows it."""
+    examples: dict[str, str] = field(default_factory=dict)
+    """The first failure of each kind, in its own words."""
+    bad: BadSamples = field(default_factory=BadSamples)
+    """Samples that cannot be asked; their trials are among those that failed."""
+    remarks: Remarks = field(default_factory=Remarks)
+
+    @property
+    def made(self) -> int:
+        """Trials that came to an end, whatever end it was."""
+        return self.kept + self.new + self.failed.total() + self.unsupported.total()
 
 
 class Progress(Protocol):
-    """What a run tells while it goes on. ``total`` counts trials, ``kept`` those answered by an earlier process.
+    """What a run reports while it goes on. ``total`` counts trials, ``kept`` those answered by an earlier process.
 
-    ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is told of each, also before.
-    ``waiting`` names whom every call waits for, nobody when it is over. ``loading`` names the model that is loaded;
-    the seconds that it took when it is, and no model when it cannot be.
+    ``judging`` begins where nothing is left but to judge a number of trials; ``judged`` is called for each, also
+    before. ``waiting`` names the roles that every call waits for, "" when the outage is over. ``loading`` names the
+    model that is loaded; the seconds that it took when it is, and no model when it cannot be.
     """
 
     def start(self, total: int, kept: int) -> None: ...

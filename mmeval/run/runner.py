@@ -1,4 +1,4 @@
-"""The run: put tasks to a model, score, aggregate; each stage continues where an earlier process stopped."""
+"""The run: put tasks to a model or take stored trials, score, aggregate, and continue where a process stopped."""
 
 from __future__ import annotations
 
@@ -6,49 +6,50 @@ import asyncio
 import logging
 import math
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval import plugins
 from mmeval.aggregate.statistics import MANY_CLUSTERS, import_quantiles
+from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, ProgramBackend, TaskAhead, WholeAnswers
 from mmeval.broker.broker import Broker
 from mmeval.broker.replay import Standing
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
-from mmeval.errors import MissingError, sentence
+from mmeval.errors import MissingError
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
-from mmeval.run.availability import lacking_in, partial_in, undescribed, with_data
+from mmeval.run.availability import say_unavailable, undescribed, with_data
 from mmeval.run.backends import Backends, Beside, check_options, check_role_names, check_roles, say_unbatched
-from mmeval.run.complaints import code_of_faults, fault_complaints, nothing_to_score, unread_complaints
-from mmeval.run.generation import Generation
-from mmeval.run.interrupt import interruptible
-from mmeval.run.jobs import Job, Plan
-from mmeval.run.options import RunCounts, RunOptions, RunOutcome
-from mmeval.run.outcome import (
-    exit_code,
-    finished_results,
-    judge_versions,
+from mmeval.run.complaints import (
+    code_of_faults,
+    fault_complaints,
     lost_complaints,
-    score_folders,
+    nothing_to_score,
     unasked_complaints,
+    unread_complaints,
     unscored_complaints,
-    worst_unscored,
 )
-from mmeval.run.progress import Progress, opening
+from mmeval.run.generation import Generation
+from mmeval.run.interrupt import Stoppable, interruptible
+from mmeval.run.jobs import Plan
+from mmeval.run.options import RunCounts, RunOptions, RunOutcome, ScoringOptions
+from mmeval.run.outcome import exit_code, finished_results, judge_versions, score_folders, worst_unscored
+from mmeval.run.progress import Progress, Tally, opening
 from mmeval.run.suspension import Suspension, score_command
-from mmeval.run.tally import Tally
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.scoring.scorer import Scorer
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import Wanted
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.run_folder import RunFolder, provenance, set_aside
 from mmeval.system import collector
@@ -69,7 +70,176 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
     """
     selection = with_data(selection, strict=options.strict)
     say_unavailable(selection.tasks, strict=options.strict)
-    return _Session(selection, options, progress).run()
+    return _NewTrials(selection, options, progress).run()
+
+
+class Runner(ABC):
+    """One process's work on a run folder: trials are scored, and the numbers made of all that are chosen.
+
+    Its subclasses are the two sources of trials: new ones, and those that a folder has recorded.
+    """
+
+    scores = True
+    """Whether trials are scored."""
+    batch_size: BatchSize = AUTO
+    data: Mapping[str, Mapping[str, Any]]
+    """By task, what is recorded of its data; known after ``prepare``."""
+    backends: Backends
+    broker: Broker
+    work: Stoppable
+    """What a user or a spent budget stops."""
+    tally: Tally
+    suspension: Suspension
+
+    def __init__(
+        self, path: Path, model: str, selection: Selection, options: ScoringOptions, progress: Progress
+    ) -> None:
+        self.path, self.model, self.selection, self.options, self.progress = path, model, selection, options, progress
+        self.scorer: Scorer | None = None
+        self.runs: list[TaskRun] = []
+
+    @abstractmethod
+    def prepare(self, media: MediaStore) -> Backends:
+        """Make the backends, and raise what would refuse the run, before anything is written or sent."""
+
+    def folder(self) -> RunFolder:
+        return RunFolder(self.path)
+
+    @abstractmethod
+    def open(self, folder: RunFolder, journal: Journal) -> Broker:
+        """Claim the folder for this run. The broker has no roles yet. Raises IdentityChangedError."""
+
+    @abstractmethod
+    def begin(self) -> Coroutine[Any, Any, None]:
+        """What scores every trial. Sets ``work``, ``tally`` and ``suspension``."""
+
+    @abstractmethod
+    def so_far(self) -> str:
+        """How far the run has come, where its budget is spent."""
+
+    @abstractmethod
+    def end(self, folder: RunFolder) -> None:
+        """Note that ``begin`` has come to its end."""
+
+    @abstractmethod
+    def chosen(self) -> Sequence[Wanted]:
+        """By task, which trials of the folder count."""
+
+    @abstractmethod
+    def again(self) -> str:
+        """What the user does to have the rest scored."""
+
+    @abstractmethod
+    def completed(self, outcome: RunOutcome) -> RunOutcome:
+        """The outcome with what depends on the source."""
+
+    def run(self) -> RunOutcome:
+        """Raises what ``prepare`` and ``open`` raise, BudgetSpentError, and Interrupted when the user stops it."""
+        options, started = self.options, time.time()
+        plans = [scoring_plan(task, self.path / "media") for task in self.selection]
+        with ExitStack() as stack:
+            if self.scores:
+                self.scorer = Scorer(
+                    plans,
+                    options.score_workers,
+                    lambda position, rows: self.runs[position].deliver(rows),
+                    options.metric_device,
+                )
+                stack.callback(self.scorer.close)
+                self.scorer.start()
+            media = MediaStore(self.path / "media")
+            backends = self.backends = self.prepare(media)
+            limits, prices = limits_and_prices(options, backends)
+            folder = self.folder()
+            stack.callback(folder.close)
+            journal = Journal(folder.journal, media)
+            stack.callback(journal.close)
+            budget = Budget(limits, prices, journal.spending)
+            broker = self.broker = self.open(folder, journal)
+            for task, plan in zip(self.selection, plans, strict=True):
+                mark = self.data[task.name]["fingerprint"]
+                self.runs.append(task_run(self.path, task, plan, backends.named, data=mark, scoring=self.scores))
+                stack.callback(self.runs[-1].close)
+            broker.roles = backends.runtimes(
+                lambda: broker.live_trials,
+                limit=options.max_connections,
+                retries=options.retry_on_error,
+                batch_size=self.batch_size,
+                beside=Beside(self.path, journal),
+            )
+            for runtime in broker.roles.values():
+                runtime.on_outage = self.progress.waiting
+                runtime.tell_loading(self.progress.loading)
+            budget.watch(broker.roles)
+            with asyncio.Runner() as loop:
+                trials = self.begin()
+                budget.stop = self.work.stop
+                try:
+                    with collector.settled():
+                        loop.run(self._until_done(trials))
+                finally:
+                    self.progress.close()
+            if budget.reached:
+                raise budget.spent_error(self.so_far())
+            spent = tuple(bills(journal.spending, prices))
+            journal.close()  # its index is not needed any more, the numbers need room
+            self.end(folder)
+            return self._outcome(journal.since, started, spent)
+
+    async def _until_done(self, trials: Coroutine[Any, Any, None]) -> None:
+        ticker = asyncio.create_task(self._keep_safe())
+        try:
+            await interruptible(self.work, trials, self.progress)
+        finally:
+            ticker.cancel()
+            await self.broker.close()
+
+    async def _keep_safe(self) -> None:
+        while True:
+            await asyncio.sleep(SYNC_SECONDS)
+            for run in self.runs:
+                run.records.flush()
+            await asyncio.to_thread(self.broker.journal.sync)
+
+    def _outcome(self, since: str, started: float, spent: tuple[Bill, ...]) -> RunOutcome:
+        runs, chosen, suspension, tally, again = self.runs, self.chosen(), self.suspension, self.tally, self.again()
+        results = finished_results(
+            runs, chosen, self.scorer, bootstrap_iters=self.options.bootstrap_iters, suspended=suspension.outputs
+        )
+        counts = RunCounts(
+            kept=tally.kept,
+            new=tally.new,
+            failed=tally.failed.total(),
+            unsupported=tally.unsupported.total(),
+            unscored=worst_unscored(results),
+            since=since,
+        )
+        outcome = RunOutcome(
+            folder=self.path,
+            model_name=self.model,
+            selection=self.selection,
+            results=tuple(results),
+            group_results=tuple(group_results(self.selection.groups, results)),
+            counts=counts,
+            started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(started)),
+            seconds=time.time() - started,
+            exit_code=suspension.exit_code(exit_code(counts, self.options.max_unscored)),
+            chosen={run.task.name: one for run, one in zip(runs, chosen, strict=True)},
+            rows={name: record["rows"] for name, record in self.data.items()},
+            roles={role: spec for role, spec in self.backends.specs.items() if role != MODEL},
+            score_sets=score_folders(runs),
+            judges=judge_versions(runs),
+            bills=spent,
+            metric_device="" if self.scorer is None else self.scorer.device_of_models(),
+            complaints=(
+                *unasked_complaints(counts),
+                *suspension.complaints(results, again),
+                *unscored_complaints(runs, chosen, results, self.path, way=again),
+                *unread_complaints(runs, chosen, self.path),
+            ),
+            notes=tuple(nothing_to_score(runs, chosen, results)),
+        )
+        return self.completed(outcome)
 
 
 def run_path(options: RunOptions) -> Path:
@@ -84,51 +254,39 @@ def model_name(options: RunOptions) -> str:
     return options.model_tag or str(own or options.model.name)
 
 
-def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
-    """What cannot be scored here, whole or in part, is said before anything is asked. Raises MissingError when that is
-    ``strict``; what the user has skipped is no fault."""
-    tasks = list(tasks)
-    for lacking in lacking_in(tasks):
-        if strict:
-            raise MissingError(
-                f"{sentence(str(lacking))} Without --strict the run goes on, and mmeval score adds the metric later"
-            )
-        log.warning("%s", lacking)
-    for gap in partial_in(tasks):
-        log.warning("%s", gap)
-
-
-class Prepared(NamedTuple):
-    """What a run has found before it touches its folder."""
-
-    backends: Backends
-    jobs: Plan
-    limits: Limits
-    prices: Prices
-
-
-def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Prepared:
+def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tuple[Backends, Plan]:
     """Make the backends and open the data, so that what would refuse the run does so before anything is written or
     sent. Raises UsageError or MissingError."""
     try:
         backends = Backends({MODEL: options.model, **options.roles})
-    except MissingError:  # of a role that is misspelt nobody needs the key
+    except MissingError:  # for a misspelt role no key is needed
         check_role_names(options.roles, selection.tasks)
         raise
     jobs = Plan(selection.tasks, options, media)
-    check_roles(backends.named, selection.tasks)
-    check_options(backends.named, selection.tasks)
-    for gap in () if options.predict_only else undescribed(selection.tasks, backends.named):
-        log.warning("%s", gap)
+    check_backends(backends, selection.tasks, scoring=not options.predict_only)
     say_unbatched(backends.named, options.batch_size)
-    limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
-    prices = load_prices(options.model_cost_config)
-    check_prices(limits, prices, backends.named)
     jobs.check()
     for doubt in jobs.doubts(scoring=not options.predict_only):
         log.warning(doubt)
     _foresee(backends.named[MODEL], jobs)
-    return Prepared(backends, jobs, limits, prices)
+    return backends, jobs
+
+
+def check_backends(backends: Backends, tasks: Sequence[Task], *, scoring: bool = True) -> None:
+    """Raises UsageError for a role that no task asks and an option that the model does not know; warns of media that
+    no backend can describe."""
+    check_roles(backends.named, tasks)
+    check_options(backends.named, tasks)
+    for gap in undescribed(tasks, backends.named) if scoring else ():
+        log.warning("%s", gap)
+
+
+def limits_and_prices(options: ScoringOptions, backends: Backends) -> tuple[Limits, Prices]:
+    """What a run may spend, and what its calls cost. Raises UsageError for a budget in dollars without a price."""
+    limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
+    prices = load_prices(options.model_cost_config)
+    check_prices(limits, prices, backends.named)
+    return limits, prices
 
 
 def _foresee(model: AnyBackend, jobs: Plan) -> None:
@@ -162,209 +320,122 @@ def _most_trials(selection: Selection, options: RunOptions) -> float:
     return math.inf if limit is None or limit < 1 else sum(limit * task.repeats for task in selection)
 
 
-class _Session:
-    """One process's work on a run folder."""
+class _NewTrials(Runner):
+    """The trials of a run that asks the model."""
+
+    options: RunOptions
+    _jobs: Plan
+    _resumed: bool
+    _before: Counter[Standing]
+    """How far the trials had come before this process."""
 
     def __init__(self, selection: Selection, options: RunOptions, progress: Progress) -> None:
-        self._selection, self._options, self._progress = selection, options, progress
-        self._path = run_path(options)
-        self._started = time.time()
-        self._runs: list[TaskRun] = []
-        self._resumed = False
-        self._suspension = Suspension()
-        self._bills: tuple[Bill, ...] = ()
-        self._agents: frozenset[str] = frozenset()
+        super().__init__(run_path(options), model_name(options), selection, options, progress)
+        self.scores = not options.predict_only
+        self.batch_size = options.batch_size
 
-    def run(self) -> RunOutcome:
-        options = self._options
-        plans = [scoring_plan(task, self._path / "media") for task in self._selection]
-        with ExitStack() as stack:
-            scorer: Scorer | None = None
-            early = False
-            if not options.predict_only:
-                scorer = Scorer(
-                    plans,
-                    options.score_workers,
-                    lambda position, rows: self._runs[position].deliver(rows),
-                    options.metric_device,
-                )
-                stack.callback(scorer.close)
-                scorer.start()
-                early = _most_trials(self._selection, options) < MANY_CLUSTERS
-                if early:
-                    scorer.prepare(import_quantiles)  # while this process imports its backend and opens the data
-            media = MediaStore(self._path / "media")
-            backends, jobs, limits, prices = prepared(self._selection, options, media)
-            self._agents = frozenset(role for role, one in backends.named.items() if isinstance(one, ProgramBackend))
-            if scorer is not None and not early and jobs.total() < MANY_CLUSTERS:
-                scorer.prepare(import_quantiles)  # for a small data set, while the first answers are under way
-            if options.fresh and (kept := set_aside(self._path)) is not None:
-                self._progress.note(f"starting over; the earlier run is kept in {kept}")
-            folder = RunFolder(self._path)
-            stack.callback(folder.close)
-            journal = Journal(folder.journal, media)
-            stack.callback(journal.close)
-            budget = Budget(limits, prices, journal.spending)
-            data = jobs.data()
-            self._describe(folder, backends, journal, data)
-            for task, plan in zip(self._selection, plans, strict=True):
-                fingerprint = data[task.name]["fingerprint"]
-                self._runs.append(
-                    task_run(self._path, task, plan, backends.named, data=fingerprint, scoring=not options.predict_only)
-                )
-                stack.callback(self._runs[-1].close)
-            broker = self._broker(journal, backends)
-            budget.watch(broker.roles)
-            tally = self._generate(jobs, broker, scorer, budget)
-            self._bills = tuple(bills(journal.spending, prices))
-            journal.close()  # its index is not needed any more, the numbers need room
-            if not jobs.faults:
-                folder.finish()
-            return self._outcome(jobs, tally, journal.since, scorer)
+    def prepare(self, media: MediaStore) -> Backends:
+        options = self.options
+        early = _most_trials(self.selection, options) < MANY_CLUSTERS
+        if self.scorer is not None and early:
+            self.scorer.prepare(import_quantiles)  # while this process imports its backend and opens the data
+        backends, self._jobs = prepared(self.selection, options, media)
+        if self.scorer is not None and not early and self._jobs.total() < MANY_CLUSTERS:
+            self.scorer.prepare(import_quantiles)  # for a small data set, while the first answers are under way
+        self.data = self._jobs.data()
+        return backends
 
-    def _describe(
-        self, folder: RunFolder, backends: Backends, journal: Journal, data: Mapping[str, Mapping[str, Any]]
-    ) -> None:
-        """Claim the folder for this model, and write down what is run. Raises IdentityChangedError."""
-        options = self._options
+    def folder(self) -> RunFolder:
+        if self.options.fresh and (kept := set_aside(self.path)) is not None:
+            self.progress.note(f"starting over; the earlier run is kept in {kept}")
+        return super().folder()
+
+    def open(self, folder: RunFolder, journal: Journal) -> Broker:
+        options = self.options
         for place in journal.damaged:
             log.warning("%s is damaged and was left out; what it answered is asked again", place)
-        identity = run_identity(backends, self._selection, options)
+        identity = run_identity(self.backends, self.selection, options)
         folder.claim(identity, len(journal))
         self._resumed = bool(folder.record)
-        for task in folder.changed_data(data):
+        for task in folder.changed_data(self.data):
             log.warning("%s: the data changed since this run began; unchanged samples keep their answers", task)
         folder.describe(
             identity=identity,
             provenance={
                 **provenance(),
                 "metric_device": options.metric_device,
-                **{name: dict(b.provenance) for name, b in backends.named.items()},
+                **{name: dict(b.provenance) for name, b in self.backends.named.items()},
             },
-            tasks={task.name: dict(task.config) for task in self._selection},
-            groups={group.name: asdict(group) for group in self._selection.groups},
-            data=data,
-            options={"model": options.model.name, "model_name": model_name(options), "limit": options.limit},
+            tasks={task.name: dict(task.config) for task in self.selection},
+            groups={group.name: asdict(group) for group in self.selection.groups},
+            data=self.data,
+            options={"model": options.model.name, "model_name": self.model, "limit": options.limit},
             settings=options.settings,
             command=options.command,
         )
-
-    def _broker(self, journal: Journal, backends: Backends) -> Broker:
-        options = self._options
-        broker = Broker(
+        return Broker(
             journal,
             seed=options.seed,
             cache=ResponseCache(options.use_cache) if options.use_cache is not None else None,
             reasoning_tags=options.reasoning_tags,
         )
-        broker.roles = backends.runtimes(
-            lambda: broker.live_trials,
-            limit=options.max_connections,
-            retries=options.retry_on_error,
-            batch_size=options.batch_size,
-            beside=Beside(self._path, journal),
-        )
-        return broker
 
-    def _generate(self, plan: Plan, broker: Broker, scorer: Scorer | None, budget: Budget) -> Tally:
+    def begin(self) -> Coroutine[Any, Any, None]:
+        jobs = self._jobs
         # A lane for each call in flight: one thread builds prompts and keeps answers, so more would only queue.
-        lanes = broker.roles[MODEL].width
-        with asyncio.Runner() as runner:
-            generation = Generation(self._runs, broker, scorer, self._progress, lanes=lanes)
-            for runtime in broker.roles.values():
-                runtime.on_outage = self._progress.waiting
-                runtime.tell_loading(self._progress.loading)
-            budget.stop = generation.stop
-            before: Counter[Standing] = Counter({"open": plan.total()})
-            if self._resumed:
-                before = generation.kept_before(plan.readable())
-            # Tasks may ask the same, which is sent once; a filter has yet to say what it keeps.
-            exact = self._resumed or (len(plan.tasks) == 1 and not plan.tasks[0].filter)
-            self._progress.note(
-                opening(
-                    kept=before["kept"],
-                    new=before["open"],
-                    since=broker.journal.since,
-                    exact=exact,
-                    bad=plan.bad_ahead and not self._resumed,
-                )
+        lanes = self.broker.roles[MODEL].width
+        work = Generation(self.runs, self.broker, self.scorer, self.progress, lanes=lanes)
+        self.work, self.tally, self.suspension = work, work.tally, work.suspension
+        self._before = Counter({"open": jobs.total()})
+        if self._resumed:
+            self._before = work.kept_before(jobs.readable())
+        # Tasks may ask the same, which is sent once; a filter has yet to say what it keeps.
+        exact = self._resumed or (len(jobs.tasks) == 1 and not jobs.tasks[0].filter)
+        self.progress.note(
+            opening(
+                kept=self._before["kept"],
+                new=self._before["open"],
+                since=self.broker.journal.since,
+                exact=exact,
+                bad=jobs.bad_ahead and not self._resumed,
             )
-            self._progress.start(before.total(), before["kept"])
-            try:
-                with collector.settled():
-                    runner.run(self._until_done(generation, plan.readable(), broker))
-            finally:
-                self._progress.close()
-        if budget.reached:
-            made = before["kept"] + generation.tally.made - generation.tally.kept  # not all that is kept was looked at
-            raise budget.spent_error(f"{made:,} of {before.total():,} trials are made")
-        if plan.faults and not generation.tally.made:
-            raise next(iter(plan.faults.values())).error
-        self._suspension = generation.suspension
-        return generation.tally
-
-    async def _until_done(self, generation: Generation, jobs: Iterator[Job], broker: Broker) -> None:
-        ticker = asyncio.create_task(self._keep_safe(broker))
-        try:
-            await interruptible(generation, generation.run(jobs), self._progress)
-        finally:
-            ticker.cancel()
-            await broker.close()
-
-    async def _keep_safe(self, broker: Broker) -> None:
-        while True:
-            await asyncio.sleep(SYNC_SECONDS)
-            for run in self._runs:
-                run.records.flush()
-            await asyncio.to_thread(broker.journal.sync)
-
-    def _outcome(self, plan: Plan, tally: Tally, since: str, scorer: Scorer | None) -> RunOutcome:
-        iterations = self._options.bootstrap_iters
-        suspension = self._suspension
-        in_script = plugins.any_of_script()  # which no other process has
-        recorded = self._options.roles if self._options.settings else ()
-        command = score_command(self._path, self._selection, self._options.roles, self._agents, recorded)
-        way = "call mmeval.evaluate again as before" if in_script else f"run {command}"
-        again = "the same call" if in_script else "the same command"
-        results = finished_results(
-            self._runs, plan.chosen, scorer, bootstrap_iters=iterations, suspended=suspension.outputs
         )
-        counts = RunCounts(
-            kept=tally.kept,
-            new=tally.new,
-            failed=tally.failed.total(),
-            unsupported=tally.unsupported.total(),
-            unscored=worst_unscored(results),
-            since=since,
-        )
-        faults = tuple(fault_complaints(plan.faults, again=again))
-        return RunOutcome(
-            folder=self._path,
-            model_name=model_name(self._options),
-            selection=self._selection,
-            results=tuple(results),
-            group_results=tuple(group_results(self._selection.groups, results)),
-            counts=counts,
-            started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._started)),
-            seconds=time.time() - self._started,
-            exit_code=code_of_faults(plan.faults, suspension.exit_code(exit_code(counts, self._options.max_unscored))),
-            chosen={run.task.name: chosen for run, chosen in zip(self._runs, plan.chosen, strict=True)},
-            rows={name: record["rows"] for name, record in plan.data().items()},
-            subsets=plan.subsets(),
-            unfinished=plan.unfinished(),
-            roles=self._options.roles,
-            score_sets=score_folders(self._runs),
-            judges=judge_versions(self._runs),
-            bills=self._bills,
-            metric_device="" if scorer is None else scorer.device_of_models(),
+        self.progress.start(self._before.total(), self._before["kept"])
+        return work.run(jobs.readable())
+
+    def so_far(self) -> str:
+        tally, kept = self.tally, self._before["kept"]
+        made = kept + tally.made - tally.kept  # not all that is kept was looked at
+        return f"{made:,} of {self._before.total():,} trials are made"
+
+    def end(self, folder: RunFolder) -> None:
+        faults = self._jobs.faults
+        if faults and not self.tally.made:
+            raise next(iter(faults.values())).error
+        if not faults:
+            folder.finish()
+
+    def chosen(self) -> Sequence[Wanted]:
+        return self._jobs.chosen
+
+    def again(self) -> str:
+        if plugins.any_of_script():  # which no other process has
+            return "call mmeval.evaluate again as before"
+        options = self.options
+        agents = {role for role, one in self.backends.named.items() if isinstance(one, ProgramBackend)}
+        recorded = options.roles if options.settings else ()
+        return f"run {score_command(self.path, self.selection, options.roles, agents, recorded)}"
+
+    def completed(self, outcome: RunOutcome) -> RunOutcome:
+        jobs, tally = self._jobs, self.tally
+        again = "the same call" if plugins.any_of_script() else "the same command"
+        faults = tuple(fault_complaints(jobs.faults, again=again))
+        return replace(
+            outcome,
+            exit_code=code_of_faults(jobs.faults, outcome.exit_code),
+            subsets=jobs.subsets(),
+            unfinished=jobs.unfinished(),
             error=next(iter(faults), ""),
-            complaints=(
-                *faults,
-                *lost_complaints(tally, again=again),
-                *unasked_complaints(counts),
-                *suspension.complaints(results, way),
-                *unscored_complaints(self._runs, plan.chosen, results, self._path, way=way),
-                *unread_complaints(self._runs, plan.chosen, self._path),
-            ),
-            notes=(*tally.remarks.told(), *nothing_to_score(self._runs, plan.chosen, results)),
+            complaints=(*faults, *lost_complaints(tally, again=again), *outcome.complaints),
+            notes=(*tally.remarks.told(), *outcome.notes),
         )

@@ -1,4 +1,4 @@
-"""One task within a run: where its trials are recorded, how they are scored, and by whom."""
+"""One task within a run: its records, its score set, and the roles that judge it."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
 
 
 def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
-    """Who gives the verdicts when a metric asks a role. Of an agent nobody but its author knows whom it asks, so all
-    other roles but the model belong to it."""
+    """What identifies the judge when a metric asks a role. Which roles an agent asks is not known, so all other roles
+    but the model belong to it."""
     own = dict(backends[role].identity)
     if not isinstance(backends[role], ProgramBackend):
         return own

@@ -1,7 +1,7 @@
-"""The model lane: trials of tasks whose metrics use models are scored by one process of their own, many at once.
+"""The queue of trials that metrics score with models: one process of their own takes many at once.
 
 It loads each model once. While it is behind, trials wait here as lines, so that other tasks go on in the ordinary
-processes and nobody who asks a model waits for a score.
+processes, and no call to a model waits for a score.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ IDLE_SECONDS = 0.5
 LEAST_MESSAGE = 8
 """Trials that travel together though their metrics want fewer at once."""
 MOST_WAITING_BYTES = 64 * 2**20
-"""Of lines that wait. Beyond that whoever brings another waits too."""
+"""Of lines that wait. Beyond that ``add`` waits too."""
 MESSAGES_IN_FLIGHT = 2
 """One that is scored, and one that follows."""
 
 
 class Scoring(Protocol):
-    """Who makes the rows."""
+    """What makes the rows."""
 
     async def rows(self, items: Sequence[Item]) -> Rows: ...
 

@@ -52,7 +52,7 @@ class ScorePool:
         return ProcessPoolExecutor(count, mp_context=context, initializer=start, initargs=(self._setup,))
 
     def begin(self) -> None:
-        """Start a process that nobody waits for yet; all of them where they are forked."""
+        """Start a process, without waiting for it; all of them where they are forked."""
         self.prepare(is_ready)
 
     def prepare(self, work: Callable[[], object]) -> None:
@@ -120,7 +120,7 @@ class ScorePool:
         return found
 
     def close(self) -> None:
-        # Nobody waits for a metric that is still at work when the run was stopped: it scores again next time.
+        # A metric that is still at work when the run was stopped is not waited for: it scores again next time.
         unfinished = list((self._pool._processes or {}).values()) if self._under_way else []
         for process in unfinished:
             process.terminate()

@@ -19,13 +19,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mmeval.errors import StorageError
 from mmeval.system.json_lines import open_append, read_rows
-
-if TYPE_CHECKING:  # whoever runs calls knows the score sets already
-    pass
 
 FILE = "verdicts.jsonl"
 

@@ -114,7 +114,7 @@ def start(setup: Setup) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not setup.threads:
         # Processes run side by side, so one of them needs no threads for linear algebra; numpy starts them on its
-        # import, which takes twice the CPU. Somebody's own setting stands.
+        # import, which takes twice the CPU. A setting of the user's stands.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("TQDM_DISABLE", "1")  # bars of libraries that load models: the run has its own
     os.nice(NICENESS)

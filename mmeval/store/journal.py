@@ -5,8 +5,8 @@ request's digest, who was asked, the response. A process that is killed anywhere
 what a receipt began. A torn last line is ignored, and a damaged one is skipped aloud: the call that it answered is
 asked again.
 
-Worker processes write segments of their own, and this process *adopts* their lines. Such a line is *raw*: nobody has
-looked whether the answer is acceptable, or split its reasoning off. What that makes of it is another line.
+Worker processes write segments of their own, and this process *adopts* their lines. Such a line is *raw*: it was
+not checked whether the answer is acceptable, nor was its reasoning split off. What that makes of it is another line.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Journal:
         self._segments: list[Path] = []
         self._numbers: dict[Path, int] = {}
         self._adopted: dict[bytes, Entry] = {}
-        """What workers have written and nobody has asked to keep yet."""
+        """What workers have written and ``append`` was not called for yet."""
         self._adopted_to: dict[Path, int] = {}
         """Where the last line of a worker's segment begins that was adopted."""
         self._readers: dict[int, BinaryIO] = {}
@@ -106,7 +106,7 @@ class Journal:
             return None
         response = Response.from_json(row["r"], self.media.root)
         earlier = self._index[key_hash(key)] >> _OFFSET_BITS < self._first_own
-        return Entry(row["d"], response, to_line(row["r"]), row.get("t", 0.0), earlier, row.get("w") is not None)
+        return Entry(row["d"], response, to_line(row["r"]), row["t"], earlier, row.get("w") is not None)
 
     def row(self, key: str) -> Mapping[str, Any] | None:
         """The line that answers a call, as JSON values: no record is made of it."""
@@ -116,7 +116,7 @@ class Journal:
         row = self._row_at(place)
         draw = row.get("w")
         if draw is not None and draw < self.refusals(key):
-            return None  # somebody has looked at it since
+            return None  # it was checked since, and refused
         return row
 
     def refusals(self, key: str) -> int:
@@ -278,16 +278,14 @@ class Journal:
                     if "refused" in row:
                         self._refused[key] += 1
                     self.spending.add_line(row)
+                    at = row["t"]
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     self.damaged.append(f"{path}:{line_number}: {error}")
                     continue
-                if answered and self._newer(row, self._index.get(key)):
+                known = self._index.get(key)  # segments are not read in the order of their time
+                if answered and (known is None or at >= self._row_at(known)["t"]):
                     self._index[key] = self._place(path, offset)
-                    self._oldest = min(self._oldest, row.get("t", math.inf))
-
-    def _newer(self, row: Mapping[str, Any], place: int | None) -> bool:
-        """Whether a line replaces the one that its key has; segments are not read in the order of their time."""
-        return place is None or bool(row.get("t", 0.0) >= self._row_at(place).get("t", 0.0))
+                    self._oldest = min(self._oldest, at)
 
     def _reader(self, number: int) -> BinaryIO:
         """A segment for reading; a folder that was resumed a thousand times has more of them than may be open."""

@@ -62,9 +62,10 @@ class RunFolder:
             record: dict[str, Any] = dict(json.loads(file.read_bytes()).items())
         except (ValueError, AttributeError) as error:
             raise UsageError(f"{file}: is damaged ({error}); restore it, or start over with --fresh") from None
-        if record.get("format", 0) > FORMAT_VERSION:
+        if record.get("format") != FORMAT_VERSION:
             raise UsageError(
-                f"{file}: was written by a newer mmeval ({record.get('mmeval')}); upgrade mmeval to use it"
+                f"{file}: is of another format than this mmeval reads; use the mmeval that wrote it "
+                f"({record.get('mmeval')}), or start over with --fresh"
             )
         return record
 

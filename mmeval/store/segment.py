@@ -49,10 +49,6 @@ class Segment:
         self._fd = -1
         self._size = 0
 
-    @property
-    def begun(self) -> bool:
-        return self._fd >= 0
-
     def keep(self, head: Mapping[str, Any], response: Response, *, in_place: bool = False) -> Written:
         """Keep an answer, or the record of a failure, media first. With ``in_place`` media that are files already stay
         where they are. Raises StorageError when it cannot be written."""

@@ -18,9 +18,6 @@ class Payee(NamedTuple):
     local: bool = False
 
 
-UNKNOWN = Payee("", "")
-"""Whoever answered the lines of a journal that do not say so: they were written before lines did."""
-
 NOT_SENT: tuple[()] = ()
 """What a line says whose answer cost no call: it came from a cache, from the sample, or from an agent, whose own calls
 have lines of their own."""
@@ -79,11 +76,8 @@ class Spending:
         return sum(self._by_payee.values(), Spent())
 
     def add_line(self, row: Mapping[str, Any]) -> None:
-        """Count a line of a journal that says who was asked, or else bears usage."""
-        payee = row.get("to")
-        if payee is None:
-            payee = UNKNOWN if (row.get("r") or row["failed"]).get("usage") else NOT_SENT
-        if payee:
+        """Count a line of a journal."""
+        if payee := row["to"]:
             self._of(tuple(payee)).add_line(row)
 
     def add(self, payee: Payee, response: Response, tries: int) -> None:

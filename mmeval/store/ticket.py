@@ -1,4 +1,4 @@
-"""Tickets: what goes with a call on its way to a backend, so that whoever has the answer can keep it."""
+"""Tickets: what goes with a call on its way to a backend, so that the process that has the answer can keep it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mmeval.store.spending import NOT_SENT, Payee
 class Ticket:
     """Whose call it is, and how the journal names it.
 
-    ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who is paid for it (None: nobody).
-    ``attempt`` counts the tries that failed before, ``draw`` the replies to this call that were not acceptable.
+    ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who is paid for it (None: no call
+    is sent). ``attempt`` counts the tries that failed before, ``draw`` the replies to this call that were refused.
     ``remarks`` are warnings that the answer gets, of what was done to the request.
     """
 
@@ -44,7 +44,7 @@ def line_head(
 
 
 def raw_head(ticket: Ticket, request: Request) -> dict[str, Any]:
-    """The beginning of the line that a worker writes: ``w`` says that nobody has looked at the answer since, and how
-    many replies to the call were refused before this one."""
+    """The beginning of the line that a worker writes: ``w`` says that the answer was not checked, and how many
+    replies to the call were refused before this one."""
     ticket_head = line_head(ticket.key, request.digest, by=ticket.by, to=ticket.to, attempt=ticket.attempt)
     return {**ticket_head, "w": ticket.draw}

@@ -1,4 +1,4 @@
-"""The lock of those who write beside the run's own process: nobody reads the journal while one of them is left over."""
+"""The lock of processes that write beside the run's own: the journal is not read while one of them is left over."""
 
 from __future__ import annotations
 

@@ -25,8 +25,6 @@ Damage = Literal["RT", "RN"]
 STEPS = (-2, -1, 0, 1, 2)
 """The paper's ``k``: so many are removed below 0, and added above 0."""
 MODALITIES: tuple[PartKind, ...] = ("image", "audio", "video", "document", "code", "3d")
-FEWEST_MODALITIES, FEWEST_ITEMS = 2, 3
-"""The fewest modalities of an answer, and the fewest items of one of them, so that two can be removed."""
 
 
 class Point(NamedTuple):
@@ -35,12 +33,6 @@ class Point(NamedTuple):
     k: int
     strict: Fraction
     lenient: Fraction
-
-
-def is_eligible(content: Interleaved) -> bool:
-    """Whether an answer has enough items: two modalities besides text, and three tags of one of them."""
-    counts = items_of(content)
-    return len(counts) >= FEWEST_MODALITIES and max(counts.values()) >= FEWEST_ITEMS
 
 
 def items_of(content: Interleaved) -> Counter[PartKind]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from mmeval import plugins
 from mmeval.errors import Caught, MissingExtraError, UsageError
-from mmeval.report.publish import Published
+from mmeval.report.results_file import Published
 from mmeval.run.options import RunOutcome
 
 _log = logging.getLogger(__name__)

@@ -737,19 +737,6 @@ async def test_another_judge_gives_verdicts_of_its_own(tmp_path: Path) -> None:
     assert (len(first.asked), len(second.asked)) == (1, 1)
 
 
-@in_loop
-async def test_a_verdict_that_an_older_mmeval_kept_under_its_place_is_found(tmp_path: Path) -> None:
-    old = Scope("t", sample("s0"), 0, "score/x", share=False)
-    async with brokered(tmp_path, judge=saying("yes")) as broker:
-        await broker.run(judged(), old)
-    judge = saying("no")
-    async with brokered(tmp_path, judge=judge) as broker:
-        assert await broker.run(judged(), by_content()) == ["yes"]
-        assert await broker.run(judged(), by_content(id="another")) != ["yes"]
-
-    assert len(judge.asked) == JUDGE_TRIES, "the other sample asks"
-
-
 # --- what workers have written -----------------------------------------------------------------------------------
 
 

@@ -229,12 +229,3 @@ def test_earlier_calls_without_a_price_are_refused() -> None:
 
     with pytest.raises(UsageError, match="toy-2"):
         Budget(Limits(usd=1.0), PRICES, before)
-
-
-def test_earlier_answers_that_do_not_say_whom_they_were_paid_to_are_refused_for_dollars_alone() -> None:
-    before = Spending()
-    before.add_line({"r": {"output": [], "usage": [1, 2]}})
-
-    Budget(Limits(tokens=1), PRICES, before)
-    with pytest.raises(UsageError, match="--run_id"):
-        Budget(Limits(usd=1.0), PRICES, before)

@@ -129,11 +129,11 @@ def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named
         read_own(tmp_path / "runs/m/default/media")
 
 
-def test_a_newer_run_folder_is_refused(tmp_path: Path) -> None:
+def test_a_run_folder_of_another_format_is_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path, [told([text("a")])])
     (folder / "run.json").write_text(json.dumps({"format": 99, "mmeval": "9"}))
 
-    with pytest.raises(UsageError, match="newer mmeval"):
+    with pytest.raises(UsageError, match="of another format"):
         read_own(folder)
 
 

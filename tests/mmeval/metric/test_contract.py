@@ -36,7 +36,6 @@ def giving(value: Any) -> Any:
 def test_a_description_names_what_the_function_says() -> None:
     assert (toy_yes.name, toy_yes.outputs, toy_yes.roles, toy_yes.judged) == ("toy_yes", ("toy_yes",), (), False)
     assert toy_yes.switches == {"word": "yes"}
-    assert toy_yes.doc.startswith("1 when the answer holds the word")
     assert (toy_verdict.roles, toy_verdict.switches, toy_verdict.judged) == (("judge",), {"question": "met?"}, True)
 
 

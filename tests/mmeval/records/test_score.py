@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ from mmeval.content.parts import Interleaved
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ERROR_KINDS, ErrorInfo, Response, Usage
 from mmeval.records.sample import Message, Sample, user
-from mmeval.records.score import SCORE_STATUSES, Result, Score
+from mmeval.records.score import Result, Score, ScoreStatus
 from mmeval.records.trial import Exchange, Trial
 from tests.support import tiny_media as tiny
 from tests.support.content_cases import answers
@@ -43,7 +43,7 @@ sound_responses = st.builds(
 )
 failed_responses = st.builds(Response.failed, st.sampled_from(ERROR_KINDS), words, latency=latencies)
 pairs = st.none() | st.tuples(numbers, numbers)
-scores = st.builds(Score, st.none() | numbers, st.sampled_from(SCORE_STATUSES), words, labelled, pairs)
+scores = st.builds(Score, st.none() | numbers, st.sampled_from(get_args(ScoreStatus)), words, labelled, pairs)
 results = st.builds(
     Result,
     words,

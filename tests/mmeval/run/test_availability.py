@@ -11,7 +11,7 @@ from mmeval.dataset.contract import Dataset
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.metric.model import lacking_message
 from mmeval.records.sample import Sample, user
-from mmeval.run.availability import Lacking, Partial, lacking_in, partial_in, with_data
+from mmeval.run.availability import Lacking, lacking_in, partial_in, with_data
 from mmeval.task.task import Group, Selection, Task
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.task_pair import write_pair
@@ -272,7 +272,7 @@ def test_tasks_that_go_without_the_same_are_told_together() -> None:
 def test_pieces_that_were_skipped_are_spoken_of_as_several() -> None:
     said = "it is left out by --skip_metric; mmeval score RUN --metrics m adds it"
 
-    assert str(Partial(("a",), ("m", "n"), ("x", "y"), said)) == (
+    assert str(Lacking(("a",), ("m", "n"), said, ("x", "y"))) == (
         "a: the metrics m, n are partial, without x, y: they are left out by --skip_metric; mmeval score RUN --metrics "
         "m adds them"
     )

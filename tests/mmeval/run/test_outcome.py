@@ -9,9 +9,10 @@ import pytest
 from mmeval.metric.model_files_error import WeightsError
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import Unscored
+from mmeval.run.complaints import lost_complaints, most_frequent, unasked_complaints
 from mmeval.run.options import RunCounts
-from mmeval.run.outcome import last_line, lost_complaints, most_frequent, unasked_complaints
-from mmeval.run.tally import Tally
+from mmeval.run.outcome import last_line
+from mmeval.run.progress import Tally
 from tests.support.outcomes import outcome
 
 

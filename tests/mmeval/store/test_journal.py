@@ -132,7 +132,7 @@ def test_of_two_answers_to_a_call_the_newer_one_counts_whatever_its_segment_is_c
     tmp_path: Path, names: str
 ) -> None:
     for age, (name, text) in enumerate(zip(names, ("older", "newer"), strict=True)):
-        line = {"k": "key", "d": f"asked {age}", "t": 100.0 + age, "r": reply(text).to_json()}
+        line = {"k": "key", "d": f"asked {age}", "to": [], "t": 100.0 + age, "r": reply(text).to_json()}
         path = tmp_path / "journal" / f"{name}.jsonl"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(to_line(line) + b"\n")
@@ -191,7 +191,9 @@ def test_a_finished_receipt_keeps_the_type_that_only_a_name_tells(tmp_path: Path
     # A table and plain words look the same; only the name says which, and the record says it from then on.
     table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")
     with opened(tmp_path) as journal:
-        journal._own._write_receipt({"k": "k", "d": "d"}, Response(Interleaved((media_part(table),))), [table])
+        journal._own._write_receipt(
+            {"k": "k", "d": "d", "to": []}, Response(Interleaved((media_part(table),))), [table]
+        )
     with opened(tmp_path) as journal:
         entry = journal.get("k")
         assert entry is not None

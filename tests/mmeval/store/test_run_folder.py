@@ -124,11 +124,12 @@ def test_what_a_later_version_wrote_beside_survives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (json.dumps({"format": FORMAT_VERSION + 1, "mmeval": "9.0"}), r"newer mmeval \(9.0\); upgrade"),
+        (json.dumps({"format": FORMAT_VERSION + 1, "mmeval": "9.0"}), r"of another format .*\(9.0\)"),
+        (json.dumps({"mmeval": "0.0.1"}), r"of another format .*\(0.0.1\)"),
         ('{"format": 1', "is damaged .*--fresh"),
         ("[]", "is damaged .*--fresh"),
     ],
-    ids=["newer format", "torn", "not an object"],
+    ids=["newer format", "no format", "torn", "not an object"],
 )
 def test_a_record_that_cannot_be_read_is_refused_and_the_folder_stays_free(
     tmp_path: Path, content: str, complaint: str

@@ -10,7 +10,7 @@ import pytest
 from mmeval.records.response import Response, Usage
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.spending import UNKNOWN, Payee, Spending, Spent
+from mmeval.store.spending import Payee, Spending, Spent
 from mmeval.system.json_lines import from_line, to_line
 from tests.support.toy import picture, reply
 
@@ -86,19 +86,6 @@ def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(tmp_pat
     for _ in range(2):
         with opened(tmp_path) as journal:
             assert totals(journal.spending) == {MODEL: Spent(2, 1, 10, 5, 1)}
-
-
-def test_lines_that_do_not_say_who_was_asked_count_where_they_bear_usage(tmp_path: Path) -> None:
-    with opened(tmp_path) as journal:
-        keep_some(journal)
-        journal.append("g", "d", reply("free"))
-    [segment] = (tmp_path / "journal").glob("*.jsonl")
-    rows = [from_line(line) for line in segment.read_bytes().splitlines()]
-    segment.write_bytes(b"".join(to_line({k: v for k, v in row.items() if k != "to"}) + b"\n" for row in rows))
-
-    with opened(tmp_path) as journal:
-        assert journal.damaged == []
-        assert totals(journal.spending) == {UNKNOWN: Spent(6, 4, 41, 17, 2)}
 
 
 @pytest.mark.parametrize("usage", [[1], "many", {"in": 1}], ids=str)

@@ -9,7 +9,7 @@ import pytest
 from mmeval.errors import TaskFileError, UsageError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
-from mmeval.run.runner import say_unavailable
+from mmeval.run.availability import say_unavailable
 from mmeval.run.task_run import score_definition, scoring_plan
 from mmeval.task.build import build
 from mmeval.task.derived_entries import derived_outputs, with_pieces

@@ -9,7 +9,6 @@ import pytest
 from mmeval.errors import MissingDataError, StorageError, UsageError
 from mmeval.report.page import write_report
 from mmeval.report.page.writer import MOST_CHARTS
-from tests.support import kept_run
 from tests.support.report_reader import Report
 from tests.support.stored_run import SCORE_SET, Told, text, write_run
 
@@ -253,15 +252,6 @@ def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(StorageError, match=r"the report cannot be written \(No space left on device\)"):
         write_report([run], run / "report")
-
-
-def test_a_run_folder_of_an_earlier_version_is_shown_without_its_plugins(tmp_path: Path) -> None:
-    made = write_report([kept_run.FOLDER], tmp_path / "report")
-    found = Report(tmp_path / "report")
-
-    assert made.damaged == 0
-    assert made.trials == found.index["count"] > 0
-    assert any(len(trial["steps"]) > 1 for trial in found.trials)
 
 
 def test_several_runs_are_one_page_with_numbers_side_by_side(tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ import pytest
 from mmeval.content.parts import Interleaved
 from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange
-from mmeval.run import tally
+from mmeval.run import progress
 from mmeval.run.options import BackendSpec, RunOutcome
-from mmeval.run.progress import left_to_judge, opening
-from mmeval.run.tally import MAX_KINDS, Remarks
+from mmeval.run.progress import MAX_KINDS, Remarks
 from tests.support.toy import Toy, registered, run_toy, task
 
 
@@ -60,7 +59,7 @@ def test_warnings_without_end_take_no_memory_without_end() -> None:
 
 
 def test_a_long_warning_is_told_in_one_short_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "MAX_WARNING_CHARS", 5)
+    monkeypatch.setattr(progress, "MAX_WARNING_CHARS", 5)
 
     assert told((answer("one\ntwo three"),))[1] == "a warning of 1: one t..."
 
