@@ -32,7 +32,7 @@ from mmeval.report.publish import finish
 from mmeval.run import interrupt
 from mmeval.run.runner import run
 from mmeval.settings.flags import FLAGS, REFUSED
-from mmeval.settings.plan import Plan, make_plan
+from mmeval.settings.plan import Invocation, make_plan
 from mmeval.settings.resolve import Setting, config_file, resolve
 from mmeval.task.selection import INLINE, select
 
@@ -244,7 +244,7 @@ def _evaluate(model: str | AnyBackend, tasks: TaskName | Sequence[TaskName], fla
     )
 
 
-def _plan(model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any]) -> Plan:
+def _plan(model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any]) -> Invocation:
     given = {"tasks": tasks or None, **flags}
     if isinstance(model, str):
         return make_plan(_settings({**given, "model": model or None}))

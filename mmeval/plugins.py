@@ -32,7 +32,7 @@ from typing import Any, Literal, get_args
 
 from mmeval.errors import AmbiguousNameError, Caught, MissingError, PluginError, UnknownNameError, UsageError, sentence
 
-Group = Literal[
+PluginGroup = Literal[
     "mmeval.tasks",
     "mmeval.loaders",
     "mmeval.prompts",
@@ -46,7 +46,7 @@ Group = Literal[
     "mmeval.tools",
     "mmeval.formats",
 ]
-GROUPS: tuple[Group, ...] = get_args(Group)
+GROUPS: tuple[PluginGroup, ...] = get_args(PluginGroup)
 
 SCRIPT = "script"
 """The distribution name for what this process has registered itself."""
@@ -65,10 +65,10 @@ class _Registered(EntryPoint):
         return vars(self)["plugin"]
 
 
-_of_script: dict[Group, dict[str, _Registered]] = {group: {} for group in GROUPS}
+_of_script: dict[PluginGroup, dict[str, _Registered]] = {group: {} for group in GROUPS}
 
 
-def register(group: Group, name: str, plugin: Any) -> None:
+def register(group: PluginGroup, name: str, plugin: Any) -> None:
     """Register a plugin for this process.
 
     The same definition again (a notebook's cell that is run anew) replaces the earlier one. Raises UsageError for a
@@ -85,25 +85,25 @@ def any_of_script() -> bool:
     return any(_of_script.values())
 
 
-def is_of_script(group: Group, name: str) -> bool:
+def is_of_script(group: PluginGroup, name: str) -> bool:
     """Whether this process has registered a plugin itself."""
     return name in _of_script[group]
 
 
-def _claims(group: Group) -> Mapping[str, tuple[EntryPoint, ...]]:
+def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Every entry point by name, those of this process last."""
     claims, own = _registered()[group], _of_script[group]
     return {**claims, **{name: (*claims.get(name, ()), entry) for name, entry in own.items()}} if own else claims
 
 
 @cache
-def _registered() -> dict[Group, dict[str, tuple[EntryPoint, ...]]]:
+def _registered() -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
     """Every entry point by group and name; a repeated one (an egg-info beside an installation) counts once.
 
     All groups at once, as most of the time goes into reading the metadata of every installed distribution.
     """
     found = entry_points()
-    registered: dict[Group, dict[str, tuple[EntryPoint, ...]]] = {}
+    registered: dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]] = {}
     for group in GROUPS:
         claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
         for entry in found.select(group=group):
@@ -119,7 +119,7 @@ def distribution_of(entry: EntryPoint) -> str:
     return "unknown" if entry.dist is None else _name_of(entry.dist)
 
 
-def owner(group: Group, name: str) -> str:
+def owner(group: PluginGroup, name: str) -> str:
     """The distribution that registers a name. Raises as ``load`` does for one that is unknown or claimed twice."""
     return distribution_of(_find(group, name))
 
@@ -130,17 +130,17 @@ def _name_of(distribution: Distribution) -> str:
     return re.sub(r"[-_.]+", "-", distribution.name).lower()
 
 
-def names(group: Group) -> list[str]:
+def names(group: PluginGroup) -> list[str]:
     """All registered names of a group, without loading any of them."""
     return sorted(_claims(group))
 
 
-def entries(group: Group) -> list[EntryPoint]:
+def entries(group: PluginGroup) -> list[EntryPoint]:
     """All entry points of a group, those with clashing names included."""
     return [entry for _, found in sorted(_claims(group).items()) for entry in found]
 
 
-def load(group: Group, name: str) -> Any:
+def load(group: PluginGroup, name: str) -> Any:
     """Load a plugin by its name.
 
     Raises UnknownNameError (with near names), AmbiguousNameError (naming both distributions), PluginError when the
@@ -155,7 +155,7 @@ def load(group: Group, name: str) -> Any:
     ) from failure.error
 
 
-def _find(group: Group, name: str) -> EntryPoint:
+def _find(group: PluginGroup, name: str) -> EntryPoint:
     registered = _claims(group)
     owner, _, short = name.rpartition("/")
     found = registered.get(short, ())

@@ -99,7 +99,7 @@ def register_prompt(name: str) -> Callable[[T], T]:
     return _registrar("mmeval.prompts", (name,), "register_prompt")
 
 
-def _registrar(group: plugins.Group, names: Sequence[str], called: str) -> Callable[[T], T]:
+def _registrar(group: plugins.PluginGroup, names: Sequence[str], called: str) -> Callable[[T], T]:
     for name in names:
         _check_name(name, called)
 

@@ -12,7 +12,7 @@ from typing import Any
 from mmeval.backend import Capabilities, TaskAhead
 from mmeval.content import PART_KINDS
 from mmeval.errors import MissingDataError
-from mmeval.interchange import Absent, Place, open_answers
+from mmeval.interchange import Absent, AnswerPlace, open_answers
 from mmeval.records import Request, Response, Sample
 from mmeval.wording import counted
 
@@ -50,7 +50,7 @@ class ReplayBackend:
         """Report which answers are there, missing, left over, or of a protocol that is not followed."""
         for remark in self._answers.remarks:
             log.warning(remark)
-        places: set[Place] = set()
+        places: set[AnswerPlace] = set()
         asked = found = 0
         for task in tasks:
             looked = self._look(task, places)
@@ -76,7 +76,7 @@ class ReplayBackend:
     async def close(self) -> None:
         self._answers.close()
 
-    def _look(self, task: TaskAhead, places: set[Place]) -> Counter[str]:
+    def _look(self, task: TaskAhead, places: set[AnswerPlace]) -> Counter[str]:
         """Count the answers of a task that are there, are failures, or are missing."""
         looked: Counter[str] = Counter()
         missing = ""

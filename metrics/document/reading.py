@@ -16,7 +16,7 @@ from mmeval.decode import (
     OFFICE,
     Block,
     DecodeLimits,
-    Table,
+    OfficeTable,
     TextBox,
     document_text,
     image,
@@ -69,7 +69,7 @@ def document_markdown(media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidoc
     if media.mime not in ("text/plain", _CSV):
         return text.strip()  # Markdown and the like
     rows = table_rows(text, is_csv=media.mime == _CSV)
-    return markdown([Table(rows)] if rows else blocks_of(text[: 2 * MAX_CHARS].splitlines()))
+    return markdown([OfficeTable(rows)] if rows else blocks_of(text[: 2 * MAX_CHARS].splitlines()))
 
 
 def picture_markdown(media: Media, limits: DecodeLimits) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from mmeval.decode import Block, Table
+from mmeval.decode import Block, OfficeTable
 
 _COLUMNS = re.compile(r"\s{2,}|\t")
 """The separator of cells in a line: two blanks or more, or a tab."""
@@ -40,7 +40,7 @@ def blocks_of(lines: Iterable[str]) -> list[Block]:
     while at < len(cells):
         end = _table_end(cells, at)
         if end > at + 1:
-            blocks.append(Table(tuple(tuple(row) for row in cells[at:end])))
+            blocks.append(OfficeTable(tuple(tuple(row) for row in cells[at:end])))
         else:
             end = at + 1
             line = COLUMN_IN_TEXT.join(cells[at])

@@ -25,7 +25,7 @@ from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.score import Result
 from mmeval.report.progress_bar import Quiet
-from mmeval.run.jobs import Plan
+from mmeval.run.jobs import JobQueue
 from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.scoring.score_set import finished_rows
 from mmeval.store.media_store import MediaStore
@@ -39,7 +39,7 @@ ENOUGH = 20
 """The least number of scored samples for which standard errors count."""
 
 Which = Literal["reference", "shuffled", "empty"]
-Answers = Mapping[str, Mapping[str, Interleaved]]
+ReferenceAnswers = Mapping[str, Mapping[str, Interleaved]]
 """An answer by task and id of a sample."""
 WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
 """Loggers whose warnings are shown while bounds are measured: the run waits for a role that does not answer."""
@@ -204,7 +204,7 @@ def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, 
     Samples that cannot be asked are left out; a task with fewer than two others has none.
     """
     with _workplace() as folder:
-        plan = Plan(tuple(tasks), RunOptions(BackendSpec("reference"), folder, limit=limit), MediaStore(folder))
+        plan = JobQueue(tuple(tasks), RunOptions(BackendSpec("reference"), folder, limit=limit), MediaStore(folder))
         return {
             task.name: _exchanged(sample for _, sample in plan.samples(position)) for position, task in enumerate(tasks)
         }
@@ -242,7 +242,7 @@ class _Shuffled:
     identity: Mapping[str, Any] = {"backend": "shuffled", "seed": SEED}
     provenance: Mapping[str, Any] = {}
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: ReferenceAnswers) -> None:
         self._answers = answers
         # Any: a plugin is whatever its package registers.
         self._reference: Any = plugins.load("mmeval.model_backends", "reference")()

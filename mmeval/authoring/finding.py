@@ -13,7 +13,7 @@ Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TaskFinding:
     """An error or a warning. ``line`` counts from 1; 0: it belongs to no line."""
 
     file: Path
@@ -27,7 +27,7 @@ class Finding:
         return f"{where}: {self.severity}: {self.message} [{self.check}]"
 
 
-def finding_at(file: TaskFile, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
+def finding_at(file: TaskFile, path: KeyPath, name: str, message: str, severity: Severity = "error") -> TaskFinding:
     """Make a finding about a task, at the line of a key."""
     place = file.document.place(path or ("task",))
-    return Finding(place.file, place.line, severity, f"task {file.name!r}: {message}", name)
+    return TaskFinding(place.file, place.line, severity, f"task {file.name!r}: {message}", name)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mmeval.broker.broker import Broker, Scope
-from mmeval.errors import UsageError
+from mmeval.errors import Caught, MmevalError, UsageError
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import Metric
@@ -17,7 +17,7 @@ from mmeval.metric.result import MetricScores
 from mmeval.program.calls import CallFailed, Role
 from mmeval.program.role_variants import BY_KIND, check_variants, played, role_for, who_is_asked
 from mmeval.records.trial import Trial
-from mmeval.run.backends import Backends, Beside
+from mmeval.run.backends import Backends, WorkerFiles
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -41,7 +41,9 @@ class Bench:
             return role_for(name, {}, self._broker.roles)
 
         try:
-            return await self._broker.run(score_judged(bound, trial, role), scope)
+            with Caught(MmevalError) as failure:
+                return await self._broker.run(score_judged(bound, trial, role), scope)
+            return bound.unscored(failure.reason)
         except CallFailed as failed:
             return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
 
@@ -69,7 +71,7 @@ def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Benc
             lambda: 0,
             limit=usual.max_connections,
             retries=usual.retry_on_error,
-            beside=Beside(folder, journal),
+            beside=WorkerFiles(folder, journal),
         )
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(broker.close()))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.authoring.finding import Finding, Severity, finding_at
+from mmeval.authoring.finding import Severity, TaskFinding, finding_at
 from mmeval.content.parts import Interleaved, text_part
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
@@ -62,7 +62,7 @@ class SampleChecks:
     absent: bool = False
     """Whether the data are missing on this machine, so that no sample was checked."""
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[TaskFinding]:
         with Caught() as failure:
             dataset = self.task.dataset()
             length = len(dataset)
@@ -93,7 +93,7 @@ class SampleChecks:
             yield from self._over_all()
         yield from self._unlabelled()
 
-    def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
+    def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[TaskFinding]:
         """The findings of each sample; ``written``: whether rows are of the documented schema."""
         for number in range(1, (self.rows or 10**12) + 1):
             with Caught() as failure:  # of the loader, whose iterator is spent then
@@ -115,7 +115,7 @@ class SampleChecks:
             yield from self._tags(sample, number)
             yield from self._of_sample(sample, number)
 
-    def _of_sample(self, sample: Sample, number: int) -> Iterator[Finding]:
+    def _of_sample(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
         if not sample.id:
             yield self._at((), "ids", "a sample has an empty id")
         elif sample.id in self.ids:
@@ -142,7 +142,7 @@ class SampleChecks:
             if failure:
                 yield self._at(("prompt",), "prompt", told(failure.error))
 
-    def _over_all(self) -> Iterator[Finding]:
+    def _over_all(self) -> Iterator[TaskFinding]:
         keys = self.file.keys
         if not self.selected:
             unknown = [label for label in keys.filter if label not in self.labels] if self.ids else []
@@ -165,7 +165,7 @@ class SampleChecks:
                 places = self.unlabelled.setdefault(label, [])
                 places.append(f"{self._where(sample, number)}{instead}" if len(places) < MAX_REPEATED else "")
 
-    def _unlabelled(self) -> Iterator[Finding]:
+    def _unlabelled(self) -> Iterator[TaskFinding]:
         """Labels that only some samples have: the others are in no slice, which no other check reports."""
         keys = self.file.keys
         named = [("breakdown", label) for label in keys.breakdown]
@@ -183,7 +183,7 @@ class SampleChecks:
     def _where(self, sample: Sample, number: int) -> str:
         return f"{self.rows_file}row {number}, sample {sample.id!r}"
 
-    def _tags(self, sample: Sample, number: int) -> Iterator[Finding]:
+    def _tags(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
         bundled = sample.metadata.get(BUNDLED_TAGS, ())
         for part in (part for message in sample.input for part in message.content.parts if part.dangling):
             if part.label in bundled or part.raw.endswith(":"):  # its caption follows
@@ -191,7 +191,7 @@ class SampleChecks:
             message = f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input has no medium"
             yield self._at((), "tags", message, "warning")
 
-    def _modalities(self, sample: Sample, number: int) -> Iterator[Finding]:
+    def _modalities(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
         if self.task.input_modalities:
             kinds = {part.kind for message in sample.input for part in message.content.parts if not part.dangling}
             for kind in sorted(kinds - {*self.task.input_modalities}):
@@ -204,7 +204,7 @@ class SampleChecks:
                 fault = str(error).removeprefix(f"task {self.file.name!r}, sample {sample.id!r}: ")
                 yield self._at(("output_modalities",), "modalities", f"{self._where(sample, number)}: {fault}")
 
-    def _answers(self, sample: Sample) -> Iterator[Finding]:
+    def _answers(self, sample: Sample) -> Iterator[TaskFinding]:
         try:
             wanted = {*self.task.wanted(sample)}
         except UsageError:
@@ -216,7 +216,7 @@ class SampleChecks:
             message = f"a reference of sample {sample.id!r} holds {kind}, which output_modalities leaves out"
             yield self._at(("output_modalities",), "answers", message, "warning")
 
-    def _media(self, sample: Sample, number: int) -> Iterator[Finding]:
+    def _media(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
         contents = [message.content for message in sample.input] + list(sample.references)
         for part in (part for content in contents for part in content.parts):
             if part.media is None or (part.media.path is not None and part.media.path in self.media):
@@ -232,14 +232,14 @@ class SampleChecks:
                 message = f"row {number}, sample {sample.id!r}, {part.label or part.kind}: {fault}"
                 yield self._at((), "decoding", message)
 
-    def _references(self, sample: Sample) -> Iterator[Finding]:
+    def _references(self, sample: Sample) -> Iterator[TaskFinding]:
         trial = Trial(sample, output=Interleaved((text_part("probe"),)))
         for metric in self.task.metrics:
             if reason := _unscored(metric, trial):
                 message = f"sample {sample.id!r} has no reference, which {metric.bound.name!r} needs: {reason}"
                 yield self._at(("metric_list",), "references", message)
 
-    def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> Finding:
+    def _at(self, path: KeyPath, name: str, message: str, severity: Severity = "error") -> TaskFinding:
         path = path if path and path in self.file.document.places else ()
         return finding_at(self.file, path, name, message, severity)
 

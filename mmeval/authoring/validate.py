@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmeval import plugins
-from mmeval.authoring.finding import Finding, finding_at
+from mmeval.authoring.finding import TaskFinding, finding_at
 from mmeval.authoring.sample_checks import PROMPTED_ROWS, SampleChecks
 from mmeval.decode.check import SECONDS, MediaLook
 from mmeval.errors import Caught, MissingError, MmevalError, TaskFileError
@@ -23,53 +23,59 @@ from mmeval.task.build import build
 from mmeval.task.data import TaskData
 from mmeval.task.file import RequirementError, TaskFile
 from mmeval.task.index import TaskIndex
-from mmeval.task.selection import Chosen
+from mmeval.task.selection import ChosenTasks
 from mmeval.task.task import Task, TaskOverrides
 from mmeval.wording import split_names
 
 _logger = logging.getLogger(__name__)
 
 
-class Check(NamedTuple):
+class ValidationCheck(NamedTuple):
     name: str
     description: str
 
 
-CHECKS: tuple[Check, ...] = (
-    Check("requires", "requires_mmeval is met by this mmeval"),
-    Check(
+CHECKS: tuple[ValidationCheck, ...] = (
+    ValidationCheck("requires", "requires_mmeval is met by this mmeval"),
+    ValidationCheck(
         "schema", "the files and their includes are valid YAML, all keys known and well typed, metadata.version present"
     ),
-    Check("plugins", "loader, prompt, protocol, metrics and aggregators exist, import, and take their options"),
-    Check("metrics", "every metric can be computed here: its packages are installed (a warning where not)"),
-    Check("package", "a task file of an installed package can be read as a resource of that package"),
-    Check("revision", "a data set of the hub is pinned to a commit (a warning where not)"),
-    Check(
+    ValidationCheck(
+        "plugins", "loader, prompt, protocol, metrics and aggregators exist, import, and take their options"
+    ),
+    ValidationCheck("metrics", "every metric can be computed here: its packages are installed (a warning where not)"),
+    ValidationCheck("package", "a task file of an installed package can be read as a resource of that package"),
+    ValidationCheck("revision", "a data set of the hub is pinned to a commit (a warning where not)"),
+    ValidationCheck(
         "dataset",
         "the data are there (a warning for those of the hub: none are fetched), the loader takes them, and the filter "
         "keeps at least one sample",
     ),
-    Check("rows", "every row can be read, and put to a model"),
-    Check("keys", "no label has nearly the name of a key of rows (a warning; for the loader interleaved)"),
-    Check("tags", "every tag in an input has its medium (a warning where not)"),
-    Check("ids", "no two samples have the same id, and none is empty"),
-    Check("modalities", "samples hold only kinds of input_modalities, and name their output_modalities if per_sample"),
-    Check("answers", "references hold only kinds of output_modalities (a warning where not)"),
-    Check("media", "every medium is there, and its content is of the kind that it is announced as"),
-    Check(
+    ValidationCheck("rows", "every row can be read, and put to a model"),
+    ValidationCheck("keys", "no label has nearly the name of a key of rows (a warning; for the loader interleaved)"),
+    ValidationCheck("tags", "every tag in an input has its medium (a warning where not)"),
+    ValidationCheck("ids", "no two samples have the same id, and none is empty"),
+    ValidationCheck(
+        "modalities", "samples hold only kinds of input_modalities, and name their output_modalities if per_sample"
+    ),
+    ValidationCheck("answers", "references hold only kinds of output_modalities (a warning where not)"),
+    ValidationCheck("media", "every medium is there, and its content is of the kind that it is announced as"),
+    ValidationCheck(
         "decoding",
         f"pictures, sounds, videos, PDF files and meshes can be decoded, for {SECONDS:.0f} seconds in all (a warning "
         "where what decodes them is not installed)",
     ),
-    Check("references", "every metric that asks no role can score an answer to each sample that has no reference"),
-    Check("rubrics", "every sample has what a metric is known to need of it: its rubric, for rubric_judge"),
-    Check(
+    ValidationCheck(
+        "references", "every metric that asks no role can score an answer to each sample that has no reference"
+    ),
+    ValidationCheck("rubrics", "every sample has what a metric is known to need of it: its rubric, for rubric_judge"),
+    ValidationCheck(
         "labels",
         "filter, breakdown, cluster_key and prompt_fields name labels that some sample has, breakdown and cluster_key "
         "those that every sample has (a warning where some lack them)",
     ),
-    Check("prompt", f"the prompt can be made of the first {PROMPTED_ROWS} samples"),
-    Check(
+    ValidationCheck("prompt", f"the prompt can be made of the first {PROMPTED_ROWS} samples"),
+    ValidationCheck(
         "bounds",
         "every metric gives the references a better number than the references of other samples, and than empty "
         "answers (a warning where not, an error where those of other samples have the better one, or the references "
@@ -88,7 +94,7 @@ class Sound(NamedTuple):
 
 
 @dataclass
-class Tally:
+class CheckTally:
     """The amount that was checked: tasks, the samples that they keep, their media; and the tasks without errors."""
 
     tasks: int = 0
@@ -111,18 +117,18 @@ def check(
     *,
     roles: frozenset[str] = frozenset(),
     rows: int | None = None,
-    tally: Tally | None = None,
-) -> Iterator[Finding]:
+    tally: CheckTally | None = None,
+) -> Iterator[TaskFinding]:
     """Check the tasks that names select: files first, then the data of each task. The last check, ``bounds``, is
     :func:`mmeval.authoring.bounds.measure`.
 
     ``rows`` limits how many rows of each task are read; None reads all. ``roles`` are those that a run would have.
     ``tally`` is filled. Raises UnknownNameError for a name that selects nothing.
     """
-    tally = Tally() if tally is None else tally
+    tally = CheckTally() if tally is None else tally
     index = TaskIndex(include_path)
-    chosen = Chosen(index)
-    seen: set[Finding] = set()  # a broken file is found by its own name and in each group that holds it
+    chosen = ChosenTasks(index)
+    seen: set[TaskFinding] = set()  # a broken file is found by its own name and in each group that holds it
     for name in split_names(names):
         try:
             if _means_folder(name, index):
@@ -164,14 +170,14 @@ def _means_folder(name: str, index: TaskIndex) -> bool:
     return True
 
 
-def _file_findings(error: TaskFileError, name: str) -> Iterator[Finding]:
+def _file_findings(error: TaskFileError, name: str) -> Iterator[TaskFinding]:
     for fault in error.faults if isinstance(error, SeveralFaultsError) else (error,):
-        yield Finding(fault.file, fault.line, "error", fault.message, name)
+        yield TaskFinding(fault.file, fault.line, "error", fault.message, name)
 
 
 def _check_task(
-    file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None, tally: Tally
-) -> Generator[Finding, None, Sound | None]:
+    file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None, tally: CheckTally
+) -> Generator[TaskFinding, None, Sound | None]:
     """The findings of one task; returns the task if it has no errors and its data are here."""
     try:
         task = build(file, overrides, roles=roles)
@@ -201,7 +207,7 @@ def _check_task(
     return Sound(file, task, data.selected) if sound and not data.absent else None
 
 
-def _check_package(file: TaskFile) -> Iterator[Finding]:
+def _check_package(file: TaskFile) -> Iterator[TaskFinding]:
     for entry in plugins.entries("mmeval.tasks"):
         folder = package_folder(entry.value)
         if folder is None or not file.document.file.is_relative_to(folder):
@@ -217,7 +223,7 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
         return
 
 
-def _check_revision(file: TaskFile, task: Task) -> Iterator[Finding]:
+def _check_revision(file: TaskFile, task: Task) -> Iterator[TaskFinding]:
     data = task.dataset
     if not isinstance(data, TaskData) or data.bundled is not None or data.data_dir is not None:
         return

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mmeval.backend.contract import BatchBackend, Startable
-from mmeval.broker.batcher import Asked, Deliver
+from mmeval.broker.batcher import BatchRow, Deliver
 from mmeval.errors import is_out_of_memory, raised_at
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorKind, Response
@@ -32,7 +32,7 @@ class ThisProcess:
         if isinstance(self._backend, Startable):
             await self._thread.do(self._backend.start)
 
-    async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+    async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         loop = asyncio.get_running_loop()
         requests = [asked.request for asked in batch]
 

@@ -29,7 +29,7 @@ GROW_AFTER = 16
 """So many batches in a row must have fitted before a larger one is tried again."""
 
 
-class Asked(NamedTuple):
+class BatchRow(NamedTuple):
     """A row of a batch."""
 
     request: Request
@@ -49,7 +49,7 @@ class Answerer(Protocol):
     async def start(self) -> None:
         """Load what is needed. Raises what keeps the backend from answering."""
 
-    async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+    async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         """Have a batch answered; ``deliver`` is called in the loop's thread, once for each row. Returns the largest
         batch that memory suffices for where that has shown, else 0.
 
@@ -66,7 +66,7 @@ class AnswererDiedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    asked: Asked
+    asked: BatchRow
     future: asyncio.Future[Response]
     since: float
     length: int
@@ -123,7 +123,7 @@ class Batcher:
     async def ask(self, request: Request, ticket: Ticket) -> Response:
         """The answer, once the call's batch has had its turn. Raises what concerns every call of the backend."""
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(Asked(request, ticket), loop.create_future(), loop.time(), length(request))
+        waiting = _Waiting(BatchRow(request, ticket), loop.create_future(), loop.time(), length(request))
         self._groups.setdefault(likeness(request), []).append(waiting)
         self._trials[ticket.trial] += 1
         try:

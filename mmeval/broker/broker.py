@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
-from mmeval.broker.runtime import RoleRuntime, Tries
+from mmeval.broker.runtime import BackendRuntime, Tries
 from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import Caught, ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply, Role
@@ -26,7 +26,7 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange
-from mmeval.store.journal import Entry, Journal
+from mmeval.store.journal import Journal, JournalEntry
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.ticket import NO_TICKET, Ticket
 from mmeval.system.json_lines import to_line
@@ -126,11 +126,11 @@ class Broker:
         reasoning_tags: tuple[str, str] | None = None,
     ) -> None:
         self.journal = journal
-        self.roles: dict[str, RoleRuntime] = {}
+        self.roles: dict[str, BackendRuntime] = {}
         self.live_trials = 0
         """Trials that are asked or judged now: a batch may wait for their calls."""
         self._seed, self._cache, self._tags = seed, cache, reasoning_tags
-        self._flights: dict[str, asyncio.Future[Entry]] = {}
+        self._flights: dict[str, asyncio.Future[JournalEntry]] = {}
         self._converting: ThreadPoolExecutor | None = None
 
     @property
@@ -167,7 +167,7 @@ class Broker:
             *(self._answer(c, scope, p, shared, o) for c, p, o in zip(calls, paths, occurrences, strict=True)),
             return_exceptions=True,
         )
-        found: list[tuple[str, Entry]] = []
+        found: list[tuple[str, JournalEntry]] = []
         for answer in answers:
             if isinstance(answer, BaseException):
                 raise answer
@@ -183,7 +183,7 @@ class Broker:
         return scope.occurrence(f"{call.role}/{call.request.digest}")
 
     @staticmethod
-    def _note(call: Call, scope: Scope, path: str, answer: tuple[str, Entry]) -> Reply:
+    def _note(call: Call, scope: Scope, path: str, answer: tuple[str, JournalEntry]) -> Reply:
         key, entry = answer
         scope.exchanges.append(Exchange(path, call.role, call.request.digest, entry.response))
         scope.lines.append(entry.line)
@@ -194,7 +194,9 @@ class Broker:
         scope.newest = max(scope.newest, entry.at)
         return Reply(entry.response, path)
 
-    async def _answer(self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int) -> tuple[str, Entry]:
+    async def _answer(
+        self, call: Call, scope: Scope, path: str, shared: bool, occurrence: int
+    ) -> tuple[str, JournalEntry]:
         key = self.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         asked = _Asked(call, scope, path, key, occurrence)
         entry = self._kept(asked)
@@ -234,7 +236,7 @@ class Broker:
         # An answer from the sample costs nothing: after a change of the sample or the prompt it is made anew.
         return f"{place}/{scope.sample.digest[:12]}{call.request.digest[:12]}"
 
-    def _kept(self, asked: _Asked) -> Entry | None:
+    def _kept(self, asked: _Asked) -> JournalEntry | None:
         """The journalled answer to a call. One that a worker has written, and that its process had no time to look at,
         is looked at now."""
         entry = self.journal.get(asked.key)
@@ -263,9 +265,9 @@ class Broker:
         fault = _fault(call, response)
         return (_refused(response, fault), fault) if fault else (response, "")
 
-    async def _fly(self, asked: _Asked) -> Entry:
+    async def _fly(self, asked: _Asked) -> JournalEntry:
         """Ask, once, however many trials wait for the same answer."""
-        flight: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
+        flight: asyncio.Future[JournalEntry] = asyncio.get_running_loop().create_future()
         self._flights[asked.key] = flight
         try:
             answer = await self._ask(asked)
@@ -279,7 +281,7 @@ class Broker:
             flight.cancel()  # where it has neither answer nor error
             del self._flights[asked.key]
 
-    async def _ask(self, asked: _Asked) -> Entry:
+    async def _ask(self, asked: _Asked) -> JournalEntry:
         call = asked.call
         runtime = self.roles.get(call.role)
         if runtime is None:
@@ -296,7 +298,7 @@ class Broker:
                 return entry
         return (await self._ask_once(runtime, asked, sent, first + tries - 1))[0]
 
-    async def _sendable(self, runtime: RoleRuntime, call: Call) -> Sendable:
+    async def _sendable(self, runtime: BackendRuntime, call: Call) -> Sendable:
         """What a call sends; where media may have to be converted, that is done in a thread."""
         if runtime.samples is None and call.convert:
             if self._converting is None:
@@ -307,7 +309,9 @@ class Broker:
         error = ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}") if gaps else None
         return Sendable(call.request, error=error)
 
-    async def _ask_once(self, runtime: RoleRuntime, asked: _Asked, sent: Sendable, attempt: int) -> tuple[Entry, bool]:
+    async def _ask_once(
+        self, runtime: BackendRuntime, asked: _Asked, sent: Sendable, attempt: int
+    ) -> tuple[JournalEntry, bool]:
         """The reply as it is journalled, and whether it is acceptable. One that is not is journalled as a failure, with
         what it cost. A call that failed was tried again by its role, so it counts as acceptable here."""
         call, scope = asked.call, asked.scope
@@ -337,7 +341,7 @@ class Broker:
         return entry, not fault
 
     async def _from_backend(
-        self, runtime: RoleRuntime, request: Request, asked: _Asked, sent: Sendable, attempt: int
+        self, runtime: BackendRuntime, request: Request, asked: _Asked, sent: Sendable, attempt: int
     ) -> tuple[Response, int]:
         scope = asked.scope
         if runtime.samples is not None:
@@ -364,7 +368,7 @@ class Broker:
             given_up.pop_all()
         return answered
 
-    def _keep_tries(self, runtime: RoleRuntime, asked: _Asked, failed: Tries) -> None:
+    def _keep_tries(self, runtime: BackendRuntime, asked: _Asked, failed: Tries) -> None:
         """Journal the tries of a call that is given up: they were sent, so later sessions count them too."""
         if failed.last is None:
             return
@@ -403,7 +407,7 @@ def _put(cache: ResponseCache, key: str, response: Response) -> None:
         log.warning("%s The answer is kept in the run folder", sentence(error))
 
 
-def _unknown_options(runtime: RoleRuntime, call: Call) -> Sequence[str]:
+def _unknown_options(runtime: BackendRuntime, call: Call) -> Sequence[str]:
     """The options of a call that its role is asked without."""
     params = call.request.params
     return runtime.capabilities.unknown_options(params) if params.options else ()
@@ -437,17 +441,17 @@ def _refused(response: Response, fault: str) -> Response:
     return replace(response, output=None, error=error, finish_reason="error")
 
 
-def _cache_key(runtime: RoleRuntime, request: Request, call: Call) -> str:
+def _cache_key(runtime: BackendRuntime, request: Request, call: Call) -> str:
     """By what an answer is known in other runs: who was asked what, and in which form media were shown."""
     routes = route_mark(call, runtime.capabilities)
     identity = {**runtime.identity, "routes": routes} if routes else runtime.identity
     return ResponseCache.key(identity, request.digest, request.seed)
 
 
-def _unkept(request: Request, why: str, kind: ErrorKind = "unsupported") -> Entry:
+def _unkept(request: Request, why: str, kind: ErrorKind = "unsupported") -> JournalEntry:
     """A reply that is not journalled: nothing was asked, so there is nothing to keep."""
     response = Response.failed(kind, why)
-    return Entry(request.digest, response, to_line(response.to_json()), at=time.time())
+    return JournalEntry(request.digest, response, to_line(response.to_json()), at=time.time())
 
 
 def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interleaved:

@@ -46,21 +46,21 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
         step += 1
 
 
-class Known(NamedTuple):
+class KnownReply(NamedTuple):
     """A reply that is known without a call, and its name in the journal; empty where the call cannot be made."""
 
     reply: Reply
     key: str = ""
 
 
-def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> Known | None:
+def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> KnownReply | None:
     """What a call is answered with without asking anybody: its journalled answer, or that it cannot be asked."""
     if len(broker.journal):  # else there is nothing to find, and media need not be read to know what is looked for
         occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
         key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)
         entry = broker.journal.get(key)
         if entry is not None and entry.request_digest == call.request.digest:
-            return Known(Reply(entry.response, path), key)
+            return KnownReply(Reply(entry.response, path), key)
     runtime = broker.roles.get(call.role)
     gaps = missing(call, runtime.capabilities) if runtime is not None else ["has no backend"]
-    return Known(Reply(Response.failed("unsupported", "; ".join(gaps)), path)) if gaps else None
+    return KnownReply(Reply(Response.failed("unsupported", "; ".join(gaps)), path)) if gaps else None

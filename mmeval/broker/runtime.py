@@ -73,7 +73,7 @@ def mark_of(identity: Mapping[str, Any]) -> str:
     return digest(identity)[:8]
 
 
-class RoleRuntime:
+class BackendRuntime:
     """A role's backend with its limits and retries. ``answerer`` answers the batches of a local model, unless given a
     thread of this process.
 

@@ -12,16 +12,16 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from mmeval.broker.batcher import AnswererDiedError, Asked
+from mmeval.broker.batcher import AnswererDiedError, BatchRow
 from mmeval.broker.worker_process import (
+    AnswerRow,
     BatchDone,
     FromWorker,
     NotStarted,
     Ready,
-    Row,
-    Said,
     Unwritable,
     WorkerJob,
+    WorkerMessage,
     work,
 )
 from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError
@@ -42,13 +42,13 @@ class WorkerStartError(MmevalError):
         self.exit_code = exit_code
 
 
-class Worker:
+class WorkerProcess:
     """A worker process, as its parent sees it: one conversation at a time, in a thread of its own."""
 
     def __init__(self, job: WorkerJob) -> None:
         self.job = job
         self.segment = Path()
-        self.open_rows: Mapping[int, Asked] = {}
+        self.open_rows: Mapping[int, BatchRow] = {}
         """What it was given and has not told of yet."""
         self._loading = self._killed = False
         self._thread = OwnThread(f"mmeval-{job.name}")
@@ -60,7 +60,7 @@ class Worker:
         self._loading, self.open_rows = True, {}
         await self._thread.do(self._start)
 
-    async def answer(self, batch: Sequence[Asked], told: Callable[[Row], None]) -> int:
+    async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
         """Have a batch answered; ``told`` is called in the loop's thread. Raises AnswererDiedError, and StorageError
         where the worker cannot write."""
         loop = asyncio.get_running_loop()
@@ -104,7 +104,7 @@ class Worker:
         self._loading = False
         self.segment = message.segment
 
-    def _answer(self, batch: Sequence[Asked], told: Callable[[Row], object]) -> int:
+    def _answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], object]) -> int:
         assert self._line is not None
         try:
             self._line.send(batch)
@@ -112,7 +112,7 @@ class Worker:
             raise self._death() from None
         while True:
             message = self._heard()
-            if isinstance(message, Row):
+            if isinstance(message, AnswerRow):
                 told(message)
             elif isinstance(message, Unwritable):
                 raise StorageError(message.message)
@@ -135,7 +135,7 @@ class Worker:
                     f"{self.job.name} was ended: what it told cannot be read ({type(error).__name__}: {error}); "
                     f"its log is {self.job.log}"
                 ) from None
-            if not isinstance(message, Said):
+            if not isinstance(message, WorkerMessage):
                 return message
             _log_once(message)
 
@@ -174,7 +174,7 @@ def _no_interrupt() -> Iterator[None]:
 _logged: set[str] = set()
 
 
-def _log_once(said: Said) -> None:
+def _log_once(said: WorkerMessage) -> None:
     """Copies of one backend warn of the same."""
     if said.text not in _logged:
         _logged.add(said.text)

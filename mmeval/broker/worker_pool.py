@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend.contract import AnyBackend, workers_of
-from mmeval.broker.batcher import AnswererDiedError, Asked, Deliver
-from mmeval.broker.worker import Worker
-from mmeval.broker.worker_process import Row, WorkerJob
+from mmeval.broker.batcher import AnswererDiedError, BatchRow, Deliver
+from mmeval.broker.worker import WorkerProcess
+from mmeval.broker.worker_process import AnswerRow, WorkerJob
 from mmeval.errors import BackendDownError, MmevalError, StoppedError
 from mmeval.records.digests import digest
 from mmeval.store.journal import Journal
@@ -59,9 +59,9 @@ class WorkerPool:
     """Answers batches by worker processes, as many at once as there are of them."""
 
     def __init__(self, jobs: Sequence[WorkerJob], journal: Journal) -> None:
-        self._workers = [Worker(job) for job in jobs]
+        self._workers = [WorkerProcess(job) for job in jobs]
         self._journal = journal
-        self._free: asyncio.Queue[Worker | None] = asyncio.Queue()
+        self._free: asyncio.Queue[WorkerProcess | None] = asyncio.Queue()
         self._lost: MmevalError | None = None
         self._deaths = 0
         self._restarts: set[asyncio.Task[None]] = set()
@@ -88,12 +88,12 @@ class WorkerPool:
         for worker in self._workers:
             self._free.put_nowait(worker)
 
-    async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+    async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         """Have the next free worker answer a batch. Raises AnswererDiedError, BackendDownError, and StorageError."""
         worker = await self._next()
         worker.open_rows = open_rows = dict(enumerate(batch))
 
-        def told(row: Row) -> None:
+        def told(row: AnswerRow) -> None:
             asked = open_rows.pop(row.position)
             self._deaths = 0
             if row.written is not None:
@@ -121,7 +121,7 @@ class WorkerPool:
         await asyncio.gather(*(worker.end() for worker in self._workers), return_exceptions=True)
         atexit.unregister(self._kill)
 
-    async def _next(self) -> Worker:
+    async def _next(self) -> WorkerProcess:
         while self._lost is None:
             worker = await self._free.get()
             if worker is not None:
@@ -129,7 +129,7 @@ class WorkerPool:
             self._free.put_nowait(None)  # for the others that wait
         raise self._lost
 
-    def _recover(self, worker: Worker, open_rows: dict[int, Asked], deliver: Deliver) -> None:
+    def _recover(self, worker: WorkerProcess, open_rows: dict[int, BatchRow], deliver: Deliver) -> None:
         """Deliver what the dead worker had written and not told."""
         calls = {asked.ticket.key: asked.request.digest for asked in open_rows.values()}
         found = self._journal.recover(worker.segment, calls)
@@ -138,7 +138,7 @@ class WorkerPool:
                 del open_rows[position]
                 deliver(position, found[asked.ticket.key])
 
-    def _replace(self, worker: Worker, death: str, rows: int) -> None:
+    def _replace(self, worker: WorkerProcess, death: str, rows: int) -> None:
         self._deaths += 1
         if self._deaths >= DEATHS_IN_A_ROW:
             self._give_up(f"{death}. {self._deaths} workers in a row have died without an answer")
@@ -149,7 +149,7 @@ class WorkerPool:
         self._restarts.add(restart)
         restart.add_done_callback(self._restarts.discard)
 
-    async def _restart(self, worker: Worker) -> None:
+    async def _restart(self, worker: WorkerProcess) -> None:
         try:
             await worker.start()
         except (MmevalError, OSError) as error:

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple, TypeAlias
 from mmeval.backend.contract import BatchBackend, Startable, workers_of
 from mmeval.backend.create import create_backend
 from mmeval.broker.batch_answer import answer_batch
-from mmeval.broker.batcher import Asked
+from mmeval.broker.batcher import BatchRow
 from mmeval.errors import EXIT_UNEXPECTED, Caught, MmevalError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
-from mmeval.store.segment import Segment, Written
+from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.ticket import raw_head
 from mmeval.store.writer_lock import ORPHAN_SECONDS, hold
 
@@ -68,12 +68,12 @@ class NotStarted(NamedTuple):
     exit_code: int
 
 
-class Row(NamedTuple):
+class AnswerRow(NamedTuple):
     """What came of a row of the batch; ``written`` where it was kept."""
 
     position: int
     response: Response
-    written: Written | None
+    written: JournalLine | None
 
 
 class BatchDone(NamedTuple):
@@ -88,14 +88,14 @@ class Unwritable(NamedTuple):
     message: str
 
 
-class Said(NamedTuple):
+class WorkerMessage(NamedTuple):
     """A warning of the backend's, which would stand in the worker's log alone."""
 
     level: int
     text: str
 
 
-FromWorker: TypeAlias = Ready | NotStarted | Row | BatchDone | Unwritable | Said
+FromWorker: TypeAlias = Ready | NotStarted | AnswerRow | BatchDone | Unwritable | WorkerMessage
 
 
 def work(job: WorkerJob, connection: Connection) -> None:
@@ -181,7 +181,7 @@ class _Desk:
                 self._segment.sync()
                 self._synced = time.monotonic()
 
-    def _deliver(self, batch: Sequence[Asked], position: int, response: Response) -> None:
+    def _deliver(self, batch: Sequence[BatchRow], position: int, response: Response) -> None:
         request, ticket = batch[position]
         written = None
         if response.output is not None:  # a failure answers no later call
@@ -193,7 +193,7 @@ class _Desk:
             if failure:
                 traceback.print_exception(failure.error)
                 response = Response.failed("internal", failure.reason)
-        self._parent.tell(Row(position, response, written))
+        self._parent.tell(AnswerRow(position, response, written))
 
 
 class _Parent:
@@ -202,7 +202,7 @@ class _Parent:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sending = threading.Lock()
-        self._batches: queue.SimpleQueue[Sequence[Asked] | None] = queue.SimpleQueue()
+        self._batches: queue.SimpleQueue[Sequence[BatchRow] | None] = queue.SimpleQueue()
         self._parent = os.getppid()
         threading.Thread(target=self._listen, name="mmeval-parent", daemon=True).start()
 
@@ -213,7 +213,7 @@ class _Parent:
         except OSError:
             pass  # the listener sees it too, and ends the process
 
-    def batches(self) -> Iterator[Sequence[Asked]]:
+    def batches(self) -> Iterator[Sequence[BatchRow]]:
         """Until the parent has no more, or is no more."""
         while (batch := self._batches.get()) is not None:
             yield batch
@@ -229,13 +229,13 @@ class _Parent:
             os._exit(EXIT_UNEXPECTED)  # a parent that waits for an answer would wait for ever
         self._batches.put(None)
 
-    def _heard(self) -> Sequence[Asked] | None:
+    def _heard(self) -> Sequence[BatchRow] | None:
         """What the parent says next. Raises EOFError when it is gone; a process of its own that has inherited its end
         of the line may keep that open."""
         while not self._connection.poll(1.0):
             if os.getppid() != self._parent:
                 raise EOFError
-        batch: Sequence[Asked] | None = self._connection.recv()
+        batch: Sequence[BatchRow] | None = self._connection.recv()
         return batch
 
 
@@ -251,4 +251,4 @@ class _Telling(logging.Handler):
         text = record.getMessage()
         if text not in self._told:
             self._told.add(text)
-            self._parent.tell(Said(record.levelno, text))
+            self._parent.tell(WorkerMessage(record.levelno, text))

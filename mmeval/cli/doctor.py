@@ -20,7 +20,7 @@ from mmeval.doctor import devices, installation, machine, models, network, packa
 from mmeval.doctor.finding import Section, section, sound
 from mmeval.doctor.page import as_json, as_text
 from mmeval.errors import EXIT_MISSING, EXIT_OK, MissingError, PluginError
-from mmeval.prepare.sources import Wanted, wanted
+from mmeval.prepare.sources import WantedTask, wanted
 from mmeval.run.options import BackendSpec
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
@@ -85,7 +85,7 @@ def _specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
     return found
 
 
-def _asked(names: tuple[str, ...], settings: Mapping[str, Setting], roles: frozenset[str]) -> list[Wanted]:
+def _asked(names: tuple[str, ...], settings: Mapping[str, Setting], roles: frozenset[str]) -> list[WantedTask]:
     """The tasks to check. Raises UsageError for unknown names and for files that cannot be read."""
     include = settings["include_path"].value
     if not names:
@@ -98,7 +98,7 @@ def _asked(names: tuple[str, ...], settings: Mapping[str, Setting], roles: froze
 
 
 def _sections(
-    settings: Mapping[str, Setting], specs: Mapping[str, BackendSpec], asked: Sequence[Wanted], *, look: bool
+    settings: Mapping[str, Setting], specs: Mapping[str, BackendSpec], asked: Sequence[WantedTask], *, look: bool
 ) -> Iterator[Section]:
     probe = network.HubProbe(os.environ)
     include, output = settings["include_path"].value, settings["output_path"].value
@@ -135,7 +135,7 @@ def _sections(
 
 
 def _verdict(
-    sections: Sequence[Section], asked: Sequence[Wanted], specs: Mapping[str, BackendSpec], *, is_sound: bool
+    sections: Sequence[Section], asked: Sequence[WantedTask], specs: Mapping[str, BackendSpec], *, is_sound: bool
 ) -> str:
     """The last line of the text."""
     if not asked and not specs:

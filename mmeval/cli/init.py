@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the package, and print what to type next."""
     from mmeval.authoring.scaffold.names import KINDS, package_name
-    from mmeval.authoring.scaffold.package import MAX_SUBTASKS, Written, write_package
+    from mmeval.authoring.scaffold.package import MAX_SUBTASKS, WrittenPackage, write_package
 
     kind = next((known for known in KINDS if known == args.kind), None)
     if kind is None:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if subtasks > MAX_SUBTASKS:
         raise UsageError(f"--subtasks: at most {MAX_SUBTASKS} can be written, not {subtasks:,}")
     name = package_name(kind, args.name)
-    written: Written = write_package(kind, name, values.path(args.output_path), subtasks=subtasks)
+    written: WrittenPackage = write_package(kind, name, values.path(args.output_path), subtasks=subtasks)
     print_text("".join(f"{line}\n" for line in _next(kind, name.module, written.folder, len(written.files))))
     return EXIT_OK
 

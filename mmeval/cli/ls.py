@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mmeval.metric.contract import Metric
     from mmeval.task.index import TaskIndex
 
-KINDS: dict[str, plugins.Group] = {
+KINDS: dict[str, plugins.PluginGroup] = {
     "metrics": "mmeval.metrics",
     "backends": "mmeval.model_backends",
     "adapters": "mmeval.hf_adapters",
@@ -62,7 +62,7 @@ class _Broken(NamedTuple):
     problem: MmevalError
 
 
-Rows: TypeAlias = Iterator[list[str] | _Broken]
+ListingRows: TypeAlias = Iterator[list[str] | _Broken]
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
 """Headers, and the function that makes a row from the name and owner of a plugin and the plugin itself."""
 
@@ -92,7 +92,7 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
     from mmeval.task.index import TaskIndex
 
     index = TaskIndex(include_path)
-    listers: dict[str, Callable[[TaskIndex, str], Rows]] = {
+    listers: dict[str, Callable[[TaskIndex, str], ListingRows]] = {
         "tasks": lambda found, wanted: _entry_rows(found, wanted, groups=False),
         "groups": lambda found, wanted: _entry_rows(found, wanted, groups=True),
         "tags": _tag_rows,
@@ -102,7 +102,7 @@ def print_tasks(kinds: Sequence[str], include_path: Sequence[Path], pattern: str
     return 0
 
 
-def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:
+def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
     for entry in index.listing():
         if entry.is_group != groups or not (_fits(entry.name, pattern) or _fits(entry.full_name, pattern)):
             continue
@@ -114,13 +114,13 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> Rows:
             yield [cell(entry.name), *about, cell(", ".join(entry.tags)), cell(entry.owner)]
 
 
-def _tag_rows(index: TaskIndex, pattern: str) -> Rows:
+def _tag_rows(index: TaskIndex, pattern: str) -> ListingRows:
     for tag, entries in index.tags().items():
         if _fits(tag, pattern):
             yield [cell(tag), cell(", ".join(entry.name for entry in entries), limit=200)]
 
 
-def _rows(kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]) -> Rows:
+def _rows(kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]) -> ListingRows:
     """``Any``: each kind of plugin has its own type, which its row function takes."""
     for name, owner in _names(KINDS[kind], pattern):
         try:
@@ -212,7 +212,7 @@ def _purpose(plugin: object) -> str:
     return (inspect.getdoc(plugin) or "").partition("\n\n")[0].replace("\n", " ")
 
 
-def _names(group: plugins.Group, pattern: str) -> Iterator[tuple[str, str]]:
+def _names(group: plugins.PluginGroup, pattern: str) -> Iterator[tuple[str, str]]:
     """Names and owners; a name of two distributions comes twice, with its distribution."""
     entries = plugins.entries(group)
     for entry in entries:
@@ -226,7 +226,7 @@ def _fits(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or (not any(char in pattern for char in "*?[") and pattern in name)
 
 
-def _print(headers: Sequence[str], rows: Rows, *, leave_out: str = "") -> None:
+def _print(headers: Sequence[str], rows: ListingRows, *, leave_out: str = "") -> None:
     """Print the table, and below it a table of broken entries. The column ``leave_out`` is shown if it is not empty."""
     sound: list[list[str]] = []
     broken: list[list[str]] = []

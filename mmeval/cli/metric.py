@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
 _NAMES = ("trust_remote_code", "metric_device", "role", "judge", "judge_args", "judge_base_url", "captioner")
 _FLAGS = tuple(BY_NAME[name] for name in _NAMES)
 
-Scoring = Callable[["BoundMetric", "Trial"], "MetricScores"]
+TrialScoring = Callable[["BoundMetric", "Trial"], "MetricScores"]
 """Scores a trial by the metric alone, or with its roles."""
 
 
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[Scoring]:
+def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[TrialScoring]:
     from mmeval.metric.apply import score_one
     from mmeval.settings.role_flags import role_specs
 
@@ -114,7 +114,7 @@ def _scoring(metric: Metric, settings: Mapping[str, Setting]) -> Iterator[Scorin
         yield bench.score
 
 
-def _run_one(metric: Metric, args: argparse.Namespace, score: Scoring, *, trust: bool) -> int:
+def _run_one(metric: Metric, args: argparse.Namespace, score: TrialScoring, *, trust: bool) -> int:
     if args.answer is None and not args.files:
         raise UsageError("nothing to score: give FILE..., --answer or --cases")
     case = Case(
@@ -139,7 +139,7 @@ def _run_one(metric: Metric, args: argparse.Namespace, score: Scoring, *, trust:
     return code
 
 
-def _run_cases(metric: Metric, file: Path, profile: str, score: Scoring, *, trust: bool) -> int:
+def _run_cases(metric: Metric, file: Path, profile: str, score: TrialScoring, *, trust: bool) -> int:
     """Print results line by line, in order; a batched metric gets a batch of lines at once. All lines are read before
     the first is scored or a role is asked."""
     deque(_ready_cases(metric, file, profile, trust=trust), maxlen=0)
@@ -160,7 +160,7 @@ def _ready_cases(metric: Metric, file: Path, profile: str, *, trust: bool) -> It
             raise UsageError(f"{place}: {error}") from None
 
 
-def _scored(cases: Sequence[ReadyCase], score: Scoring) -> list[MetricScores]:
+def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScores]:
     """Score each case; cases of a batched metric with the same switches are scored together."""
     found = [case.bound.unscored(case.reason) for case in cases]
     alike: dict[str, list[int]] = {}

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval.authoring import bounds
 from mmeval.authoring.bounds_text import bounds_means, bounds_table
-from mmeval.authoring.finding import Finding, Severity, finding_at
-from mmeval.authoring.validate import CHECKS, Tally, check
+from mmeval.authoring.finding import Severity, TaskFinding, finding_at
+from mmeval.authoring.validate import CHECKS, CheckTally, check
 from mmeval.cli.log import begin_log
 from mmeval.cli.parser import add_flags
 from mmeval.cli.streams import print_text
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
-    roles, tally, counts = role_specs(settings), Tally(), _Counts()
+    roles, tally, counts = role_specs(settings), CheckTally(), _Counts()
     for finding in check(
         names,
         settings["include_path"].value,
@@ -152,9 +152,9 @@ class _Counts(dict[Severity, int]):
 
     def __init__(self) -> None:
         super().__init__({"error": 0, "warning": 0})
-        self._alike: Counter[Finding] = Counter()
+        self._alike: Counter[TaskFinding] = Counter()
 
-    def tell(self, finding: Finding) -> None:
+    def tell(self, finding: TaskFinding) -> None:
         """Print a finding. What several tasks inherit from one line is one finding."""
         common = replace(finding, message=_TASK.sub("", finding.message))
         self._alike[common] += 1
@@ -174,12 +174,12 @@ class _Counts(dict[Severity, int]):
                 self._print(replace(common, message=f"the same for {counted(count - 1, 'other task')}"))
         self._alike.clear()
 
-    def _print(self, finding: Finding) -> None:
+    def _print(self, finding: TaskFinding) -> None:
         print_text(f"{printable(str(finding), limit=_MAX_FINDING)}\n")
 
 
 def _tell_bounds(
-    tally: Tally, roles: Mapping[str, BackendSpec], settings: Mapping[str, Setting], counts: _Counts
+    tally: CheckTally, roles: Mapping[str, BackendSpec], settings: Mapping[str, Setting], counts: _Counts
 ) -> None:
     """Measure what the metrics of sound tasks give, and print the table with its warnings."""
     files = {sound.task.name: sound.file for sound in tally.sound}
@@ -212,7 +212,7 @@ def _measured(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: in
         raise Interrupted("interrupted while the bounds were made; nothing of them is kept") from None
 
 
-def _looked_at(tally: Tally, calls: Mapping[str, int]) -> str:
+def _looked_at(tally: CheckTally, calls: Mapping[str, int]) -> str:
     """What there is: ``12 tasks, 1,140 rows, 2,310 media; 6,912 judge calls a model``."""
     asked = "".join(f"; {counted(count, f'{role} call')} a model" for role, count in calls.items())
     found = (counted(tally.tasks, "task"), counted(tally.samples, "row"), f"{tally.media:,} media")

@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 from mmeval.backend.contract import AnyBackend, billed_name
-from mmeval.broker.runtime import RoleRuntime
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
 from mmeval.errors import EXIT_INCOMPLETE, MmevalError, StoppedError, UsageError
@@ -126,7 +126,7 @@ class Budget:
         self._reserved: list[_Cost] = []  # of each call in flight
         self._waiting: list[asyncio.Future[None]] = []
 
-    def watch(self, roles: Mapping[str, RoleRuntime]) -> None:
+    def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
         """Make the calls of these roles wait until they fit the budget; no effect without limits."""
         if not self.limits:
             return
@@ -147,7 +147,7 @@ class Budget:
         )
 
     async def _pay(
-        self, account: _Account, runtime: RoleRuntime, send: Send, request: Request, ticket: Ticket
+        self, account: _Account, runtime: BackendRuntime, send: Send, request: Request, ticket: Ticket
     ) -> Response:
         reserved = await self._admitted(account, runtime)
         used = Spent(calls=1)
@@ -160,7 +160,7 @@ class Budget:
         finally:
             self._settle(account, reserved, used)
 
-    async def _admitted(self, account: _Account, runtime: RoleRuntime) -> _Cost:
+    async def _admitted(self, account: _Account, runtime: BackendRuntime) -> _Cost:
         """Wait until a call fits; return the cost reserved for it. Raises StoppedError when no call will be made."""
         while not self._fits(account):
             if self._spent_limits and not self._reserved:

@@ -18,7 +18,7 @@ from mmeval.decode.document import TextBox, document_start, document_text, page_
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import Decoder, decoded_once
 from mmeval.decode.mesh import MeshArrays, mesh, mesh_arrays, point_arrays, raw_mesh_arrays
-from mmeval.decode.office.read import OFFICE, Block, Table, office_blocks
+from mmeval.decode.office.read import OFFICE, Block, OfficeTable, office_blocks
 from mmeval.decode.picture import image, stored_image
 
 __all__ = [
@@ -30,8 +30,8 @@ __all__ = [
     "Decoder",
     "Frame",
     "MeshArrays",
+    "OfficeTable",
     "SoundStart",
-    "Table",
     "TextBox",
     "VideoInfo",
     "audio",

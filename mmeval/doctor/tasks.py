@@ -11,7 +11,7 @@ from mmeval.dataset.hub_cache import cached_snapshot
 from mmeval.doctor.finding import Finding
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.prepare.ready import by_hand
-from mmeval.prepare.sources import Wanted, data_source
+from mmeval.prepare.sources import WantedTask, data_source
 from mmeval.run.availability import undescribed
 from mmeval.task.data import bundled_folder, is_hub_name
 from mmeval.task.file import word_for
@@ -21,7 +21,7 @@ from mmeval.wording import of_several
 MODEL = "model"
 
 
-def extras(item: Wanted) -> Iterator[str]:
+def extras(item: WantedTask) -> Iterator[str]:
     """The extras that a task needs: for data of the hub, and for its metrics."""
     if item.data.bundled is None and item.data.data_dir is None and is_hub_name(item.data.path):
         yield "hub"
@@ -30,7 +30,7 @@ def extras(item: Wanted) -> Iterator[str]:
             yield missing.extra
 
 
-def data(item: Wanted) -> Iterator[Finding]:
+def data(item: WantedTask) -> Iterator[Finding]:
     """Check that the data can be opened and the first row read; ``mmeval prepare`` checks all of them."""
     name = word_for(item.file)
     asked = name + (f" --data_dir {shlex.quote(str(item.data.data_dir))}" if item.data.data_dir else "")
@@ -56,7 +56,7 @@ def data(item: Wanted) -> Iterator[Finding]:
     yield Finding("ok", f"data: {item.data.folder}, the first row was read{checked}")
 
 
-def metrics(item: Wanted, *, strict: bool) -> Iterator[Finding]:
+def metrics(item: WantedTask, *, strict: bool) -> Iterator[Finding]:
     """Check which metrics can be computed. One that cannot is required with ``strict``, or if none can."""
     listed = item.task.metrics
     lacking = [metric for metric in listed if metric.unavailable]
@@ -107,7 +107,7 @@ def _roots(metric: TaskMetric, listed: Sequence[TaskMetric]) -> list[TaskMetric]
     return list({id(root): root for root in found}.values()) or [metric]
 
 
-def roles(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
+def roles(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
     """Check the roles that the task asks besides the model."""
     asked = {role for metric in item.task.metrics for role in metric.bound.whom(backends)} - {MODEL}
     for role in sorted(asked & backends.keys()):
@@ -116,7 +116,7 @@ def roles(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]
         yield Finding("note", lacking.gap, lacking.way_out)
 
 
-def kinds(item: Wanted, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
+def kinds(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
     """Check that the model gives the wanted kinds, where they are the same for all samples."""
     wanted = item.task.wanted
     if MODEL not in backends or not isinstance(wanted, FixedKinds):

@@ -24,7 +24,7 @@ from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
 from mmeval.errors import Caught
 from mmeval.forecast.estimate import stand_in, weigh
-from mmeval.forecast.records import First, Forecast, Load, Place, TaskForecast
+from mmeval.forecast.records import First, Forecast, Host, Load, TaskForecast
 from mmeval.metric.apply import score_judged
 from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
 from mmeval.records.digests import call_seed
@@ -33,7 +33,7 @@ from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.run.availability import say_unavailable, with_data
 from mmeval.run.backends import Backends
-from mmeval.run.jobs import Plan
+from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions
 from mmeval.run.runner import limits_and_prices, prepared, run_identity, run_path
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
@@ -98,7 +98,7 @@ class EndlessError(Exception):
 class _Forecaster:
     """Drives the trials of each task, one sample at a time."""
 
-    def __init__(self, jobs: Plan, backends: Backends, broker: Broker, options: RunOptions) -> None:
+    def __init__(self, jobs: JobQueue, backends: Backends, broker: Broker, options: RunOptions) -> None:
         self.walk = _Walk(broker, options.seed)
         self.cannot_read: BaseException | None = None
         self._jobs, self._backends, self._options = jobs, backends, options
@@ -163,8 +163,11 @@ class _Forecaster:
             )
             judged, asked = trial, dict[str, Load]()
             try:
-                judged = bound.supposed(trial) if any(about) else trial
-                self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
+                with Caught(EndlessError, CallFailed) as failure:  # the run leaves it unscored
+                    judged = bound.supposed(trial) if any(about) else trial
+                    self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
+                if failure:
+                    found.note(f"{bound.name}: {_named(failure.error)} (on a stand-in for an answer)")
             except EndlessError:
                 found.endless += 1
             except CallFailed:
@@ -291,7 +294,7 @@ def _named(defect: BaseException) -> str:
     return f"{type(defect).__name__}: {defect}"
 
 
-def _place(backend: AnyBackend) -> Place:
+def _place(backend: AnyBackend) -> Host:
     identity = backend.identity
     host = urlsplit(str(identity.get("base_url") or "")).netloc or str(backend.provenance.get("host") or "")
-    return Place(billed_name(identity), host or THIS_MACHINE)
+    return Host(billed_name(identity), host or THIS_MACHINE)

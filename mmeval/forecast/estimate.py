@@ -64,20 +64,20 @@ MADE_BYTES: Mapping[PartKind, int] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class TokenRange:
     """The probable least and greatest value."""
 
     low: float = 0.0
     high: float = 0.0
 
-    def __add__(self, other: Range) -> Range:
-        return Range(self.low + other.low, self.high + other.high)
+    def __add__(self, other: TokenRange) -> TokenRange:
+        return TokenRange(self.low + other.low, self.high + other.high)
 
-    def times(self, factor: float) -> Range:
-        return Range(self.low * factor, self.high * factor)
+    def times(self, factor: float) -> TokenRange:
+        return TokenRange(self.low * factor, self.high * factor)
 
 
-NOTHING = Range()
+NOTHING = TokenRange()
 
 _STAND_IN_SIDE = 16
 """Pixels of each side of a stand-in for a picture."""
@@ -88,8 +88,8 @@ _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 class Weight(NamedTuple):
     """The size of one call: tokens in and out, bytes of media sent, bytes of its answer on disk, pictures made."""
 
-    tokens_in: Range
-    tokens_out: Range
+    tokens_in: TokenRange
+    tokens_out: TokenRange
     media_bytes: int
     disk_bytes: float
     images: int
@@ -111,13 +111,13 @@ def weigh(request: Request) -> Weight:
             if rate is not None:
                 amount = part.media.size / rate.of if rate.of else 1.0
                 low, high = low + rate.at_least * amount, high + rate.at_most * amount
-    words = Range(low + characters / CHARS_A_TOKEN[0], high + characters / CHARS_A_TOKEN[1])
+    words = TokenRange(low + characters / CHARS_A_TOKEN[0], high + characters / CHARS_A_TOKEN[1])
     made = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
     on_disk = 400 + sum(MADE_BYTES.get(kind, made) for kind in request.wants)  # a line of the journal, and its media
     return Weight(words, tokens_out(request), sent, on_disk, request.wants.count("image"))
 
 
-def tokens_out(request: Request) -> Range:
+def tokens_out(request: Request) -> TokenRange:
     """Estimate an answer in the wanted kinds: words up to ``max_gen_toks``, and one medium of each other kind."""
     longest = 0.0
     low = high = 0.0
@@ -127,7 +127,7 @@ def tokens_out(request: Request) -> Range:
             longest = request.params.max_tokens or DEFAULT_OUTPUT_TOKENS
         else:
             low, high = low + rate.at_least, high + rate.at_most
-    return Range(low + longest * SHORT_ANSWER, high + longest)
+    return TokenRange(low + longest * SHORT_ANSWER, high + longest)
 
 
 def stand_in(request: Request) -> Interleaved:

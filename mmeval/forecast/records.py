@@ -12,7 +12,7 @@ from mmeval.costs.budget import Limits
 from mmeval.costs.prices import MILLION, Bill, Prices
 from mmeval.dataset.bad_sample import BadSamples
 from mmeval.errors import EXIT_OK, EXIT_UNEXPECTED, MmevalError
-from mmeval.forecast.estimate import NOTHING, Range, Weight
+from mmeval.forecast.estimate import NOTHING, TokenRange, Weight
 from mmeval.records.request import Request
 from mmeval.store.spending import Payee
 from mmeval.task.task import Task
@@ -32,8 +32,8 @@ class Load:
     calls: float = 0
     kept: float = 0
     equal: float = 0
-    tokens_in: Range = NOTHING
-    tokens_out: Range = NOTHING
+    tokens_in: TokenRange = NOTHING
+    tokens_out: TokenRange = NOTHING
     media_bytes: float = 0
     disk_bytes: float = 0
     images: float = 0
@@ -90,7 +90,7 @@ class First(NamedTuple):
     request: Request
 
 
-class Place(NamedTuple):
+class Host(NamedTuple):
     """The model of a role, and the host that gets its requests, or this machine."""
 
     model: str
@@ -106,7 +106,7 @@ class Forecast:
     answers: int
     """Calls that the run folder has an answer to."""
     tasks: tuple[TaskForecast, ...]
-    places: Mapping[str, Place]
+    places: Mapping[str, Host]
     payees: Mapping[str, Payee]
     prices: Prices
     limits: Limits
@@ -128,7 +128,7 @@ class Forecast:
         records = sum(task.trials * RECORD_BYTES for task in self.tasks)
         return records + sum(load.disk_bytes for task in self.tasks for load in task.loads.values())
 
-    def dollars(self, role: str, load: Load) -> Range | None:
+    def dollars(self, role: str, load: Load) -> TokenRange | None:
         """The cost of a load; None where the price is unknown."""
         payee = self.payees.get(role)
         if payee is None:
@@ -138,4 +138,4 @@ class Forecast:
             return None
         tokens = load.tokens_in.times(price.input / MILLION) + load.tokens_out.times(price.output / MILLION)
         fixed = price.per_image * load.images + price.per_call * load.calls
-        return tokens + Range(fixed, fixed)
+        return tokens + TokenRange(fixed, fixed)

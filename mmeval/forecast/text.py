@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import line_to_add
-from mmeval.forecast.estimate import NOTHING, Range
-from mmeval.forecast.records import First, Forecast, Load, Place, TaskForecast
+from mmeval.forecast.estimate import NOTHING, TokenRange
+from mmeval.forecast.records import First, Forecast, Host, Load, TaskForecast
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
 from mmeval.run.availability import lacking_in, partial_in
@@ -61,7 +61,7 @@ def _numbers(forecast: Forecast, role: str, load: Load) -> list[str]:
     ]
 
 
-def _range(found: Range) -> str:
+def _range(found: TokenRange) -> str:
     return f"{short(found.low)} to {short(found.high)}" if found.high else "0"
 
 
@@ -125,7 +125,7 @@ def _warnings(task: TaskForecast) -> Iterator[str]:
         yield f"note: {name}: {equal:,.0f} requests are equal to others, and asked once"
 
 
-def _first_request(first: First, place: Place) -> Iterator[str]:
+def _first_request(first: First, place: Host) -> Iterator[str]:
     request = first.request
     seed = {"seed": request.seed} if request.seed else {}
     settings = {"wants": "+".join(request.wants), **seed, **request.params.to_json()}

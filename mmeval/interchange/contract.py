@@ -23,7 +23,7 @@ MANIFEST = "mmeval.json"
 """The file of every exported folder that describes its run."""
 
 
-class Place(NamedTuple):
+class AnswerPlace(NamedTuple):
     """The place of an answer: its file or task, and its number there, counted from 0."""
 
     group: str
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 class StoredAnswer(NamedTuple):
     """A recorded answer. ``response`` has an error where the model failed."""
 
-    place: Place
+    place: AnswerPlace
     response: Response
 
 
@@ -41,7 +41,7 @@ class Absent(NamedTuple):
     """The reason why there is no answer. ``place`` is that of an answer that cannot be read."""
 
     reason: str
-    place: Place | None = None
+    place: AnswerPlace | None = None
 
 
 class Answers(Protocol):

@@ -14,7 +14,7 @@ MAX_LINE_BYTES = 2**26
 """Bytes; a longer line is refused."""
 
 
-class Line(NamedTuple):
+class ForeignLine(NamedTuple):
     """One line: ``place`` is file and number, for messages; ``offset`` is its first byte."""
 
     place: str
@@ -22,7 +22,7 @@ class Line(NamedTuple):
     row: dict[str, Any]
 
 
-def lines_of(file: Path) -> Iterator[Line]:
+def lines_of(file: Path) -> Iterator[ForeignLine]:
     """Read the objects of a file, without blank lines. Raises UsageError with file and line for other lines."""
     offset = 0
     if file.exists() and not file.is_file():
@@ -31,7 +31,7 @@ def lines_of(file: Path) -> Iterator[Line]:
         with file.open("rb") as stream:
             for number, line in enumerate(iter(partial(stream.readline, MAX_LINE_BYTES + 1), b""), 1):
                 if not line.isspace():
-                    yield Line(f"{file}:{number}", offset, _read(line, f"{file}:{number}"))
+                    yield ForeignLine(f"{file}:{number}", offset, _read(line, f"{file}:{number}"))
                 offset += len(line)
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, Place, StoredAnswer
+from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
 from mmeval.interchange.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
@@ -77,7 +77,7 @@ class RunAnswers:
             return Absent(f"{self._run.folder} has no answer to {sample.id!r}, repeat {repeat}")
         if made.question != question:
             return Absent(f"what {self._run.folder} answers under {sample.id!r} is another question")
-        place = Place(name, made.number)
+        place = AnswerPlace(name, made.number)
         try:
             return StoredAnswer(place, self._response(from_line(made.line)))
         except (UsageError, MissingDataError) as error:

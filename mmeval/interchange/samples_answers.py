@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, Place, StoredAnswer
-from mmeval.interchange.foreign_lines import Line, line_at, lines_of
+from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
+from mmeval.interchange.foreign_lines import ForeignLine, line_at, lines_of
 from mmeval.interchange.recorded import error_of, finish_reason, parts_of, question_of, recorded_question
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response
@@ -44,7 +44,7 @@ class _File:
             self.rows[name] = row
             self.count += row.repeats
 
-    def _row(self, line: Line) -> tuple[str, _Row]:
+    def _row(self, line: ForeignLine) -> tuple[str, _Row]:
         document, answers = line.row.get("doc"), line.row.get("parts")
         if not isinstance(document, dict) or not isinstance(document.get("id"), str) or not isinstance(answers, list):
             raise UsageError(f"{line.place}: this is no line of a samples file of mmeval: it needs doc and parts")
@@ -108,7 +108,7 @@ class SamplesAnswers:
             return Absent(f"{file.path} has no answer to {sample.id!r}, repeat {repeat}")
         if row.question != question_of(sample):
             return Absent(f"what {file.path} answers under {sample.id!r} is another question")
-        place = Place(name, row.first + repeat)
+        place = AnswerPlace(name, row.first + repeat)
         try:
             response = file.response(row, repeat)
         except (UsageError, MissingDataError) as error:

@@ -44,7 +44,7 @@ SKIPPED = Score.unavailable("it was skipped")
 _PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
 """The statuses of a piece that become that of the derived score, the first before the second."""
 
-Row = Mapping[str, Any]
+ScoreSetRow = Mapping[str, Any]
 """A row of a score set: JSON values."""
 
 
@@ -105,7 +105,7 @@ def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
     return found
 
 
-def with_derived(row: Row, derived: Sequence[Derivation]) -> Row:
+def with_derived(row: ScoreSetRow, derived: Sequence[Derivation]) -> ScoreSetRow:
     """A row of a score set with its derived scores computed anew from the others."""
     if row.get("status") != "ok" or not isinstance(row.get("scores"), dict):
         return row

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from mmeval.prepare.checks import Mark, different
 from mmeval.prepare.ready import Readiness
 from mmeval.task.schema import GroupExpectedKeys
-from mmeval.task.selection import Chosen
+from mmeval.task.selection import ChosenTasks
 from mmeval.wording import counted
 
 
@@ -31,7 +31,7 @@ class Together:
         return not self.uncounted and not self.faults and not self.bad
 
 
-def together(chosen: Chosen, states: Sequence[Readiness]) -> Iterator[Together]:
+def together(chosen: ChosenTasks, states: Sequence[Readiness]) -> Iterator[Together]:
     """Check the groups whose files have ``expected``."""
     by_task = {state.task: state for state in states}
     for name, file in chosen.group_files.items():
@@ -40,7 +40,7 @@ def together(chosen: Chosen, states: Sequence[Readiness]) -> Iterator[Together]:
             yield _together(name, expected, [by_task[task] for task in _tasks(chosen, name)])
 
 
-def _tasks(chosen: Chosen, name: str) -> list[str]:
+def _tasks(chosen: ChosenTasks, name: str) -> list[str]:
     """The tasks below a group, each once."""
     if name in chosen.tasks:
         return [name]

@@ -14,7 +14,7 @@ from mmeval.errors import Caught, MissingDataError, MmevalError, told
 from mmeval.metric.model import named_in
 from mmeval.prepare.checks import MAX_NAMED, Counts, bounded, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
-from mmeval.prepare.sources import Source, Wanted, data_source
+from mmeval.prepare.sources import Source, WantedTask, data_source
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class _DataSet(NamedTuple):
 
 
 def readiness(
-    tasks: Sequence[Wanted],
+    tasks: Sequence[WantedTask],
     found: Mapping[Source, Measured | MmevalError],
     *,
     weights: bool,
@@ -54,7 +54,7 @@ def readiness(
 
     Data that several tasks share are read once, and their media decoded while ``look`` has time.
     """
-    shared: dict[_DataSet, list[Wanted]] = {}
+    shared: dict[_DataSet, list[WantedTask]] = {}
     checked: dict[Source, list[str]] = {}
     counted: dict[str, Counts] = {}
     failed: dict[str, list[str]] = {}
@@ -79,13 +79,13 @@ def readiness(
         yield _state(item, counted.get(item.task.name), failed[item.task.name], weights=weights)
 
 
-def _data_set(item: Wanted) -> _DataSet:
+def _data_set(item: WantedTask) -> _DataSet:
     data = item.data
     return _DataSet(item.file.keys.loader, data.folder, data.name, data.split, repr(data.options))
 
 
 def _count(
-    members: Sequence[Wanted], counted: dict[str, Counts], failed: dict[str, list[str]], look: MediaLook | None
+    members: Sequence[WantedTask], counted: dict[str, Counts], failed: dict[str, list[str]], look: MediaLook | None
 ) -> None:
     """Read data once for the tasks that share them."""
     with Caught() as failure:
@@ -102,7 +102,7 @@ def _count(
         counted[item.task.name] = counts
 
 
-def _state(item: Wanted, counts: Counts | None, faults: Sequence[str], *, weights: bool) -> Readiness:
+def _state(item: WantedTask, counts: Counts | None, faults: Sequence[str], *, weights: bool) -> Readiness:
     expected, name = item.file.keys.expected, item.task.name
     found, notes = list(faults), list[str]()
     if counts is not None:
@@ -125,7 +125,7 @@ def _state(item: Wanted, counts: Counts | None, faults: Sequence[str], *, weight
     return Readiness(name, tuple(found), tuple(notes), counts)
 
 
-def _lacking(item: Wanted) -> Iterator[tuple[str, str, str]]:
+def _lacking(item: WantedTask) -> Iterator[tuple[str, str, str]]:
     """The metrics with missing weights, each with what is missing and how to get it if not by a download."""
     for metric in item.task.metrics:
         for switch, lacks in metric.bound.lacking_models():
@@ -133,7 +133,7 @@ def _lacking(item: Wanted) -> Iterator[tuple[str, str, str]]:
             yield metric.bound.name, message, metric.bound.metric.models[switch].by_hand
 
 
-def by_hand(item: Wanted) -> Iterator[str]:
+def by_hand(item: WantedTask) -> Iterator[str]:
     """The missing files that the user has to fetch, with where to get and to put them."""
     data = item.data
     try:

@@ -19,14 +19,14 @@ from mmeval.system.threads import OwnThread
 from mmeval.task.build import build
 from mmeval.task.data import TaskData, is_hub_name
 from mmeval.task.file import TaskFile
-from mmeval.task.selection import Chosen
+from mmeval.task.selection import ChosenTasks
 from mmeval.task.task import Task, TaskOverrides
 
 INTERRUPTED = "interrupted; the files that were fetched whole are kept, and the same command goes on with the others"
 UNPINNED = "main"
 
 
-class Wanted(NamedTuple):
+class WantedTask(NamedTuple):
     """A task to prepare, with its file, which describes its data."""
 
     task: Task
@@ -52,15 +52,15 @@ class Source:
         return f"{'weights' if self.only else NOUN[self.kind]} {self.repo} at {self.revision}"
 
 
-def wanted(chosen: Chosen, overrides: TaskOverrides, *, roles: frozenset[str] = frozenset()) -> list[Wanted]:
+def wanted(chosen: ChosenTasks, overrides: TaskOverrides, *, roles: frozenset[str] = frozenset()) -> list[WantedTask]:
     """Build the chosen tasks for a run with these ``roles``. Raises UsageError for overrides that cannot be used,
     MissingDataError where ``--data bundled`` has no samples."""
     return [
-        Wanted(replace(build(file, overrides, roles=roles), name=name), file) for name, file in chosen.tasks.items()
+        WantedTask(replace(build(file, overrides, roles=roles), name=name), file) for name, file in chosen.tasks.items()
     ]
 
 
-def sources(tasks: Sequence[Wanted], *, weights: bool) -> dict[Source, list[str]]:
+def sources(tasks: Sequence[WantedTask], *, weights: bool) -> dict[Source, list[str]]:
     """The sources of tasks, each once, with the names of the tasks that need it."""
     found: dict[Source, tuple[Source, list[str]]] = {}
     for item in tasks:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mmeval.errors import MissingDataError, MmevalError, UsageError
 from mmeval.records.score import Key, Result
-from mmeval.report.numbers import Document, groups_of, results_of
+from mmeval.report.numbers import ResultsDocument, groups_of, results_of
 from mmeval.results.compare import unlike
 from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun, newest_results
@@ -39,7 +39,7 @@ class Baseline:
     """A results file and its content."""
 
     file: Path
-    document: Document
+    document: ResultsDocument
 
     @property
     def header(self) -> str:
@@ -48,7 +48,7 @@ class Baseline:
         is_folder = name.startswith(("/", "./", "../", "~")) or os.path.isdir(name)  # noqa: PTH112  takes any text
         return (Path(name).name or name) if is_folder else name
 
-    def beside(self, document: Document) -> Beside:
+    def beside(self, document: ResultsDocument) -> Beside:
         """The column beside the numbers of a run, by the content of its results file. Numbers that were made in another
         way (version, data, protocol, definition of the metric, judge) are not in it."""
         theirs = results_of(self.document)
@@ -74,7 +74,7 @@ class Baseline:
             notes[f"N/A beside this run: the baseline ({self.file.parent}) has {', '.join(unknown)}"] = None
         return Beside(Column(self.header, values), tuple(differing), tuple(notes))
 
-    def _why_not(self, key: Key, document: Document) -> str:
+    def _why_not(self, key: Key, document: ResultsDocument) -> str:
         """Tasks that the run left out are no difference."""
         inside = tasks_inside(key.task, groups_of([document]))
         asked = inside & set(document["mmeval"].get("protocols", inside))

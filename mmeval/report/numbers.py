@@ -11,7 +11,7 @@ from mmeval.report.notes import NumberReasons, Pieces, missing, repeated, weight
 from mmeval.results.compare import unlike
 from mmeval.results.groups import depths, slice_by_slice, tasks_inside
 
-Document = Mapping[str, Any]
+ResultsDocument = Mapping[str, Any]
 """The content of a results file: JSON values. Empty for a run that has none yet."""
 
 NO_DATA = "left out: its data are not here"
@@ -65,7 +65,7 @@ class NumberRow:
 
 
 def number_rows(
-    documents: Sequence[Document],
+    documents: Sequence[ResultsDocument],
     names: Sequence[str],
     *,
     every_slice: bool = False,
@@ -96,13 +96,13 @@ def number_rows(
     return found
 
 
-def results_of(document: Document) -> dict[Key, Result]:
+def results_of(document: ResultsDocument) -> dict[Key, Result]:
     """The numbers of a results file by their names."""
     found = (Result.from_json(row) for row in document.get("mmeval", {}).get("results", ()))
     return {Key.of(result): result for result in found}
 
 
-def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
+def groups_of(documents: Iterable[ResultsDocument]) -> dict[str, list[str]]:
     """The members of each group."""
     return {
         name: list(members)
@@ -112,7 +112,7 @@ def groups_of(documents: Iterable[Document]) -> dict[str, list[str]]:
     }
 
 
-def _pieces(document: Document, which: str) -> Pieces:
+def _pieces(document: ResultsDocument, which: str) -> Pieces:
     """The ``pieces`` of each derived number, or those that it is ``without``."""
     return {
         (task, output): tuple(entry[which])
@@ -123,7 +123,7 @@ def _pieces(document: Document, which: str) -> Pieces:
     }
 
 
-def _repeated(tables: Sequence[Mapping[Key, Result]], documents: Sequence[Document]) -> set[Key]:
+def _repeated(tables: Sequence[Mapping[Key, Result]], documents: Sequence[ResultsDocument]) -> set[Key]:
     """The numbers that repeat another row in each of the runs."""
     needed: set[Key] = set()
     repeats: set[Key] = set()
@@ -138,7 +138,7 @@ def _row(
     key: Key,
     depth: int,
     results: tuple[Result | None, ...],
-    documents: Sequence[Document],
+    documents: Sequence[ResultsDocument],
     names: Sequence[str],
     *,
     members: Mapping[str, Sequence[str]],
@@ -177,7 +177,7 @@ def _row(
     )
 
 
-def _absent(task: str, result: Result | None, document: Document) -> str:
+def _absent(task: str, result: Result | None, document: ResultsDocument) -> str:
     if result is not None:
         return ""
     return NOT_THERE if not document or task in document.get("group_subtasks", {}) else NOT_ASKED
@@ -195,7 +195,7 @@ def _together(names: Sequence[str], own: Sequence[Sequence[str]]) -> Iterator[st
 def _notes(
     key: Key,
     result: Result | None,
-    document: Document,
+    document: ResultsDocument,
     members: Mapping[str, Sequence[str]],
     reasons: NumberReasons,
 ) -> Notes:

@@ -48,7 +48,7 @@ class Logged(Quiet):
         _log.info(text)
 
 
-class Bar:
+class ProgressBar:
     """A bar of tqdm on stderr."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Bar:
 
 def for_stderr() -> Progress:
     """A bar if stderr is a terminal."""
-    return Bar() if sys.stderr.isatty() else Quiet()
+    return ProgressBar() if sys.stderr.isatty() else Quiet()
 
 
 def loading_line(model: str, seconds: float | None) -> str:

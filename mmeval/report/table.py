@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mmeval.records.score import Key
 from mmeval.report.baseline import Column
 from mmeval.report.markdown import cell, table_lines
-from mmeval.report.numbers import Document, Notes, NumberRow, number_rows
+from mmeval.report.numbers import Notes, NumberRow, ResultsDocument, number_rows
 from mmeval.report.table_formats.markdown import number_cells
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext, as_arguments
@@ -23,7 +23,7 @@ Names = Mapping[str, Task | LeftOut | Group]
 
 
 def render(
-    document: Document,
+    document: ResultsDocument,
     selection: Selection,
     context: ReportContext,
     *,

@@ -23,7 +23,7 @@ from mmeval.store.task_records import trial_rows
 from mmeval.system.json_lines import from_line, line_at, read_rows
 from mmeval.wording import file_name
 
-Row = Mapping[str, Any]
+TaskRow = Mapping[str, Any]
 """JSON values of a line: what a plugin of any version has written there."""
 
 
@@ -34,10 +34,10 @@ class StoredTrial:
 
     index: int
     repeat: int
-    row: Row
-    sample: Row
-    scores: Row | None
-    verdicts: Sequence[Row]
+    row: TaskRow
+    sample: TaskRow
+    scores: TaskRow | None
+    verdicts: Sequence[TaskRow]
     size: int
 
 
@@ -46,7 +46,7 @@ class StoredTask:
     """A task of a run: its resolved task file, and where its score rows lie (None: nowhere)."""
 
     name: str
-    config: Row
+    config: TaskRow
     folder: Path
     score_set: Path | None
 
@@ -60,12 +60,12 @@ class StoredTask:
         names = self.config.get("breakdown") or ()
         return (names,) if isinstance(names, str) else tuple(map(str, names))
 
-    def score_rows(self) -> Iterator[Row]:
+    def score_rows(self) -> Iterator[TaskRow]:
         """The score rows of every trial, also where scoring has not come to its end; none where nothing was scored."""
         if self.score_set is not None:
             yield from (row for _, row in _score_rows(self.score_set))
 
-    def samples(self) -> Iterator[Row]:
+    def samples(self) -> Iterator[TaskRow]:
         """The samples as they were recorded, in no order; one that changed meanwhile stands there again."""
         for _, row in read_rows(self.folder / "samples" / f"{file_name(self.name)}.jsonl"):
             yield row["sample"]
@@ -97,7 +97,7 @@ class StoredRun:
         if not self.record:
             raise MissingDataError(f"{folder}: there is no run; {_near(folder)}")
         self.results_file = results or newest_results(folder, self.record)
-        self.results: Row = {} if self.results_file is None else read_results(self.results_file)
+        self.results: TaskRow = {} if self.results_file is None else read_results(self.results_file)
 
     @property
     def model(self) -> str:
@@ -109,9 +109,9 @@ class StoredRun:
         return f"{self.model} ({self.folder.resolve().name})"
 
     @property
-    def ours(self) -> Row:
+    def ours(self) -> TaskRow:
         """What the layout of lm-evaluation-harness has no place for in the results file."""
-        found: Row = self.results.get("mmeval", {})
+        found: TaskRow = self.results.get("mmeval", {})
         return found
 
     @cached_property
@@ -121,7 +121,7 @@ class StoredRun:
     @cached_property
     def tasks(self) -> tuple[StoredTask, ...]:
         """The tasks of the newest results file; of a run without one, all that were asked."""
-        configs: Mapping[str, Row] = self.record.get("tasks", {})
+        configs: Mapping[str, TaskRow] = self.record.get("tasks", {})
         names = list(self.ours.get("protocols", configs))
         return tuple(StoredTask(name, configs.get(name, {}), self.folder, self._score_set(name)) for name in names)
 
@@ -144,7 +144,7 @@ class StoredRun:
             self.journal.close()
 
 
-def newest_results(folder: Path, record: Row) -> Path | None:
+def newest_results(folder: Path, record: TaskRow) -> Path | None:
     """The newest results file of a run: in its folder, or where ``--output_path FILE.json`` has put it."""
     found = max(folder.glob("results_*.json"), key=lambda file: file.name, default=None)
     named = Path(str(record.get("settings", {}).get("output_path", "")))
@@ -153,10 +153,10 @@ def newest_results(folder: Path, record: Row) -> Path | None:
     return found
 
 
-def read_results(file: Path) -> Row:
+def read_results(file: Path) -> TaskRow:
     """The content of a results file. Raises UsageError for what is none."""
     try:
-        document: Row = json.loads(file.read_bytes())
+        document: TaskRow = json.loads(file.read_bytes())
         if isinstance(document["mmeval"]["results"], list):
             return document
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -184,9 +184,9 @@ class ScoreRows:
 
     def __init__(self, folder: Path | None) -> None:
         self._rows = iter(()) if folder is None else _keyed(_score_rows(folder))
-        self._next: tuple[int, int, Row] | None = next(self._rows, None)
+        self._next: tuple[int, int, TaskRow] | None = next(self._rows, None)
 
-    def of(self, key: int, digest: str) -> tuple[Row | None, int]:
+    def of(self, key: int, digest: str) -> tuple[TaskRow | None, int]:
         """The row of a trial and its size in bytes; None where it has none, or one of another answer. Trials must be
         asked for in their order."""
         while self._next is not None and self._next[0] < key:
@@ -199,14 +199,14 @@ class ScoreRows:
         return (row, size) if row.get("d") == digest else (None, 0)
 
 
-def _keyed(rows: Iterator[tuple[int, Row]]) -> Iterator[tuple[int, int, Row]]:
+def _keyed(rows: Iterator[tuple[int, TaskRow]]) -> Iterator[tuple[int, int, TaskRow]]:
     """Rows with the key of their trial and their place; what names no trial is left out."""
     for offset, row in rows:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             yield trial_key(row["i"], row["n"]), offset, row
 
 
-def _score_rows(folder: Path) -> Iterator[tuple[int, Row]]:
+def _score_rows(folder: Path) -> Iterator[tuple[int, TaskRow]]:
     """The score rows of a set, each with the place of its line, also where scoring has not come to its end."""
     if not (folder / ROWS).is_file():
         yield from read_rows(folder / FINISHED)
@@ -236,12 +236,12 @@ class _Verdicts:
         self._keys, self._at = keys, 0
         self._file = path.open("rb") if path is not None and len(keys) else None
 
-    def of(self, key: int) -> list[Row]:
+    def of(self, key: int) -> list[TaskRow]:
         """Those of a trial; where it was judged again, the later ones. Trials must be asked for in their order."""
         order, keys = self._order, self._keys
         while self._at < len(order) and keys[order[self._at]] < key:
             self._at += 1
-        found: dict[tuple[str, str], Row] = {}
+        found: dict[tuple[str, str], TaskRow] = {}
         while self._file is not None and self._at < len(order) and keys[order[self._at]] == key:
             row = from_line(line_at(self._file, self._offsets[order[self._at]]))
             found[str(row.get("metric")), str(row.get("path"))] = row

@@ -19,7 +19,7 @@ from mmeval.task.task import Group, Task
 
 
 @dataclass(frozen=True)
-class Number:
+class TaskNumber:
     """One number of a task: an output of a metric, and how its scores become one value. The aggregator is named, so
     that this can be sent to another process."""
 
@@ -35,13 +35,13 @@ class TaskNumbers:
     """The numbers of a task, each whole and by every value of the labels in ``breakdown``."""
 
     task: str
-    numbers: tuple[Number, ...]
+    numbers: tuple[TaskNumber, ...]
     breakdown: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, task: Task) -> TaskNumbers:
         numbers = (
-            Number(name, m.bound.metric.range, m.bound.metric.higher_is_better, m.aggregation, m.options)
+            TaskNumber(name, m.bound.metric.range, m.bound.metric.higher_is_better, m.aggregation, m.options)
             for m in task.metrics
             for name in m.bound.metric.outputs
         )
@@ -120,7 +120,7 @@ def _slices(task: TaskNumbers, column: Scores) -> Slices:
 
 
 def _results(
-    task: TaskNumbers, number: Number, column: Scores, places: Slices, bootstrap_iters: int, *, suspended: bool
+    task: TaskNumbers, number: TaskNumber, column: Scores, places: Slices, bootstrap_iters: int, *, suspended: bool
 ) -> Iterator[Result]:
     aggregator = load_aggregator(number.aggregation)
     slices = ((name, column.at(at)) for name, at in places.items())

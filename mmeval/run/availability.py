@@ -19,7 +19,7 @@ from mmeval.backend.sendable import can_take
 from mmeval.content.media import MEDIA_KINDS
 from mmeval.content.parts import PartKind
 from mmeval.dataset.contract import Dataset
-from mmeval.errors import MissingDataError, MissingError, sentence
+from mmeval.errors import Caught, MissingDataError, MissingError, sentence
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
 from mmeval.task.derived_entries import lacks_a_piece
@@ -68,12 +68,12 @@ def _check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError where a task's filter keeps no sample, though they have its labels, and where there is no
     sample. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)
-    try:
+    with Caught() as failure:  # of the loader, which is reported when it is the row's turn
         for sample in dataset if task.filter else ():
             if task.selected(sample):
                 return
             lacking -= sample.metadata.keys()
-    except Exception:  # a loader may fail in any way, which is reported when it is the row's turn
+    if failure:
         return
     if task.filter and not (lacking and among):
         values = {label: value if isinstance(value, list) else [value] for label, value in task.filter.items()}

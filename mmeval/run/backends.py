@@ -11,7 +11,7 @@ from mmeval import plugins
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, BatchBackend, ProgramBackend, workers_of
 from mmeval.backend.create import create_backend
-from mmeval.broker.runtime import RoleRuntime, mark_of
+from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.program.calls import MODEL
 from mmeval.program.role_variants import check_variants
@@ -31,7 +31,7 @@ ROLE_LIMIT = "max_connections"
 """Among the arguments of a role: how many of its calls may be in flight, where ``--max_connections`` is not meant."""
 
 
-class Beside(NamedTuple):
+class WorkerFiles(NamedTuple):
     """Where worker processes write beside this one: the run folder, and its journal, which adopts what they write."""
 
     run: Path
@@ -74,14 +74,14 @@ class Backends:
         limit: int,
         retries: int,
         batch_size: BatchSize = AUTO,
-        beside: Beside | None = None,
-    ) -> dict[str, RoleRuntime]:
+        beside: WorkerFiles | None = None,
+    ) -> dict[str, BackendRuntime]:
         """How each role is asked; roles with the same backend share its limit. Without a run folder ``beside`` which
         worker processes could write, a local model answers in this process alone."""
-        made: dict[int, RoleRuntime] = {}
+        made: dict[int, BackendRuntime] = {}
         for role, backend in self.named.items():
             if id(backend) not in made:
-                made[id(backend)] = RoleRuntime(
+                made[id(backend)] = BackendRuntime(
                     backend,
                     limit=self._limits.get(id(backend), limit),
                     retries=retries,
@@ -95,7 +95,7 @@ class Backends:
             runtime.plays([role for role, backend in self.named.items() if backend is runtime.backend])
         return {role: made[id(backend)] for role, backend in self.named.items()}
 
-    def _pool(self, role: str, backend: AnyBackend, beside: Beside) -> WorkerPool | None:
+    def _pool(self, role: str, backend: AnyBackend, beside: WorkerFiles) -> WorkerPool | None:
         """The copies of a backend; None where it answers in this process."""
         if not workers_of(backend):
             return None

@@ -20,7 +20,7 @@ from mmeval.records.score import Cause, Result, is_of_nothing
 from mmeval.results.task_results import Unscored, unscored_reasons
 from mmeval.run.jobs import DataFault
 from mmeval.run.options import RunCounts
-from mmeval.run.progress import Tally
+from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.score_set import finished_rows
 from mmeval.store.paths import Wanted
@@ -51,7 +51,7 @@ def fault_complaints(faults: Mapping[str, DataFault], *, again: str) -> Iterator
         )
 
 
-def lost_complaints(tally: Tally, *, again: str) -> Iterator[str]:
+def lost_complaints(tally: RunTally, *, again: str) -> Iterator[str]:
     """What was not answered. ``again`` is what asks for it again, said only where that can help."""
     if (bad := tally.bad).count:
         yield f"{bad.said} (bad_sample); correct the data, then {again} asks the rest, and what is answered is kept"

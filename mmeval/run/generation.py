@@ -18,7 +18,7 @@ from mmeval.records.trial import Trial
 from mmeval.run.interrupt import GRACE_SECONDS
 from mmeval.run.jobs import Job
 from mmeval.run.judging import Judging
-from mmeval.run.progress import Progress, Tally, left_to_judge
+from mmeval.run.progress import Progress, RunTally, left_to_judge
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import Scorer, left_to_models
@@ -39,7 +39,7 @@ class Generation:
     def __init__(
         self, runs: Sequence[TaskRun], broker: Broker, scorer: Scorer | None, progress: Progress, *, lanes: int
     ) -> None:
-        self.tally = Tally()
+        self.tally = RunTally()
         self.stopping = False
         self._runs, self._broker, self._scorer, self._progress = runs, broker, scorer, progress
         self._lanes = lanes

@@ -28,7 +28,7 @@ from mmeval.records.digests import line_digest
 from mmeval.records.sample import Sample
 from mmeval.run.availability import OpenedData
 from mmeval.run.options import RunOptions, Unfinished
-from mmeval.run.sample_choice import Choice, Marks
+from mmeval.run.sample_choice import IndexSet, SampleChoice
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import to_line
 from mmeval.task.data import TaskData
@@ -53,17 +53,17 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenTrials:
     """Which trials of one task belong to this run: the samples that were taken, times the repeats."""
 
     repeats: int
-    taken: Marks
+    taken: IndexSet
 
     def __call__(self, index: int, repeat: int) -> bool:
         return repeat < self.repeats and index in self.taken
 
 
-class Plan:
+class JobQueue:
     """The jobs of a run. Iterating reads the data sets, one sample at a time; ``chosen`` fills up meanwhile."""
 
     def __init__(self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore) -> None:
@@ -73,8 +73,10 @@ class Plan:
         self.bad_ahead = False
         """Whether ``doubts`` has met a sample that cannot be asked."""
         self.tasks, self._media = tasks, media
-        self._choices = [Choice(task, options) for task in tasks]
-        self.chosen = [Chosen(task.repeats, choice.taken) for task, choice in zip(tasks, self._choices, strict=True)]
+        self._choices = [SampleChoice(task, options) for task in tasks]
+        self.chosen = [
+            ChosenTrials(task.repeats, choice.taken) for task, choice in zip(tasks, self._choices, strict=True)
+        ]
         unknown = set(options.samples) - {task.name for task in tasks}
         if unknown:
             raise UsageError(f"--samples names tasks that are not run: {', '.join(sorted(unknown))}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mmeval.broker.broker import Broker, Scope
-from mmeval.errors import ReplayMismatchError, RoleLostError, StoppedError, StorageError
+from mmeval.errors import Caught, ReplayMismatchError, RoleLostError, StoppedError, StorageError
 from mmeval.metric.apply import failed, score_judged
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.calls import MODEL, CallFailed
@@ -157,14 +157,12 @@ class Judging:
 
     async def _scores(self, bound: BoundMetric, trial: Trial, run: TaskRun, scope: Scope) -> dict[str, Score]:
         try:
-            return dict(await self._broker.run(score_judged(bound, trial, run.role), scope))
+            with Caught(CallFailed, ReplayMismatchError, StorageError, RoleLostError, StoppedError) as failure:
+                return dict(await self._broker.run(score_judged(bound, trial, run.role), scope))
+            return dict(failed(bound, failure.error))
         except CallFailed as lost:
             unscored = bound.unscored if lost.error.kind in HOPELESS else bound.lost
             return dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
-        except (ReplayMismatchError, StorageError, RoleLostError, StoppedError):
-            raise
-        except (Exception, SystemExit) as defect:  # a metric may fail in any way; the reason is recorded
-            return dict(failed(bound, defect))
 
 
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:

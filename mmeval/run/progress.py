@@ -67,7 +67,7 @@ def _short(text: str) -> str:
 
 
 @dataclass
-class Tally:
+class RunTally:
     """What has happened so far, in trials."""
 
     kept: int = 0

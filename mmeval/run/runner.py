@@ -28,7 +28,7 @@ from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import say_unavailable, undescribed, with_data
-from mmeval.run.backends import Backends, Beside, check_options, check_role_names, check_roles, say_unbatched
+from mmeval.run.backends import Backends, WorkerFiles, check_options, check_role_names, check_roles, say_unbatched
 from mmeval.run.complaints import (
     code_of_faults,
     fault_complaints,
@@ -40,10 +40,10 @@ from mmeval.run.complaints import (
 )
 from mmeval.run.generation import Generation
 from mmeval.run.interrupt import Stoppable, interruptible
-from mmeval.run.jobs import Plan
+from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunCounts, RunOptions, RunOutcome, ScoringOptions
 from mmeval.run.outcome import exit_code, finished_results, judge_versions, score_folders, worst_unscored
-from mmeval.run.progress import Progress, Tally, opening
+from mmeval.run.progress import Progress, RunTally, opening
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.scoring.scorer import Scorer
@@ -88,7 +88,7 @@ class Runner(ABC):
     broker: Broker
     work: Stoppable
     """What a user or a spent budget stops."""
-    tally: Tally
+    tally: RunTally
     suspension: Suspension
 
     def __init__(
@@ -165,7 +165,7 @@ class Runner(ABC):
                 limit=options.max_connections,
                 retries=options.retry_on_error,
                 batch_size=self.batch_size,
-                beside=Beside(self.path, journal),
+                beside=WorkerFiles(self.path, journal),
             )
             for runtime in broker.roles.values():
                 runtime.on_outage = self.progress.waiting
@@ -254,7 +254,7 @@ def model_name(options: RunOptions) -> str:
     return options.model_tag or str(own or options.model.name)
 
 
-def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tuple[Backends, Plan]:
+def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tuple[Backends, JobQueue]:
     """Make the backends and open the data, so that what would refuse the run does so before anything is written or
     sent. Raises UsageError or MissingError."""
     try:
@@ -262,7 +262,7 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> tu
     except MissingError:  # for a misspelt role no key is needed
         check_role_names(options.roles, selection.tasks)
         raise
-    jobs = Plan(selection.tasks, options, media)
+    jobs = JobQueue(selection.tasks, options, media)
     check_backends(backends, selection.tasks, scoring=not options.predict_only)
     say_unbatched(backends.named, options.batch_size)
     jobs.check()
@@ -289,7 +289,7 @@ def limits_and_prices(options: ScoringOptions, backends: Backends) -> tuple[Limi
     return limits, prices
 
 
-def _foresee(model: AnyBackend, jobs: Plan) -> None:
+def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
     """Let a backend that has its answers already look at what it will be asked."""
     if isinstance(model, WholeAnswers):
         model.foresee(
@@ -300,7 +300,7 @@ def _foresee(model: AnyBackend, jobs: Plan) -> None:
         )
 
 
-def _chosen_samples(jobs: Plan, position: int) -> Iterator[Sample]:
+def _chosen_samples(jobs: JobQueue, position: int) -> Iterator[Sample]:
     return (sample for _, sample in jobs.samples(position) if not sample.fault)
 
 
@@ -324,7 +324,7 @@ class _NewTrials(Runner):
     """The trials of a run that asks the model."""
 
     options: RunOptions
-    _jobs: Plan
+    _jobs: JobQueue
     _resumed: bool
     _before: Counter[Standing]
     """How far the trials had come before this process."""

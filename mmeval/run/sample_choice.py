@@ -18,7 +18,7 @@ from mmeval.task.task import Task
 from mmeval.wording import counted
 
 
-class Marks:
+class IndexSet:
     """A set of indices, in one byte for each index up to the largest."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Marks:
         return sum(self._bytes)
 
 
-class Choice:
+class SampleChoice:
     """The chosen samples of one task. Iterating reads the data set, one sample at a time, in its order.
 
     ``taken`` fills up meanwhile. Where samples are drawn, or a share of filtered ones is wanted, the data set is read
@@ -43,7 +43,7 @@ class Choice:
     """
 
     def __init__(self, task: Task, options: RunOptions) -> None:
-        self.taken = Marks()
+        self.taken = IndexSet()
         self._task, self._options = task, options
         self._named = options.samples.get(task.name)
         self._counted: int | None = None
@@ -151,7 +151,7 @@ class Choice:
             return self._picked(self._drawn)
         return self._first()
 
-    def _picked(self, wanted: Marks) -> Iterator[tuple[int, Sample]]:
+    def _picked(self, wanted: IndexSet) -> Iterator[tuple[int, Sample]]:
         left = len(wanted)
         for index, sample in enumerate(rows_of(self.dataset) if left else ()):
             if index not in wanted:
@@ -196,13 +196,13 @@ class Choice:
             raise UsageError(f"{self._task.name}: {error}") from None
 
     @cached_property
-    def _drawn(self) -> Marks:
+    def _drawn(self) -> IndexSet:
         start = self._options.offset
         return self._marked(self._order[start : start + self.size])
 
     @staticmethod
-    def _marked(indices: array[int] | tuple[int, ...]) -> Marks:
-        marks = Marks()
+    def _marked(indices: array[int] | tuple[int, ...]) -> IndexSet:
+        marks = IndexSet()
         for index in indices:
             marks.add(index)
         return marks

@@ -15,18 +15,18 @@ from mmeval.errors import MmevalError
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Score
 from mmeval.scoring.trial_rows import ScoringPlan, score_row, trial_from
-from mmeval.scoring.worker import Item, Rows, Setup, Worker, is_ready, score, start
+from mmeval.scoring.worker import Item, Rows, ScoringWorker, Setup, is_ready, score, start
 from mmeval.system.json_lines import from_line
 from mmeval.system.processes import FreshContext
 
 T = TypeVar("T")
 
 
-class Here:
+class ThreadScorer:
     """A thread of this process that scores; one is enough, and metrics need not be thread-safe."""
 
     def __init__(self, plans: Sequence[ScoringPlan]) -> None:
-        self._worker = Worker(plans)
+        self._worker = ScoringWorker(plans)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="mmeval-score")
 
     async def rows(self, items: Sequence[Item]) -> Rows:

@@ -19,7 +19,7 @@ from mmeval.errors import MmevalError
 from mmeval.metric.device import AUTO, require_device, use_device, used_device
 from mmeval.scoring import worker
 from mmeval.scoring.model_queue import ModelLane
-from mmeval.scoring.pool import Here, ScorePool
+from mmeval.scoring.pool import ScorePool, ThreadScorer
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Item, Rows, Setup
 
@@ -51,7 +51,7 @@ class Scorer:
         device: str = AUTO,
     ) -> None:
         self._plans, self._workers, self._deliver, self._device = plans, workers, deliver, device
-        self._here = Here(plans)
+        self._here = ThreadScorer(plans)
         self._pool: ScorePool | None = None
         self._model_pool: ScorePool | None = None
         self._lane = ModelLane(plans, self._here, deliver, self._fail)

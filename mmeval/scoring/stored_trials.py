@@ -9,7 +9,7 @@ from mmeval.content.parts import Interleaved
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
-from mmeval.store.journal import Entry, Journal
+from mmeval.store.journal import Journal, JournalEntry
 
 
 def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
@@ -25,7 +25,7 @@ def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Tr
     return Trial(sample, row["n"], exchanges, exchanges[0].response.output)
 
 
-def stored_exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[tuple[Exchange, Entry]]:
+def stored_exchanges(row: Mapping[str, Any], journal: Journal) -> Iterator[tuple[Exchange, JournalEntry]]:
     """The answered calls of a trial with their journal entries, in order."""
     for path, role, key in row["x"]:
         entry = journal.get(key)

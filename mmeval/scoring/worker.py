@@ -61,7 +61,7 @@ class _LastSamples:
         return kept[2]
 
 
-class Worker:
+class ScoringWorker:
     """What a process that scores holds: the plans, and each task's metrics once they are loaded."""
 
     def __init__(self, plans: Sequence[ScoringPlan], seconds: float = METRIC_SECONDS) -> None:
@@ -104,7 +104,7 @@ class Setup(NamedTuple):
     threads: bool = False
 
 
-_worker: Worker | None = None
+_worker: ScoringWorker | None = None
 
 
 def start(setup: Setup) -> None:
@@ -120,7 +120,7 @@ def start(setup: Setup) -> None:
     os.nice(NICENESS)
     threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
     use_device(setup.device)
-    _worker = Worker(setup.plans, setup.seconds)
+    _worker = ScoringWorker(setup.plans, setup.seconds)
     collector.settle()
 
 

@@ -19,7 +19,7 @@ from mmeval.task.task import TaskOverrides
 
 
 @dataclass(frozen=True)
-class Plan:
+class Invocation:
     """All settings of a run, typed."""
 
     options: RunOptions
@@ -38,7 +38,7 @@ class Plan:
     """Whether the report page is written at the end."""
 
 
-def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
+def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocation:
     """Make the plan. Raises UsageError for settings that contradict each other, or a missing model."""
     if not settings["model"].value:
         known = ", ".join(plugins.names("mmeval.model_backends"))
@@ -70,7 +70,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Plan:
         folder=named.parent if into_file else None,
         settings=config,
     )
-    return Plan(
+    return Invocation(
         options=options,
         overrides=TaskOverrides(**_going_to("overrides", values)),
         tasks=values["tasks"],

@@ -26,7 +26,7 @@ from mmeval.content.media import Media
 from mmeval.errors import CorruptMediaError
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
-from mmeval.store.segment import INBOX, Segment, Written, key_hash, receipt_path
+from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path
 from mmeval.store.spending import Payee, Spending
 from mmeval.store.ticket import Ticket, line_head
 from mmeval.system.json_lines import from_line, to_line
@@ -39,7 +39,7 @@ MAX_READERS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One answered call: the digest of what was asked, the response, and the response's JSON as it was written.
 
     ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier process was given this answer;
@@ -71,7 +71,7 @@ class Journal:
         self._refused: Counter[bytes] = Counter()
         self._segments: list[Path] = []
         self._numbers: dict[Path, int] = {}
-        self._adopted: dict[bytes, Entry] = {}
+        self._adopted: dict[bytes, JournalEntry] = {}
         """What workers have written and ``append`` was not called for yet."""
         self._adopted_to: dict[Path, int] = {}
         """Where the last line of a worker's segment begins that was adopted."""
@@ -99,14 +99,14 @@ class Journal:
     def __contains__(self, key: str) -> bool:
         return key_hash(key) in self._index
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> JournalEntry | None:
         """The answer to a call, or None when there is none yet."""
         row = self.row(key)
         if row is None:
             return None
         response = Response.from_json(row["r"], self.media.root)
         earlier = self._index[key_hash(key)] >> _OFFSET_BITS < self._first_own
-        return Entry(row["d"], response, to_line(row["r"]), row["t"], earlier, row.get("w") is not None)
+        return JournalEntry(row["d"], response, to_line(row["r"]), row["t"], earlier, row.get("w") is not None)
 
     def row(self, key: str) -> Mapping[str, Any] | None:
         """The line that answers a call, as JSON values: no record is made of it."""
@@ -134,7 +134,7 @@ class Journal:
         to: Payee | None = None,
         in_place: bool = False,
         refused: bool = False,
-    ) -> Entry:
+    ) -> JournalEntry:
         """Keep an answer, or the record of a failure (which never answers a later call); ``refused`` is a failure for
         which a reply came that was not acceptable.
 
@@ -160,12 +160,12 @@ class Journal:
             self._index[hashed] = self._place(self._own.path, written.offset)
         if to is not None:
             self.spending.add(to, written.response, 1 + attempt)
-        return Entry(request_digest, written.response, written.line, written.at)
+        return JournalEntry(request_digest, written.response, written.line, written.at)
 
-    def adopt(self, ticket: Ticket, request_digest: str, segment: Path, written: Written) -> None:
+    def adopt(self, ticket: Ticket, request_digest: str, segment: Path, written: JournalLine) -> None:
         """Take note of an answer that a worker has written into a segment of its own."""
         self._adopted_to[segment] = written.offset
-        entry = Entry(request_digest, written.response, written.line, written.at, raw=True)
+        entry = JournalEntry(request_digest, written.response, written.line, written.at, raw=True)
         hashed = key_hash(ticket.key)
         self._index[hashed] = self._place(segment, written.offset)
         self._adopted[hashed] = entry

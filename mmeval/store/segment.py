@@ -29,7 +29,7 @@ INBOX = "inbox"
 KEEP_WAY_OUT = "Everything before it is kept: free space or fix the folder, then run the same command"
 
 
-class Written(NamedTuple):
+class JournalLine(NamedTuple):
     """An answer as it was kept: its media are files of the store, ``line`` is its JSON, ``at`` when it was written (in
     seconds since the epoch), ``offset`` where its line begins in the segment."""
 
@@ -49,7 +49,7 @@ class Segment:
         self._fd = -1
         self._size = 0
 
-    def keep(self, head: Mapping[str, Any], response: Response, *, in_place: bool = False) -> Written:
+    def keep(self, head: Mapping[str, Any], response: Response, *, in_place: bool = False) -> JournalLine:
         """Keep an answer, or the record of a failure, media first. With ``in_place`` media that are files already stay
         where they are. Raises StorageError when it cannot be written."""
         unsaved = self._unsaved_media(response, in_place=in_place)
@@ -60,7 +60,7 @@ class Segment:
         at, offset = self.write_line(head, line, failed=response.error is not None)
         if receipt is not None:
             receipt.unlink(missing_ok=True)
-        return Written(response, line, at, offset)
+        return JournalLine(response, line, at, offset)
 
     def write_line(self, head: Mapping[str, Any], line: bytes, *, failed: bool) -> tuple[float, int]:
         """Returns the time that the line bears, and where it begins. Raises StorageError, and then nothing of it is

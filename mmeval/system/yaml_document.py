@@ -63,7 +63,7 @@ class SeveralFaultsError(TaskFileError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class YamlPlace:
     """The file and line of a key. ``written`` is a scalar value as its author spelt it (``1.10``)."""
 
     file: Path
@@ -77,15 +77,15 @@ class Document:
 
     file: Path
     data: Mapping[str, Any]
-    places: Mapping[KeyPath, Place] = field(default_factory=dict)
+    places: Mapping[KeyPath, YamlPlace] = field(default_factory=dict)
 
-    def place(self, path: KeyPath = ()) -> Place:
+    def place(self, path: KeyPath = ()) -> YamlPlace:
         """Where the value at ``path`` was written, or the nearest thing around it."""
         for length in range(len(path), -1, -1):
             found = self.places.get(path[:length])
             if found is not None:
                 return found
-        return Place(self.file, 0)
+        return YamlPlace(self.file, 0)
 
     def error(self, path: KeyPath, message: str) -> TaskFileError:
         return self.errors([(path, message)])
@@ -133,7 +133,7 @@ def parse_document(text: str, file: Path) -> Document:
     """The YAML in ``text``; ``file`` is only named in errors."""
     node = _composed(text, file)
     if node is None:
-        return Document(file, {}, {(): Place(file, 1)})
+        return Document(file, {}, {(): YamlPlace(file, 1)})
     if not isinstance(node, MappingNode):
         raise TaskFileError("must hold keys with values (key: value)", file=file, line=_line(node))
     reader = _Reader(file)
@@ -196,7 +196,7 @@ class _Reader:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.places: dict[KeyPath, Place] = {(): Place(file, 1)}
+        self.places: dict[KeyPath, YamlPlace] = {(): YamlPlace(file, 1)}
         self._left = MAX_NODES
 
     def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
@@ -238,7 +238,7 @@ class _Reader:
                 del self.places[key]
 
     def _noted(self, node: Node, path: KeyPath, line: int) -> Any:
-        self.places[path] = Place(self.file, line, node.value if isinstance(node, ScalarNode) else "")
+        self.places[path] = YamlPlace(self.file, line, node.value if isinstance(node, ScalarNode) else "")
         return self._value(node, path)
 
     def _value(self, node: Node, path: KeyPath) -> Any:  # a YAML value has any JSON type

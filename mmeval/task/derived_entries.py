@@ -14,7 +14,7 @@ from mmeval.metric.derived import with_range
 from mmeval.metric.signature import PIECES
 from mmeval.task.task import TaskMetric
 
-Entry = Mapping[str, Any]
+MetricEntry = Mapping[str, Any]
 """An entry of a ``metric_list`` as it is written."""
 
 
@@ -75,15 +75,15 @@ def lacks_a_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
 
 
 def with_pieces(
-    asked: Sequence[Entry], listed: Mapping[str, Entry], metric_args: Mapping[str, Mapping[str, Any]]
-) -> list[Entry]:
+    asked: Sequence[MetricEntry], listed: Mapping[str, MetricEntry], metric_args: Mapping[str, Mapping[str, Any]]
+) -> list[MetricEntry]:
     """Some entries of a ``metric_list``, each after the task's entries (``listed``, by metric) that give its pieces.
     ``metric_args`` override the switches of the entries."""
     givers = {output: entry for entry in listed.values() for output in outputs_of(entry["metric"])}
-    found: dict[str, Entry] = {}
+    found: dict[str, MetricEntry] = {}
     visited: set[str] = set()
 
-    def add(entry: Entry) -> None:
+    def add(entry: MetricEntry) -> None:
         if entry["metric"] in visited:
             return
         visited.add(entry["metric"])
@@ -97,7 +97,7 @@ def with_pieces(
     return list(found.values())
 
 
-def _pieces(entry: Entry) -> list[Any]:
+def _pieces(entry: MetricEntry) -> list[Any]:
     """The pieces of a derived entry: those that it names, or its metric's own."""
     try:
         metric = load_metric(entry["metric"])

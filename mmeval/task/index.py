@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from mmeval import plugins
 from mmeval.errors import AmbiguousNameError, TaskFileError, UsageError
 from mmeval.plugins import package_folder
-from mmeval.task.scan import Scan, scan_file, yaml_files
+from mmeval.task.scan import FileScan, scan_file, yaml_files
 
 if TYPE_CHECKING:
     from mmeval.task.include import TaskFiles
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexEntry:
     """One task or group of the index. Its ``version`` and ``license`` are known when it was read in full.
 
     ``benchmark`` is the name of its entry point, empty for a file of ``--include_path``; ``owner`` is
@@ -84,9 +84,9 @@ class TaskIndex:
         return TaskFiles([root.folder for root in self._roots])
 
     @cached_property
-    def _claims(self) -> dict[str, list[tuple[int, Entry]]]:
+    def _claims(self) -> dict[str, list[tuple[int, IndexEntry]]]:
         """Every claim to a name, with its rank."""
-        claims: dict[str, list[tuple[int, Entry]]] = {}
+        claims: dict[str, list[tuple[int, IndexEntry]]] = {}
         seen: set[Path] = set()
         for root in self._roots:
             files = {file.resolve(): file for file in root.files()}  # one folder may be registered twice
@@ -95,12 +95,12 @@ class TaskIndex:
             seen.update(files)
         return claims
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[IndexEntry]:
         """All tasks and groups, by name, without those that others override; all of those that clash."""
         found = [entry for name in sorted(self._claims) for entry in self._winners(name)]
         return sorted(found, key=lambda entry: (entry.name, entry.benchmark, entry.owner))
 
-    def listing(self) -> Iterator[Entry]:
+    def listing(self) -> Iterator[IndexEntry]:
         """``entries``, each read in full, so that a broken file has its problem with the line."""
         for entry in self.entries():
             try:
@@ -112,9 +112,9 @@ class TaskIndex:
                 version, licence = (str(written.get(key) or "") for key in ("version", "license"))
                 yield replace(entry, version=version, license=licence)
 
-    def tags(self) -> dict[str, list[Entry]]:
+    def tags(self) -> dict[str, list[IndexEntry]]:
         """The entries of each tag."""
-        tagged: dict[str, list[Entry]] = {}
+        tagged: dict[str, list[IndexEntry]] = {}
         for entry in self.entries():
             for tag in entry.tags:
                 tagged.setdefault(tag, []).append(entry)
@@ -124,7 +124,7 @@ class TaskIndex:
         """Every name that selects something, ``benchmark/task`` left out."""
         return sorted({*self._claims, *self.tags()})
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> IndexEntry | None:
         """The task or group of that name, which may be ``benchmark/task``; None when there is none.
 
         Raises AmbiguousNameError when two packages, or two files of one, claim it.
@@ -141,20 +141,20 @@ class TaskIndex:
             self._warn_of_override(name, winners[0])
         return winners[0]
 
-    def matching(self, pattern: str) -> list[Entry]:
+    def matching(self, pattern: str) -> list[IndexEntry]:
         """The entries whose name, or ``benchmark/name``, fits a glob."""
         found = [e for e in self.entries() if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)]
         return self._with_warnings(found)
 
-    def tagged(self, tag: str) -> list[Entry]:
+    def tagged(self, tag: str) -> list[IndexEntry]:
         """The entries of a tag."""
         return self._with_warnings(self.tags().get(tag, []))
 
-    def below(self, folder: Path) -> list[Entry]:
+    def below(self, folder: Path) -> list[IndexEntry]:
         """The entries of a folder, whether or not it belongs to the index."""
         return list(_entries(yaml_files(folder), _Root(folder, "", str(folder), 0)))
 
-    def of_file(self, file: Path) -> Entry | None:
+    def of_file(self, file: Path) -> IndexEntry | None:
         """The entry of a file, whether or not it belongs to the index; None for a template."""
         return next(_entries([file], _Root(file.parent, "", str(file.parent), 0)), None)
 
@@ -162,32 +162,32 @@ class TaskIndex:
         """The faults of files whose names could not be read."""
         return [e.problem for claims in self._claims.values() for _, e in claims if e.problem is not None]
 
-    def run_name(self, entry: Entry) -> str:
+    def run_name(self, entry: IndexEntry) -> str:
         """The name of a task in results: its name, or ``benchmark/name`` where another package has the same."""
         rivals = self._winners(entry.name)
         return (
             entry.full_name if len(rivals) > 1 or (rivals and entry not in rivals and entry.benchmark) else entry.name
         )
 
-    def _winners(self, name: str) -> list[Entry]:
+    def _winners(self, name: str) -> list[IndexEntry]:
         claims = self._claims.get(name, [])
         best = max((rank for rank, _ in claims), default=0)
         return [entry for rank, entry in claims if rank == best]
 
-    def _with_warnings(self, chosen: list[Entry]) -> list[Entry]:
+    def _with_warnings(self, chosen: list[IndexEntry]) -> list[IndexEntry]:
         for entry in chosen:
             if len(self._winners(entry.name)) == 1:
                 self._warn_of_override(entry.name, entry)
         return chosen
 
-    def _warn_of_override(self, name: str, winner: Entry) -> None:
+    def _warn_of_override(self, name: str, winner: IndexEntry) -> None:
         losers = [entry for _, entry in self._claims[name] if entry != winner]
         if losers and name not in self._warned:
             self._warned.add(name)
             _log.warning("%s is read from %s, which overrides %s", name, winner.file, losers[-1].file)
 
 
-def _clash(name: str, rivals: Sequence[Entry]) -> str:
+def _clash(name: str, rivals: Sequence[IndexEntry]) -> str:
     owners = " and ".join(sorted(f"{entry.owner} ({entry.file})" for entry in rivals))
     full = sorted({entry.full_name for entry in rivals})
     advice = f"write {' or '.join(full)}" if len(full) > 1 else "rename one, or remove one"
@@ -211,16 +211,16 @@ def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
         yield _Root(folder, "", str(folder), rank)
 
 
-def _entries(files: Iterable[Path], root: _Root) -> Iterator[Entry]:
+def _entries(files: Iterable[Path], root: _Root) -> Iterator[IndexEntry]:
     """The tasks and groups among files. A file that is neither is a template, which may have tags."""
     scans = {file: scan_file(file) for file in files}
     for scan in list(scans.values()):
         if scan.name or scan.problem:
             tags = _tags(scan, scans, (scan.file,))
-            yield Entry(scan.name, bool(scan.group), scan.file, root.benchmark, root.owner, tags, scan.problem)
+            yield IndexEntry(scan.name, bool(scan.group), scan.file, root.benchmark, root.owner, tags, scan.problem)
 
 
-def _tags(scan: Scan, scans: dict[Path, Scan], trail: tuple[Path, ...]) -> tuple[str, ...]:
+def _tags(scan: FileScan, scans: dict[Path, FileScan], trail: tuple[Path, ...]) -> tuple[str, ...]:
     """A file's tags, or those of the last included file that has any."""
     if scan.tags is not None:
         return scan.tags

@@ -29,7 +29,7 @@ _PROJECT = frozenset(("pyproject.toml", "setup.py"))
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class FileScan:
     """The names in a file. ``tags`` is None where it has none and an included file may have some.
 
     ``problem`` is set for a file that is not readable YAML; its name is then a guess, or empty.
@@ -63,18 +63,18 @@ def yaml_files(folder: Path) -> Iterator[Path]:
                 yield Path(parent, name)
 
 
-def scan_file(file: Path) -> Scan:
+def scan_file(file: Path) -> FileScan:
     """Scan a file. Never raises: a fault is kept in ``problem``, for when the file is named or listed."""
     try:
         with file.open("rb") as stream:
             text = stream.read(MAX_FILE_BYTES).decode("utf-8-sig", "replace")
     except OSError as error:
         problem = TaskFileError(f"cannot be read ({error.strerror})", file=file)
-        return Scan(file, task=file.stem, problem=problem)
+        return FileScan(file, task=file.stem, problem=problem)
     return _quick(text, file) or _whole(text, file)
 
 
-def _quick(text: str, file: Path) -> Scan | None:
+def _quick(text: str, file: Path) -> FileScan | None:
     """The names by their lines; None where a line does not have one of the usual forms."""
     found: dict[str, tuple[str, ...]] = {}
     for key, value in _KEY.findall(text):
@@ -92,7 +92,7 @@ def _quick(text: str, file: Path) -> Scan | None:
     single = {key: names[0] for key, names in found.items() if key in ("task", "group") and len(names) == 1}
     if "task" in found and "task" not in single and "group" not in found:
         return None
-    return Scan(
+    return FileScan(
         file,
         task="" if "group" in single else single.get("task", ""),
         group=single.get("group", ""),
@@ -110,18 +110,18 @@ def _plain_names(value: str) -> tuple[str, ...] | None:
     return None
 
 
-def _whole(text: str, file: Path) -> Scan:
+def _whole(text: str, file: Path) -> FileScan:
     try:
         document = parse_document(text, file)
     except TaskFileError as problem:
         named = [(key, names) for key, value in _KEY.findall(text) if (names := _plain_names(value))]
         guess = next((names[0] for key, names in named if key in ("task", "group")), file.stem)
-        return Scan(file, task=guess, problem=problem)
+        return FileScan(file, task=guess, problem=problem)
     group = _text(document, "group")
     key = "group" if "group" in document.data else "task"
     if key in document.data and not _text(document, key):
-        return Scan(file, task=file.stem, problem=document.error((key,), "must be a name; put it in quotes"))
-    return Scan(
+        return FileScan(file, task=file.stem, problem=document.error((key,), "must be a name; put it in quotes"))
+    return FileScan(
         file,
         task="" if group else _text(document, "task"),
         group=group,

@@ -125,8 +125,8 @@ def _is_sha256(value: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_is_name)]
-Kind = Annotated[str, AfterValidator(_is_kind)]
-Names = Annotated[list[str], BeforeValidator(_as_list), AfterValidator(_is_unique)]
+KindName = Annotated[str, AfterValidator(_is_kind)]
+NameList = Annotated[list[str], BeforeValidator(_as_list), AfterValidator(_is_unique)]
 
 
 class _Keys(BaseModel):
@@ -192,7 +192,7 @@ class ExpectedKeys(_Keys):
 
     rows: Count | None = None
     samples: Count | None = None
-    media: dict[Kind, Count] = {}
+    media: dict[KindName, Count] = {}
     files: dict[InnerPath, Annotated[str, AfterValidator(_is_sha256)]] = {}
 
 
@@ -201,7 +201,7 @@ class GroupExpectedKeys(_Keys):
     once."""
 
     rows: Count | None = None
-    media: dict[Kind, Count] = {}
+    media: dict[KindName, Count] = {}
 
 
 class ByHandKeys(_Keys):
@@ -217,7 +217,7 @@ class TaskKeys(_Keys):
 
     task: Name
     task_alias: str | None = None
-    tag: Names = []
+    tag: NameList = []
     dataset_path: str = ""
     dataset_name: str = ""
     dataset_kwargs: Annotated[dict[str, Any], AfterValidator(_is_loader_options)] = {}
@@ -228,9 +228,9 @@ class TaskKeys(_Keys):
     by_hand: list[ByHandKeys] = []
     loader: str = "interleaved"
     prompt: Annotated[PromptKeys | None, BeforeValidator(_as_prompt)] = None
-    prompt_fields: Annotated[Names, AfterValidator(_has_no_template_names)] = []
+    prompt_fields: Annotated[NameList, AfterValidator(_has_no_template_names)] = []
     protocol: Annotated[Named, BeforeValidator(_as_named)] = Named(name="single")
-    input_modalities: Annotated[list[Kind], AfterValidator(_is_unique)] = []
+    input_modalities: Annotated[list[KindName], AfterValidator(_is_unique)] = []
     output_modalities: Annotated[
         list[Annotated[str, AfterValidator(_is_wanted_kind)]],
         BeforeValidator(_as_list),
@@ -240,7 +240,7 @@ class TaskKeys(_Keys):
     partial_output: bool = False
     placeholders: Annotated[list[Annotated[str, AfterValidator(_is_spelling)]], AfterValidator(_is_unique)] = []
     filter: Annotated[dict[str, Any], AfterValidator(_is_filter)] = {}
-    breakdown: Names = []
+    breakdown: NameList = []
     roles: dict[str, dict[str, Any]] = {}
     profile: Profile = "standard"
     missing_output: float | None = None
@@ -271,7 +271,7 @@ class GroupKeys(_Keys):
     group: Name
     group_alias: str | None = None
     task: Annotated[list[Any], BeforeValidator(_as_list), Field(min_length=1), AfterValidator(_is_members)]
-    tag: Names = []
+    tag: NameList = []
     aggregate_metric_list: list[GroupMetricKeys] = []
     layout: str = ""
     expected: GroupExpectedKeys = GroupExpectedKeys()

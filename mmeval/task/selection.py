@@ -17,14 +17,14 @@ from mmeval.wording import split_names
 if TYPE_CHECKING:
     from mmeval.system.yaml_document import Document, KeyPath, Problem
     from mmeval.task.file import GroupFile, TaskFile
-    from mmeval.task.index import Entry
+    from mmeval.task.index import IndexEntry
 
 _GLOB = re.compile(r"[*?\[]")
 INLINE = "<task>"
 """The file name in messages of a task that was given as a mapping."""
 
 
-class Chosen:
+class ChosenTasks:
     """The tasks and groups that names select, once each, in the order of the names."""
 
     def __init__(self, index: TaskIndex) -> None:
@@ -39,11 +39,11 @@ class Chosen:
 
     def add_content(self, data: Mapping[str, Any]) -> None:
         """Add a task or group as the content of a file in the current folder; a known task gets these keys."""
-        from mmeval.system.yaml_document import Document, Place
+        from mmeval.system.yaml_document import Document, YamlPlace
         from mmeval.task.file import parse_group, parse_task
 
         file = Path(INLINE)
-        document = Document(file, dict(data), {(key,): Place(file, 0) for key in data})
+        document = Document(file, dict(data), {(key,): YamlPlace(file, 0) for key in data})
         if "group" in data:
             self._add_group(parse_group(self._index.files.completed(document)), ())
             return
@@ -116,7 +116,7 @@ class Chosen:
         finally:
             self._index = index
 
-    def _by_path(self, path: Path) -> list[Entry]:
+    def _by_path(self, path: Path) -> list[IndexEntry]:
         if path.is_dir():
             found = self._index.below(path)
             if not found:
@@ -140,7 +140,7 @@ class Chosen:
             hint += ". These files cannot be read:\n" + "\n".join(broken)
         return UnknownNameError("task, group or tag", name, self._index.names(), hint)
 
-    def _add_entry(self, entry: Entry, trail: tuple[str, ...]) -> str:
+    def _add_entry(self, entry: IndexEntry, trail: tuple[str, ...]) -> str:
         from mmeval.task.file import parse_group, parse_task
 
         document = self._index.files.document(entry.file)
@@ -201,7 +201,7 @@ class Chosen:
             return self._add_task(str(name), parse_task(own))
         return self._add_over(entry, own)
 
-    def _add_over(self, entry: Entry, own: Document) -> str:
+    def _add_over(self, entry: IndexEntry, own: Document) -> str:
         """A known task with other settings."""
         from mmeval.task.file import parse_task
 
@@ -213,13 +213,13 @@ class Chosen:
         return group.document.error(path, str(UnknownNameError("task, group or tag", name, self._index.names())))
 
 
-def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen:
+def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> ChosenTasks:
     """Select task files by names; nothing is built, no plugin is loaded.
 
     A mapping is the content of a task or group file of the current folder; one that names a known task changes that
     task's keys. Raises UnknownNameError with near names, AmbiguousNameError, and TaskFileError for a broken file.
     """
-    chosen = Chosen(index)
+    chosen = ChosenTasks(index)
     for wanted in names:
         if isinstance(wanted, Mapping):
             chosen.add_content(wanted)

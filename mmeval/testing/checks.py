@@ -28,7 +28,7 @@ SAMPLE_TOLERANCE = 1e-3
 """Share of full scale by which a sample of a sound may differ."""
 FEW_TOKENS = GenerationParams(max_tokens=16)
 
-Check = Callable[[BatchBackend, Sequence[Request]], None]
+BatchCheck = Callable[[BatchBackend, Sequence[Request]], None]
 """A check of at least three requests that are equal in ``wants`` and ``params`` and have different answers."""
 
 
@@ -178,7 +178,7 @@ def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
             assert refused.error.kind in HOPELESS, f"{name} gave {_shown(refused)}, none of {', '.join(HOPELESS)}"
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[BatchCheck, ...] = (
     check_rows,
     check_kinds,
     check_batch,

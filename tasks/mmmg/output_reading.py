@@ -13,7 +13,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
     Absent,
-    Place,
+    AnswerPlace,
     StoredAnswer,
     error_of,
     exact_part,
@@ -117,10 +117,12 @@ class OutputAnswers:
             answers = True
             response = self._response(place.file, row)
         except MissingDataError as error:
-            return Absent(f"{sample.id!r}, repeat {repeat}: {error}", Place(place.file, number) if answers else None)
+            return Absent(
+                f"{sample.id!r}, repeat {repeat}: {error}", AnswerPlace(place.file, number) if answers else None
+            )
         except UsageError as error:
             raise UsageError(f"{self._folder / name}, answer {number}: {error}") from None
-        return StoredAnswer(Place(place.file, number), response)
+        return StoredAnswer(AnswerPlace(place.file, number), response)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -124,7 +124,7 @@ def test_the_same_claim_seen_twice_is_no_clash(install: Install) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_whatever_mmeval_registers_itself_loads(group: plugins.Group) -> None:
+def test_whatever_mmeval_registers_itself_loads(group: plugins.PluginGroup) -> None:
     own = [entry for entry in plugins.entries(group) if plugins.distribution_of(entry) == "mmeval"]
 
     for entry in own:

@@ -86,7 +86,9 @@ def test_a_described_metric_keeps_its_description() -> None:
         (mmeval.register_prompt, "mmeval.prompts"),
     ],
 )
-def test_each_decorator_registers_in_its_group_and_gives_back_what_it_got(register: Any, group: plugins.Group) -> None:
+def test_each_decorator_registers_in_its_group_and_gives_back_what_it_got(
+    register: Any, group: plugins.PluginGroup
+) -> None:
     def plugin() -> None:
         pass
 

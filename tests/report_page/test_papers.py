@@ -9,7 +9,7 @@ import pytest
 from markupsafe import Markup
 from playwright.sync_api import expect
 
-from mmeval.report.charts.bars import Bar, bars
+from mmeval.report.charts.bars import ChartBar, bars
 from tests.support.chromium import Watched
 from tests.support.report_folder import Row, write
 
@@ -45,7 +45,7 @@ def test_what_a_layout_says_is_text(seen: Watched, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("label", ["V+A->V+A", "AVAVAV", "a b c", "日本語の題"])
 def test_the_label_of_a_bar_is_whole(label: str, seen: Watched, tmp_path: Path) -> None:
-    chart = Markup(bars("t", [(label, [Bar(0.5)])], spread=(0, 1)).markup())
+    chart = Markup(bars("t", [(label, [ChartBar(0.5)])], spread=(0, 1)).markup())
     charts = [{"title": "t", "text": "", "svg": chart, "narrow": None}]
     seen.page.set_viewport_size({"width": 1280, "height": 900})
     page = seen.open(write(tmp_path / "report", [Row("a")], charts=charts))

@@ -9,7 +9,7 @@ import pytest
 from markupsafe import Markup
 from playwright.sync_api import expect
 
-from mmeval.report.charts.bars import Bar, bars
+from mmeval.report.charts.bars import ChartBar, bars
 from tests.support.chromium import Watched
 from tests.support.report_folder import Row, text, write
 
@@ -89,7 +89,7 @@ def test_on_a_phone_each_number_says_whose_it_is(seen: Watched, tmp_path: Path) 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_words_of_a_chart_have_eleven_pixels_at_least(width: int, seen: Watched, tmp_path: Path) -> None:
     wide, narrow = (
-        Markup(bars("t", [(NAME, [Bar(0.5, (0.25, 0.75))])], spread=(0, 1), narrow=narrow).markup())
+        Markup(bars("t", [(NAME, [ChartBar(0.5, (0.25, 0.75))])], spread=(0, 1), narrow=narrow).markup())
         for narrow in (False, True)
     )
     charts = [{"title": "t", "text": "", "svg": wide, "narrow": narrow}] * 2

@@ -11,7 +11,7 @@ from mmeval.backend.contract import BatchBackend
 from mmeval.content.parts import PartKind
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.records.request import GenerationParams, Request
-from mmeval.testing.checks import CHECKS, Check, combinations, requests, start, usual_prompts
+from mmeval.testing.checks import CHECKS, BatchCheck, combinations, requests, start, usual_prompts
 from tests.support.local_models import loaded
 from tests.support.tiny_models import tiny_model
 
@@ -65,7 +65,7 @@ def asked(case: Case) -> list[Request]:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_adapter_keeps_the_contract(case: Case, check: Check) -> None:
+def test_an_adapter_keeps_the_contract(case: Case, check: BatchCheck) -> None:
     check(backend(case.model), asked(case))
 
 

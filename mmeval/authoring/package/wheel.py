@@ -24,7 +24,7 @@ _SHOWN = 3
 _NOT_PACKED = ("__pycache__", ".pyc", ".pyo", ".orig", ".rej", "~", ".egg-info")
 
 
-class Line(NamedTuple):
+class WheelLine(NamedTuple):
     """One line of the report: what the wheel holds (``inside``), or what is wrong or doubtful."""
 
     severity: Literal["inside", "warning", "error"]
@@ -34,7 +34,7 @@ class Line(NamedTuple):
     """Selects the tasks of an entry point that holds some."""
 
 
-class Unpacked(NamedTuple):
+class UnpackedWheel(NamedTuple):
     """A wheel whose files lie in a folder. Python that sees the folder first takes the wheel for installed."""
 
     folder: Path
@@ -67,7 +67,7 @@ def find_wheel(place: Path) -> Path:
 
 
 @contextmanager
-def unpacked(wheel: Path) -> Iterator[Unpacked]:
+def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
     """The wheel in a temporary folder. Raises UsageError for a file that is no wheel, ContentError for an archive that
     is damaged, too large, or has names that lead elsewhere."""
     with tempfile.TemporaryDirectory(prefix="mmeval-dist-") as temporary:
@@ -76,10 +76,10 @@ def unpacked(wheel: Path) -> Iterator[Unpacked]:
         found = list(distributions(path=[str(folder)]))
         if len(found) != 1 or found[0].metadata["Name"] is None:
             raise UsageError(f"{wheel}: is no wheel: it does not hold the metadata of one package")
-        yield Unpacked(folder, found[0])
+        yield UnpackedWheel(folder, found[0])
 
 
-def check_contents(wheel: Unpacked, project: Path | None) -> Iterator[Line]:
+def check_contents(wheel: UnpackedWheel, project: Path | None) -> Iterator[WheelLine]:
     """What is in the wheel and what is missing; files are compared with those of the project if there is one."""
     loaded = wheel.python("mmeval.authoring.package.load", str(wheel.folder)).stdout
     broken = dict(line.split("\t", 1) for line in loaded.splitlines())
@@ -95,22 +95,24 @@ def check_contents(wheel: Unpacked, project: Path | None) -> Iterator[Line]:
         else:
             reason = broken.get(f"{entry.group} {entry.name}", "")
         if reason:
-            yield Line("error", f"{where}: {reason}", "entry points")
+            yield WheelLine("error", f"{where}: {reason}", "entry points")
         elif entry.group == "mmeval.tasks":
             files = counted(sum(file.is_file() for file in module.rglob("*")), "file")
-            yield Line("inside", f"{where}, {files}", "entry points", tasks=f"{entry.name}/*")
+            yield WheelLine("inside", f"{where}, {files}", "entry points", tasks=f"{entry.name}/*")
         else:
-            yield Line("inside", where, "entry points")
+            yield WheelLine("inside", where, "entry points")
     if project is not None:
         yield from _compared(project, wheel)
     if not any(re.match(r"mmeval(?![\w.-])", line, re.I) for line in wheel.distribution.requires or ()):
-        yield Line("warning", 'it does not say that it needs mmeval; write dependencies = ["mmeval"]', "requires")
+        yield WheelLine("warning", 'it does not say that it needs mmeval; write dependencies = ["mmeval"]', "requires")
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):
         if licence.is_file() and licence.read_bytes().startswith(b"PLACEHOLDER"):
-            yield Line("warning", f"{licence.name} is a placeholder; put the text of your licence there", "licence")
+            yield WheelLine(
+                "warning", f"{licence.name} is a placeholder; put the text of your licence there", "licence"
+            )
 
 
-def _compared(project: Path, wheel: Unpacked) -> Iterator[Line]:
+def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
     """The files of the project's packages that the wheel lacks, by package and suffix, or holds with other content."""
     entries = wheel.distribution.entry_points
     tasks = tuple(f"{entry.module.replace('.', '/')}/" for entry in entries if entry.group == "mmeval.tasks")
@@ -133,9 +135,9 @@ def _compared(project: Path, wheel: Unpacked) -> Iterator[Line]:
             setting = f'[tool.setuptools.packages.find]: include = ["{top}*"]'
         needed = pattern == "*.py" or any(name.startswith(tasks) for name in names)
         message = f"missing from the wheel: {_listed(names)} (where setuptools builds it, add to {setting})"
-        yield Line("error" if needed else "warning", message, "files")
+        yield WheelLine("error" if needed else "warning", message, "files")
     if changed:
-        yield Line("warning", f"changed since the wheel was built: {_listed(changed)}; build it again", "files")
+        yield WheelLine("warning", f"changed since the wheel was built: {_listed(changed)}; build it again", "files")
 
 
 def _listed(names: list[str]) -> str:

@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple, get_args
 from mmeval import plugins
 from mmeval.errors import UsageError
 
-Kind = Literal["benchmark", "metric", "backend"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+PackageKind = Literal["benchmark", "metric", "backend"]
+KINDS: tuple[PackageKind, ...] = get_args(PackageKind)
 
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
-_GROUPS: dict[Kind, plugins.Group] = {
+_GROUPS: dict[PackageKind, plugins.PluginGroup] = {
     "benchmark": "mmeval.tasks",
     "metric": "mmeval.metrics",
     "backend": "mmeval.model_backends",
@@ -40,7 +40,7 @@ class PackageName(NamedTuple):
         return "".join(word.capitalize() for word in self.module.split("_"))
 
 
-def package_name(kind: Kind, written: str) -> PackageName:
+def package_name(kind: PackageKind, written: str) -> PackageName:
     """Make the names of a new package. Raises UsageError with another name for one that is invalid or in use."""
     found = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
     module = found.module
@@ -86,7 +86,7 @@ def _taken(found: PackageName) -> str:
     return "the name of a module that can be imported here already" if known else ""
 
 
-def _refuse_plugin(kind: Kind, found: PackageName) -> None:
+def _refuse_plugin(kind: PackageKind, found: PackageName) -> None:
     group = _GROUPS[kind]
     if found.module in plugins.names(group):
         who = plugins.distribution_of(next(e for e in plugins.entries(group) if e.name == found.module))

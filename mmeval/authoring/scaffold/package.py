@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval._version import __version__
-from mmeval.authoring.scaffold.names import Kind, PackageName
-from mmeval.authoring.scaffold.samples import BUNDLED, ROWS, Row, row_file, rows_of
+from mmeval.authoring.scaffold.names import PackageKind, PackageName
+from mmeval.authoring.scaffold.samples import BUNDLED, ROWS, ExampleRow, row_file, rows_of
 from mmeval.errors import StorageError, UsageError
 
 MAX_SUBTASKS = 200
 _SUFFIX = ".jinja"
 
 
-class Written(NamedTuple):
+class WrittenPackage(NamedTuple):
     """A package that was written: its folder, and its files relative to that."""
 
     folder: Path
     files: tuple[str, ...]
 
 
-def write_package(kind: Kind, name: PackageName, parent: Path, *, subtasks: int = 1) -> Written:
+def write_package(kind: PackageKind, name: PackageName, parent: Path, *, subtasks: int = 1) -> WrittenPackage:
     """Write ``parent/name``. Raises UsageError for a folder that is there already, StorageError where it cannot be
     written."""
     folder = parent / name.name
@@ -44,7 +44,7 @@ def write_package(kind: Kind, name: PackageName, parent: Path, *, subtasks: int 
             shutil.rmtree(unfinished, ignore_errors=True)
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written ({error.strerror}); choose another --output_path") from None
-    return Written(folder, tuple(sorted(content)))
+    return WrittenPackage(folder, tuple(sorted(content)))
 
 
 def subtask_names(module: str, count: int) -> list[str]:
@@ -60,7 +60,7 @@ def _write(folder: Path, content: Mapping[str, bytes]) -> None:
         file.write_bytes(data)
 
 
-def _content(kind: Kind, name: PackageName, subtasks: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _content(kind: PackageKind, name: PackageName, subtasks: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     values = {
         "name": name.name,
         "module": name.module,
@@ -83,7 +83,7 @@ def _content(kind: Kind, name: PackageName, subtasks: Sequence[str]) -> Iterator
             yield from _data(f"{name.module}/tasks/bundled/{subtask}", rows[:BUNDLED])
 
 
-def _data(folder: str, rows: list[Row]) -> Iterator[tuple[str, bytes]]:
+def _data(folder: str, rows: list[ExampleRow]) -> Iterator[tuple[str, bytes]]:
     yield f"{folder}/test.jsonl", row_file(rows)
     for row in rows:
         for path, data in row.media.items():

@@ -27,14 +27,14 @@ _COLOURS: Mapping[str, tuple[int, int, int]] = {
 _LOWEST_TONE = 220
 
 
-class Row(NamedTuple):
+class ExampleRow(NamedTuple):
     """A row with its media, by their paths beside the row file."""
 
     values: Mapping[str, Any]
     media: Mapping[str, bytes]
 
 
-def rows_of(task: int) -> list[Row]:
+def rows_of(task: int) -> list[ExampleRow]:
     """The rows of the ``task``-th task, counted from 0; those of other tasks differ."""
     names = list(_COLOURS)
     return [
@@ -45,7 +45,7 @@ def rows_of(task: int) -> list[Row]:
     ]
 
 
-def row_file(rows: list[Row]) -> bytes:
+def row_file(rows: list[ExampleRow]) -> bytes:
     """Rows as JSONL."""
     return "".join(f"{json.dumps(row.values, ensure_ascii=False)}\n" for row in rows).encode()
 
@@ -58,13 +58,13 @@ def _row(
     answer: Mapping[str, Any],
     rubric: list[Any],
     media: Mapping[str, bytes],
-) -> Row:
+) -> ExampleRow:
     kinds = ["text", "image" if "image1" in answer["media"] else "audio"]
     values = {"id": name, "input": asked, "reference": answer, "rubric": rubric}
-    return Row({**values, "level": level, "output_modalities": kinds}, media)
+    return ExampleRow({**values, "level": level, "output_modalities": kinds}, media)
 
 
-def _drawn(colour: str) -> Row:
+def _drawn(colour: str) -> ExampleRow:
     path = f"media/{colour}_square.png"
     return _row(
         f"draw_{colour}",
@@ -79,7 +79,7 @@ def _drawn(colour: str) -> Row:
     )
 
 
-def _recognised(colour: str) -> Row:
+def _recognised(colour: str) -> ExampleRow:
     shown, path = f"media/{colour}_shown.png", f"media/{colour}_drawn.png"
     return _row(
         f"recognise_{colour}",
@@ -94,7 +94,7 @@ def _recognised(colour: str) -> Row:
     )
 
 
-def _announced(hertz: int) -> Row:
+def _announced(hertz: int) -> ExampleRow:
     path = f"media/tone_{hertz}.wav"
     return _row(
         f"announce_{hertz}",
@@ -106,7 +106,7 @@ def _announced(hertz: int) -> Row:
     )
 
 
-def _described(hertz: int) -> Row:
+def _described(hertz: int) -> ExampleRow:
     path = f"media/tone_{hertz}.wav"
     return _row(
         f"play_{hertz}",

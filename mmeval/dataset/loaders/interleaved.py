@@ -48,8 +48,8 @@ from mmeval.content.parts import Interleaved
 from mmeval.content.placeholders import DEFAULT_SPELLINGS, SPELLINGS
 from mmeval.content.written import ContentReader
 from mmeval.dataset.contract import DataSource
-from mmeval.dataset.loaders.row import Row
-from mmeval.dataset.loaders.row_files import Scan, read_jsonl, row_files, scan_files
+from mmeval.dataset.loaders.row import DataRow
+from mmeval.dataset.loaders.row_files import RowScan, read_jsonl, row_files, scan_files
 from mmeval.errors import RowError, UnknownNameError, UsageError
 from mmeval.records.sample import Message, MessageRole, Sample
 
@@ -106,7 +106,7 @@ class InterleavedDataset:
     def __iter__(self) -> Iterator[Sample]:
         return map(self._sample, self._rows(), count(1))  # unlike a generator, a map goes on after an error
 
-    def _rows(self) -> Iterator[tuple[Row, MediaFolder]]:
+    def _rows(self) -> Iterator[tuple[DataRow, MediaFolder]]:
         """Each row with the folder that its paths start from."""
         for file in self.files:
             resolve = MediaFolder(self.root, self.media_folder or file.parent)
@@ -119,10 +119,10 @@ class InterleavedDataset:
             yield from ((row, resolve) for row in rows)
 
     @cached_property
-    def _scan(self) -> Scan:
+    def _scan(self) -> RowScan:
         return scan_files(self.files)
 
-    def _sample(self, placed: tuple[Row, MediaFolder], position: int) -> Sample:
+    def _sample(self, placed: tuple[DataRow, MediaFolder], position: int) -> Sample:
         row, resolve = placed
         try:
             return read_sample(row.values, str(position), resolve, self.spellings)

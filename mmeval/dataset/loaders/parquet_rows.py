@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmeval.content.media import Media
-from mmeval.dataset.loaders.row import Row
+from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import UsageError
 from mmeval.system.extras import need
 
@@ -29,7 +29,7 @@ class MediaColumn(NamedTuple):
     number: int | None
 
 
-def read_parquet(file: Path) -> Iterator[Row]:
+def read_parquet(file: Path) -> Iterator[DataRow]:
     """The rows of a parquet file, row group by row group.
 
     Media columns become the row's ``media``; null values are left out; dates become ISO text and NaN null, because
@@ -45,7 +45,7 @@ def read_parquet(file: Path) -> Iterator[Row]:
             for batch in table.iter_batches(batch_size=size, use_threads=False):
                 for values in batch.to_pylist():
                     number += 1
-                    yield Row(file, number, _row(values, media, convert))
+                    yield DataRow(file, number, _row(values, media, convert))
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch it again") from None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 
-class Row(NamedTuple):
+class DataRow(NamedTuple):
     """One row as read. ``number`` is its place in the file, from 1: the line, in JSONL."""
 
     file: Path

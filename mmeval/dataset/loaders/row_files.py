@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from mmeval.content.media import path_inside
 from mmeval.dataset.contract import DataSource
-from mmeval.dataset.loaders.row import Row
+from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 
 MAX_ROW_BYTES = 64 * 2**20
@@ -24,7 +24,7 @@ _SHARD = re.compile(r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(
 _NAMED_SHARDS = 10
 
 
-class Scan(NamedTuple):
+class RowScan(NamedTuple):
     """``fingerprint`` is the SHA-256 of all row files, one after the other; ``rows`` counts the rows of each."""
 
     fingerprint: str
@@ -50,7 +50,7 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
     return files
 
 
-def read_jsonl(file: Path) -> Iterator[Row]:
+def read_jsonl(file: Path) -> Iterator[DataRow]:
     """The rows of a JSONL file; blank lines are passed over.
 
     Raises UsageError naming file and line for a line that is no JSON, or is too long.
@@ -66,14 +66,14 @@ def read_jsonl(file: Path) -> Iterator[Row]:
                 values = decode(line.rstrip().decode("utf-8-sig" if number == 1 else "utf-8"))
             except (ValueError, RecursionError) as error:
                 raise UsageError(f"{file}:{number}: row {number} is no JSON: {_reason(error)}") from None
-            yield Row(file, number, values)
+            yield DataRow(file, number, values)
 
 
-def scan_files(files: Sequence[Path]) -> Scan:
+def scan_files(files: Sequence[Path]) -> RowScan:
     """Fingerprint and row counts: one pass over the bytes, nothing is parsed but a parquet file's own index."""
     sha256 = hashlib.sha256()
     rows = tuple(_scan(file, sha256) for file in files)
-    return Scan(sha256.hexdigest(), rows)
+    return RowScan(sha256.hexdigest(), rows)
 
 
 def _files_of_split(source: DataSource) -> tuple[Path, ...]:

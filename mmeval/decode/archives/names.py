@@ -41,7 +41,7 @@ def entry_path(name: str) -> PurePosixPath:
     return PurePosixPath(*steps)
 
 
-class Names:
+class ArchiveNames:
     """The names of one archive so far: files and the folders that they lie in."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from mmeval.decode.archives.names import Names, entry_path
+from mmeval.decode.archives.names import ArchiveNames, entry_path
 from mmeval.decode.archives.tar import is_tar, tar_entries
 from mmeval.decode.archives.zip import is_zip, zip_entries
 from mmeval.decode.limits import ArchiveLimits
@@ -27,14 +27,14 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """A file of an archive: its path below the folder that it is unpacked into, and its bytes once unpacked."""
 
     path: PurePosixPath
     size: int
 
 
-def listing(archive: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> tuple[Entry, ...]:
+def listing(archive: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> tuple[ArchiveEntry, ...]:
     """The files of an archive, in its own order; every entry passes the checks of :func:`extract`, nothing is written.
 
     A compressed tar is read to its end. Raises CorruptMediaError, MediaLimitError, MissingDataError.
@@ -45,7 +45,7 @@ def listing(archive: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) ->
             size = 0
             while block := source.read(_BLOCK):
                 size += len(block)
-            found.append(Entry(path, size))
+            found.append(ArchiveEntry(path, size))
     return tuple(found)
 
 
@@ -83,7 +83,7 @@ def _files(archive: Path, limits: ArchiveLimits) -> Iterator[tuple[PurePosixPath
             entries = tar_entries(file, limits)
         else:
             raise ValueError("it is neither a zip nor a tar (plain, gz, bz2 or xz)")
-        names = Names()
+        names = ArchiveNames()
         for name, source in entries:
             path = entry_path(name)
             names.add(path, is_folder=source is None)

@@ -36,13 +36,13 @@ _MARKUP_CHARS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class OfficeTable:
     """Rows of cells, each as it is displayed."""
 
     rows: tuple[tuple[str, ...], ...]
 
 
-Block: TypeAlias = str | Table
+Block: TypeAlias = str | OfficeTable
 """A paragraph (a heading, the name of a sheet) or a table."""
 
 
@@ -62,7 +62,7 @@ def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Gen
         for step in steps:
             clock.check()
             for block in json.loads(step.buffers[0]):
-                yield block[0] if len(block) == 1 else Table(tuple(tuple(row) for row in block[1]))
+                yield block[0] if len(block) == 1 else OfficeTable(tuple(tuple(row) for row in block[1]))
 
 
 def office_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: int | None = None) -> str:

@@ -19,7 +19,7 @@ SERIES = 6
 
 
 @dataclass(frozen=True)
-class Bar:
+class ChartBar:
     """A value (None: there is none, with the reason in ``absent``) with its interval, and the number of its series."""
 
     value: float | None
@@ -30,7 +30,7 @@ class Bar:
 
 def bars(
     title: str,
-    groups: Sequence[tuple[str, Sequence[Bar]]],
+    groups: Sequence[tuple[str, Sequence[ChartBar]]],
     *,
     series: Sequence[str] = (),
     spread: Sequence[float] | None = None,
@@ -81,7 +81,7 @@ class _Axis:
             drawing.text("axis", shown(tick), self.at(tick), bottom + 15, "middle")
 
 
-def _bar(drawing: Drawing, bar: Bar, axis: _Axis, top: float) -> None:
+def _bar(drawing: Drawing, bar: ChartBar, axis: _Axis, top: float) -> None:
     middle = top + BAR / 2
     if bar.value is None:
         drawing.text("value", bar.absent, axis.left + 4, middle + 4)

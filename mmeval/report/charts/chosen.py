@@ -9,7 +9,7 @@ from typing import Any
 
 from mmeval.records.score import Result
 from mmeval.report.charts import radar as radars
-from mmeval.report.charts.bars import Bar, bars
+from mmeval.report.charts.bars import ChartBar, bars
 from mmeval.report.charts.svg import Drawing
 from mmeval.report.numbers import NumberRow
 from mmeval.wording import counted
@@ -120,9 +120,9 @@ def _breakdown(slices: Sequence[NumberRow], label: str, names: Sequence[str], ra
         yield Chart(f"{first.task}-{first.metric}-{label}-radar", f"{title} (radar)", "", draw)
 
 
-def _bars(row: NumberRow) -> list[Bar]:
+def _bars(row: NumberRow) -> list[ChartBar]:
     return [
-        Bar(_value(result), None if result is None else result.ci95, series, absent or "N/A")
+        ChartBar(_value(result), None if result is None else result.ci95, series, absent or "N/A")
         for series, (result, absent) in enumerate(zip(row.results, row.absent, strict=True))
     ]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmeval.report.page.parts import MAX_TEXT, PartWriter
-from mmeval.results.stored_run import Row, StoredTrial
+from mmeval.results.stored_run import StoredTrial, TaskRow
 from mmeval.store.journal import Journal
 
 MAX_ITEMS = 2_000
@@ -18,47 +18,47 @@ GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
 
 
 @dataclass(frozen=True)
-class Exchange:
+class ShownExchange:
     """One call of a trial and the journal's line that answers it; None where the call failed, or the line has gone."""
 
     path: str
     role: str
-    line: Row | None
+    line: TaskRow | None
 
     @property
-    def reply(self) -> Row:
-        found: Row = {} if self.line is None else self.line["r"]
+    def reply(self) -> TaskRow:
+        found: TaskRow = {} if self.line is None else self.line["r"]
         return found
 
 
-def exchanges(trial: StoredTrial, journal: Journal) -> list[Exchange]:
+def exchanges(trial: StoredTrial, journal: Journal) -> list[ShownExchange]:
     """The calls of a trial. An unsupported one ends with a call that was never made, which is none of them."""
-    found = [Exchange(str(path), str(role), journal.row(key)) for path, role, key in trial.row["x"]]
+    found = [ShownExchange(str(path), str(role), journal.row(key)) for path, role, key in trial.row["x"]]
     if (trial.row.get("error") or {}).get("kind") == "unsupported":
         return [exchange for exchange in found if exchange.line is not None]
     return found
 
 
-def output_of(trial: StoredTrial, made: Iterable[Exchange]) -> list[Row] | None:
+def output_of(trial: StoredTrial, made: Iterable[ShownExchange]) -> list[TaskRow] | None:
     """The parts of the answer; None where there is none."""
     if "error" in trial.row:
         return None
     if "output" in trial.row:
-        own: list[Row] = trial.row["output"]
+        own: list[TaskRow] = trial.row["output"]
         return own
     first = next((exchange for exchange in made if exchange.line is not None), None)
     return None if first is None else first.reply.get("output")
 
 
-def error_of(trial: StoredTrial, output: object) -> Row | None:
-    error: Row | None = trial.row.get("error")
+def error_of(trial: StoredTrial, output: object) -> TaskRow | None:
+    error: TaskRow | None = trial.row.get("error")
     return error if error is not None else GONE if output is None else None
 
 
 def details(
     trial: StoredTrial,
-    made: list[Exchange],
-    output: list[Row] | None,
+    made: list[ShownExchange],
+    output: list[TaskRow] | None,
     labels: Mapping[str, Any],
     *,
     outputs: Mapping[str, str],
@@ -97,29 +97,29 @@ def bounded(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _error(error: Row | None) -> dict[str, str] | None:
+def _error(error: TaskRow | None) -> dict[str, str] | None:
     if error is None:
         return None
     return {"kind": str(error.get("kind", "")), "message": str(error.get("message", ""))[:MAX_TEXT]}
 
 
-def _warnings(made: Iterable[Exchange]) -> list[str]:
+def _warnings(made: Iterable[ShownExchange]) -> list[str]:
     found = (str(text)[:MAX_TEXT] for exchange in made for text in exchange.reply.get("warnings", ()))
     return list(dict.fromkeys(found))
 
 
-def _finish(made: Iterable[Exchange]) -> str:
+def _finish(made: Iterable[ShownExchange]) -> str:
     """Why the model's answer ended, where that is not simply its end."""
     reasons = (str(exchange.reply.get("finish_reason", "")) for exchange in made if exchange.role == "model")
     return next((reason for reason in reasons if reason not in ("", "stop", "error")), "")
 
 
-def _steps(trial: StoredTrial, made: list[Exchange], writer: PartWriter) -> list[dict[str, Any]]:
+def _steps(trial: StoredTrial, made: list[ShownExchange], writer: PartWriter) -> list[dict[str, Any]]:
     is_output = len(made) == 1 and "output" not in trial.row
     return [_step(exchange, writer, is_output=is_output) for exchange in made]
 
 
-def _step(exchange: Exchange, writer: PartWriter, *, is_output: bool) -> dict[str, Any]:
+def _step(exchange: ShownExchange, writer: PartWriter, *, is_output: bool) -> dict[str, Any]:
     reply = exchange.reply
     parts: list[dict[str, Any]] | None = None if is_output else writer.parts(reply.get("output", ()))
     lost = {"kind": "internal", "message": "it failed, or its reply is no longer in the journal"}
@@ -140,7 +140,7 @@ def _scores(
 ) -> Iterator[dict[str, Any]]:
     if trial.scores is None:
         return
-    verdicts: dict[str, list[Row]] = {}
+    verdicts: dict[str, list[TaskRow]] = {}
     for row in trial.verdicts:
         verdicts.setdefault(outputs.get(str(row["metric"]), str(row["metric"])), []).append(row)
     for name, score in trial.scores["scores"].items():
@@ -156,7 +156,7 @@ def _scores(
         }
 
 
-def _verdict(row: Row, journal: Journal, writer: PartWriter) -> dict[str, Any]:
+def _verdict(row: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, Any]:
     line = journal.row(str(row.get("key", "")))
     return {
         "path": str(row.get("path", "")),

@@ -11,7 +11,7 @@ from typing import Any
 
 from mmeval.records.score import Result
 from mmeval.report.notes import is_unavailable
-from mmeval.results.stored_run import Row, StoredRun, StoredTask, StoredTrial, counted_by
+from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial, TaskRow, counted_by
 from mmeval.store.paths import Wanted
 
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable", "inapplicable", "uncounted")
@@ -52,7 +52,7 @@ class Index:
         self._tallies.append(Counter())
         self._runs.append({"name": run.folder.resolve().name, "model": run.model, "folder": str(run.folder)})
 
-    def begin_task(self, task: StoredTask, ours: Row) -> None:
+    def begin_task(self, task: StoredTask, ours: TaskRow) -> None:
         """The rows that follow are those of this task. ``ours`` is what the results file has under ``mmeval``."""
         self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
         self._lacking = lacking(ours, task.name)
@@ -67,9 +67,9 @@ class Index:
             if row["task"] == task.name:
                 self._metrics.setdefault(row["metric"], _metric(row["metric"], row.get("higher_is_better", True), None))
 
-    def add(self, trial: StoredTrial, output: Iterable[Row] | None, error: Row | None, labels: Row) -> None:
+    def add(self, trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None, labels: TaskRow) -> None:
         """A trial's row. What its record lacks is found before anything is added, so that the columns stay alike."""
-        scores: Mapping[str, Row] = {} if trial.scores is None else trial.scores["scores"]
+        scores: Mapping[str, TaskRow] = {} if trial.scores is None else trial.scores["scores"]
         values = {n: _finite(s.get("value")) if s.get("status") == "scored" else None for n, s in scores.items()}
         status = _status(error, scores, self._lacking) if self._is_counted(trial.index, trial.repeat) else "uncounted"
         numbers = (len(self._tasks) - 1, trial.index, trial.repeat, STATUSES.index(status))
@@ -148,7 +148,7 @@ def level(value: Any) -> str:
     return text[:MAX_NAME]
 
 
-def title(sample: Row) -> str:
+def title(sample: TaskRow) -> str:
     """The first words that are asked, on one line, with a word for each medium."""
     for message in reversed(sample["input"]):
         if message["role"] == "user":
@@ -158,11 +158,11 @@ def title(sample: Row) -> str:
     return ""
 
 
-def _spoken(part: Row) -> str:
+def _spoken(part: TaskRow) -> str:
     return str(part.get("text") or "") if part["type"] == "text" else f" [{part['type']}] "
 
 
-def searched(trial: StoredTrial, output: Iterable[Row] | None, error: Row | None) -> str:
+def searched(trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None) -> str:
     """What the text filter looks into: the name, what was asked, answered and expected, and why there is no score."""
     sample = trial.sample
     contents = [*(m["content"] for m in sample["input"]), output or (), *sample["references"][:3]]
@@ -175,13 +175,13 @@ def searched(trial: StoredTrial, output: Iterable[Row] | None, error: Row | None
     return "\n".join(texts)[:MAX_SEARCHED]
 
 
-def lacking(ours: Row, task: str) -> frozenset[str]:
+def lacking(ours: TaskRow, task: str) -> frozenset[str]:
     """The numbers that are unavailable in all of a task, by what the results file has under ``mmeval``."""
     rows = (row for row in ours.get("results", ()) if row["task"] == task and not row.get("slice"))
     return frozenset(row["metric"] for row in rows if is_unavailable(Result.from_json(row)))
 
 
-def _status(error: Row | None, scores: Mapping[str, Row], lacking: Container[str]) -> str:
+def _status(error: TaskRow | None, scores: Mapping[str, TaskRow], lacking: Container[str]) -> str:
     """What is ``lacking`` in all of the task tells no trial from another: it counts where there is nothing else."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"

@@ -28,7 +28,7 @@ MEDIA = "media"
 
 
 @dataclass(frozen=True)
-class Place:
+class MediaPlace:
     """Where a medium is. ``note`` says why it cannot be shown; empty where it can. ``src`` is its address for a
     browser, ``media`` the medium for decoders, which compare its bytes with the recorded digest."""
 
@@ -46,23 +46,23 @@ class Places:
     def __init__(self, run: Path, shown: Path, into: Path, *, copy: bool) -> None:
         self._run, self._shown, self._into, self._copy = run.resolve(), shown, into, copy
 
-    def place(self, row: Mapping[str, Any]) -> Place:
+    def place(self, row: Mapping[str, Any]) -> MediaPlace:
         """The place of a recorded medium. Whatever is wrong with it stands in the note."""
         try:
             media = Media.from_json(row, self._run / "media")
         except (UsageError, KeyError, TypeError, ValueError) as error:
-            return Place(note=f"its record is damaged ({error})")
+            return MediaPlace(note=f"its record is damaged ({error})")
         if media.path is None:
-            return Place(note="nothing says where it lies")
+            return MediaPlace(note="nothing says where it lies")
         try:
             size = media.path.stat().st_size
             if not media.path.is_file():
-                return Place(note="it is no file")
+                return MediaPlace(note="it is no file")
         except (OSError, ValueError):
-            return Place(note=f"its file has gone: {_name(media)}")
+            return MediaPlace(note=f"its file has gone: {_name(media)}")
         if size != media.size:
-            return Place(note=f"its file has changed since it was recorded ({media.size} bytes then, {size} now)")
-        found = Place(media, self._address(media.path))
+            return MediaPlace(note=f"its file has changed since it was recorded ({media.size} bytes then, {size} now)")
+        found = MediaPlace(media, self._address(media.path))
         return self._copied(found, media) if self._copy else found
 
     def _address(self, path: Path) -> str:
@@ -77,14 +77,14 @@ class Places:
         except (OSError, RuntimeError, ValueError):
             return ""
 
-    def _copied(self, found: Place, media: Media) -> Place:
+    def _copied(self, found: MediaPlace, media: Media) -> MediaPlace:
         assert media.path is not None
         name = f"{media.sha256}{suffix_for(media.mime)}"
         target = self._into / MEDIA / name
         if not target.exists():
             target.parent.mkdir(exist_ok=True)
             if not _same(media.path, media.sha256):
-                return Place(note="its file has changed since it was recorded")
+                return MediaPlace(note="its file has changed since it was recorded")
             linked_or_copied(media.path, target)
         return replace(found, src=f"{MEDIA}/{name}")
 

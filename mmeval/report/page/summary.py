@@ -11,7 +11,7 @@ from mmeval.dataset.sampling import FEWER
 from mmeval.records.score import Result, is_of_nothing
 from mmeval.report.notes import is_unavailable
 from mmeval.report.numbers import NumberRow, groups_of, is_subset, number_rows
-from mmeval.results.stored_run import Row, StoredRun
+from mmeval.results.stored_run import StoredRun, TaskRow
 from mmeval.wording import counted
 
 MOST_NAMED = 5
@@ -78,7 +78,7 @@ def _asked(run: StoredRun, rows: Sequence[NumberRow]) -> str:
     return f"{asked}, by the protocol {' or '.join(protocols)}." if protocols else f"{asked}."
 
 
-def _judged(ours: Row) -> Iterator[str]:
+def _judged(ours: TaskRow) -> Iterator[str]:
     found = {
         (str(j["role"]), str(j.get("served") or j.get("asked"))) for js in ours.get("judges", {}).values() for j in js
     }
@@ -187,7 +187,7 @@ def _spent(spent: Mapping[str, Any]) -> Iterator[str]:
     yield f"Spent in this run folder: {', '.join(words)}{cost}."
 
 
-def _not_comparable(ours: Row) -> Iterator[str]:
+def _not_comparable(ours: TaskRow) -> Iterator[str]:
     tasks = list(ours.get("not_comparable", ()))
     if tasks:
         yield (
@@ -196,7 +196,7 @@ def _not_comparable(ours: Row) -> Iterator[str]:
         )
 
 
-def _partial(ours: Row) -> Iterator[str]:
+def _partial(ours: TaskRow) -> Iterator[str]:
     for task, row in ours.get("unfinished", {}).items():
         yield f"{task} is unfinished: {row['made']:,} {_of(row)}trials were made."
     for task, row in ours.get("subset", {}).items():
@@ -208,7 +208,7 @@ def _partial(ours: Row) -> Iterator[str]:
             yield f"{task} is a subset: {row['chosen']:,} {_of(row)}samples{ways}."
 
 
-def _of(row: Row) -> str:
+def _of(row: TaskRow) -> str:
     return "" if row.get("of") is None else f"of {row['of']:,} "
 
 

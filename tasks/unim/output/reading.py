@@ -13,8 +13,8 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
     Absent,
+    AnswerPlace,
     KeptLines,
-    Place,
     Span,
     StoredAnswer,
     error_of,
@@ -126,10 +126,10 @@ class OutputAnswers:
             return self._answer(key, sample)
         if key in self._failed:
             error, number = self._failed[key]
-            return StoredAnswer(Place(self._group, number), error_of(error))
+            return StoredAnswer(AnswerPlace(self._group, number), error_of(error))
         if key in self._broken:
             reason, number = self._broken[key]
-            return Absent(reason, Place(self._group, number))
+            return Absent(reason, AnswerPlace(self._group, number))
         return Absent(f"{self._folder} has no answer to {sample.id!r}, repeat {repeat}")
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class OutputAnswers:
 
     def _answer(self, key: _Key, sample: Sample) -> StoredAnswer | Absent:
         kept, record = self._kept[key], self._read(key)
-        place = Place(self._group, kept.number)
+        place = AnswerPlace(self._group, kept.number)
         if not (self._any_instruction or same_question(record.question, sample)):
             return Absent(
                 f"{kept.where}: the record answers another question, {record.question[:80]!r}; where it is meant all "

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.decode import Table
+from mmeval.decode import OfficeTable
 from mmeval.metrics.document.tables import blocks_of, cells_of, markdown, released_markdown
 
 
@@ -46,7 +46,7 @@ def test_words_stay_words_and_rows_become_a_table() -> None:
 
     assert blocks_of(lines) == [
         "My fruit\nthis week",
-        Table((("Fruit", "Energy"), ("Apple", "52"), ("All of them",), ("Pear", "57"))),
+        OfficeTable((("Fruit", "Energy"), ("Apple", "52"), ("All of them",), ("Pear", "57"))),
         "Bought by me\nand you",
     ]
 
@@ -60,11 +60,11 @@ def test_a_single_line_of_several_cells_is_no_table() -> None:
 
 
 def test_cells_cannot_end_the_cell_that_they_stand_in() -> None:
-    assert markdown([Table((("a|b", "c\nd"), ("1",)))]) == "| a\\|b | c d |\n| --- | --- |\n| 1 |"
+    assert markdown([OfficeTable((("a|b", "c\nd"), ("1",)))]) == "| a\\|b | c d |\n| --- | --- |\n| 1 |"
 
 
 def test_blocks_stand_apart_and_empty_ones_are_left_out() -> None:
-    assert markdown(["one", " ", Table(()), "two"]) == "one\n\ntwo"
+    assert markdown(["one", " ", OfficeTable(()), "two"]) == "one\n\ntwo"
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=12), max_size=12))

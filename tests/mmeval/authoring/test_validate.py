@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.authoring.finding import Finding
+from mmeval.authoring.finding import TaskFinding
 from mmeval.authoring.sample_checks import MAX_DAMAGED, MAX_REPEATED
-from mmeval.authoring.validate import CHECKS, Tally, check
+from mmeval.authoring.validate import CHECKS, CheckTally, check
 from mmeval.errors import UnknownNameError
 from mmeval.installation import install_command
 from mmeval.task.task import TaskOverrides
@@ -18,7 +18,7 @@ PNG = tiny_media.picture()
 ROW = {"id": "a", "input": "q", "references": ["r"], "level": "easy"}
 
 
-def findings(folder: Path, more: str = "", *rows: dict[str, Any], **options: Any) -> list[Finding]:
+def findings(folder: Path, more: str = "", *rows: dict[str, Any], **options: Any) -> list[TaskFinding]:
     """What is found in one task with these lines (the file's own are 1 to 5) and rows."""
     write_files(folder, {"t.yaml": task("t", f"dataset_path: rows\n{more}")})
     write_rows(folder / "rows", *(rows or (ROW,)))
@@ -163,7 +163,7 @@ def test_a_fault_that_repeats_is_told_a_few_times_and_counted(tmp_path: Path) ->
 
 def test_a_row_that_cannot_be_asked_is_one_of_the_samples_and_nothing_else_is_said_of_it(tmp_path: Path) -> None:
     torn = {"id": "b", "input": "<<image1>>", "media": {"image1": "gone.png"}, "level": "easy"}
-    more, tally = "breakdown: [level, field]\nfilter: {level: easy}", Tally()
+    more, tally = "breakdown: [level, field]\nfilter: {level: easy}", CheckTally()
 
     found = findings(tmp_path, more, {**ROW, "field": "law"}, torn, {"input": "q", "level": "hard"}, tally=tally)
 
@@ -198,7 +198,7 @@ def test_a_name_that_selects_nothing_is_an_error_of_the_command(tmp_path: Path) 
 
 
 def test_a_finding_reads_as_file_line_severity_message_check() -> None:
-    assert str(Finding(Path("t.yaml"), 3, "error", "is odd", "schema")) == "t.yaml:3: error: is odd [schema]"
+    assert str(TaskFinding(Path("t.yaml"), 3, "error", "is odd", "schema")) == "t.yaml:3: error: is odd [schema]"
 
 
 def test_every_check_has_its_own_short_name_and_one_line() -> None:
@@ -361,7 +361,7 @@ def test_a_file_that_cannot_be_read_is_told_once_by_whatever_names_it_is_met(tmp
 def test_data_of_the_hub_that_are_not_here_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.dataset.hub.snapshot", lambda *_words, **_more: pytest.fail("fetched"))
     write_files(tmp_path, {"t.yaml": task("t", f"dataset_path: org/absent\nrevision: {'a' * 40}")})
-    tally = Tally()
+    tally = CheckTally()
 
     (found,) = check(["t"], [tmp_path], tally=tally)
 

@@ -15,8 +15,8 @@ from mmeval.broker.batcher import (
     MEDIUM_WEIGHT,
     SHORT_WAIT,
     AnswererDiedError,
-    Asked,
     Batcher,
+    BatchRow,
     Deliver,
     least_padded,
     length,
@@ -287,7 +287,7 @@ class Scripted:
 
     async def start(self) -> None: ...
 
-    async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+    async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         texts = [asked_text(row.request) for row in batch]
         self.batches.append(texts)
         self._at_work += 1
@@ -310,7 +310,7 @@ def killed_by(mark: str) -> Callable[[list[str]], Exception | None]:
 @in_loop
 async def test_a_row_that_was_answered_keeps_its_answer_when_the_role_is_lost_in_the_same_moment() -> None:
     class LostAfterOne(Scripted):
-        async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+        async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
             deliver(0, reply("answer"))
             raise UsageError("nobody answers any more")
 

@@ -13,7 +13,7 @@ import pytest
 from mmeval.backend.contract import AnyBackend
 from mmeval.broker import runtime as roles_module
 from mmeval.broker.broker import JUDGE_TRIES, Broker, Scope
-from mmeval.broker.runtime import RoleRuntime
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.content.parts import Interleaved, Part
 from mmeval.errors import (
     BackendDownError,
@@ -43,7 +43,7 @@ async def brokered(folder: Path, retries: int = 0, seed: int = 0, **roles: AnyBa
     journal = Journal(folder / "journal", MediaStore(folder / "media"))
     broker = Broker(journal, seed=seed, reasoning_tags=("<think>", "</think>"))
     broker.roles = {
-        name: RoleRuntime(backend, limit=8, retries=retries, live=lambda: 1) for name, backend in roles.items()
+        name: BackendRuntime(backend, limit=8, retries=retries, live=lambda: 1) for name, backend in roles.items()
     }
     try:
         yield broker

@@ -10,7 +10,7 @@ import pytest
 from mmeval.broker import outage
 from mmeval.broker import runtime as runtime_module
 from mmeval.broker.outage import Outage
-from mmeval.broker.runtime import RoleRuntime
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import BackendDownError, StoppedError
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
@@ -47,18 +47,18 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime_module, "BACKOFF_BASE", 0.001)
 
 
-def runtime(backend: Toy, *, retries: int = 0, limit: int = 8) -> RoleRuntime:
-    return RoleRuntime(backend, limit=limit, retries=retries, live=lambda: 1)
+def runtime(backend: Toy, *, retries: int = 0, limit: int = 8) -> BackendRuntime:
+    return BackendRuntime(backend, limit=limit, retries=retries, live=lambda: 1)
 
 
-async def asked(role: RoleRuntime, count: int) -> list[asyncio.Task[tuple[Response, int]]]:
+async def asked(role: BackendRuntime, count: int) -> list[asyncio.Task[tuple[Response, int]]]:
     """So many calls, under way for a moment."""
     calls = [asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}"))) for i in range(count)]
     await asyncio.sleep(0.03)
     return calls
 
 
-async def answered(role: RoleRuntime) -> None:
+async def answered(role: BackendRuntime) -> None:
     response, _ = await role.ask(request("question 0"), Ticket("before"))
     assert response.error is None
 

@@ -8,7 +8,7 @@ import pytest
 
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import standing
-from mmeval.broker.runtime import RoleRuntime
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.program.calls import Call, Program, Reply, Role
 from mmeval.records.request import GenerationParams
 from mmeval.store.journal import Journal
@@ -24,7 +24,7 @@ def asking(folder: Path) -> Iterator[Broker]:
     journal = Journal(folder / "journal", MediaStore(folder / "media"))
     broker = Broker(journal)
     model = Toy(answers=lambda request: reply("yes"))
-    broker.roles = {"model": RoleRuntime(model, limit=4, retries=0, live=lambda: 1)}
+    broker.roles = {"model": BackendRuntime(model, limit=4, retries=0, live=lambda: 1)}
     try:
         yield broker
     finally:

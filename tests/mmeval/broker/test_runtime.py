@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from mmeval.broker import runtime as roles_module
-from mmeval.broker.batcher import Asked, Deliver
-from mmeval.broker.runtime import RoleRuntime
+from mmeval.broker.batcher import BatchRow, Deliver
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import EXIT_UNEXPECTED, MissingDataError, StartFailedError, StoppedError
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
@@ -39,7 +39,7 @@ class Failing:
 
     async def start(self) -> None: ...
 
-    async def answer(self, batch: Sequence[Asked], deliver: Deliver) -> int:
+    async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         self.attempts.append(batch[0].ticket.attempt)
         deliver(0, reply("at last") if len(self.attempts) > 1 else Response.failed("timeout", "slow"))
         return 0
@@ -47,8 +47,8 @@ class Failing:
     async def close(self) -> None: ...
 
 
-def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None = None) -> RoleRuntime:
-    return RoleRuntime(backend, limit=8, retries=retries, live=lambda: 1, answerer=answerer)
+def runtime(backend: Toy | ToyLocal, retries: int = 0, answerer: Failing | None = None) -> BackendRuntime:
+    return BackendRuntime(backend, limit=8, retries=retries, live=lambda: 1, answerer=answerer)
 
 
 @in_loop

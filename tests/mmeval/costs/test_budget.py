@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mmeval.broker.runtime import RoleRuntime
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Price, Prices
 from mmeval.errors import StoppedError, UsageError
@@ -32,17 +32,17 @@ def asked(
     *,
     before: Spending | None = None,
     delay: float = 0.0,
-) -> tuple[Budget, RoleRuntime, Toy]:
+) -> tuple[Budget, BackendRuntime, Toy]:
     """A model under a budget, whose answers cost ten tokens unless said otherwise."""
     toy = Toy(answers=answers or (lambda _request: paid(10)), delay=delay)
-    runtime = RoleRuntime(toy, limit=64, retries=0, live=lambda: 1)
+    runtime = BackendRuntime(toy, limit=64, retries=0, live=lambda: 1)
     budget = Budget(limits, PRICES, before or Spending())
     budget.stop = runtime.stop
     budget.watch({"model": runtime})
     return budget, runtime, toy
 
 
-async def outcomes(runtime: RoleRuntime, count: int) -> list[Response]:
+async def outcomes(runtime: BackendRuntime, count: int) -> list[Response]:
     """The answers to so many calls at once; those that were not made are left out."""
     calls = (runtime.ask(request(f"question {i}"), Ticket(f"t/{i}")) for i in range(count))
     found = await asyncio.gather(*calls, return_exceptions=True)
@@ -169,7 +169,7 @@ async def test_a_model_that_does_not_report_its_tokens_is_warned_of_once(caplog:
 
 @in_loop
 async def test_a_local_model_needs_no_price() -> None:
-    runtime = RoleRuntime(ToyLocal(), limit=64, retries=0, live=lambda: 1)
+    runtime = BackendRuntime(ToyLocal(), limit=64, retries=0, live=lambda: 1)
 
     Budget(Limits(usd=0.01), Prices(), Spending()).watch({"model": runtime})
 
@@ -180,7 +180,7 @@ async def test_a_local_model_needs_no_price() -> None:
 @in_loop
 async def test_calls_that_wait_for_company_in_a_batch_are_made_before_the_budget_stops_the_run() -> None:
     toy = ToyLocal(max_batch_size=4)
-    runtime = RoleRuntime(toy, limit=64, retries=0, live=lambda: 64)
+    runtime = BackendRuntime(toy, limit=64, retries=0, live=lambda: 64)
     budget = Budget(Limits(calls=5), PRICES, Spending())
     budget.stop = runtime.stop
     budget.watch({"model": runtime})
@@ -193,7 +193,7 @@ async def test_calls_that_wait_for_company_in_a_batch_are_made_before_the_budget
 
 @in_loop
 async def test_without_limits_nothing_stands_between_a_role_and_its_backend() -> None:
-    runtime = RoleRuntime(Toy(), limit=64, retries=0, live=lambda: 1)
+    runtime = BackendRuntime(Toy(), limit=64, retries=0, live=lambda: 1)
     send = runtime.send
 
     Budget(Limits(), PRICES, Spending()).watch({"model": runtime})

@@ -10,7 +10,7 @@ from mmeval.doctor import tasks
 from mmeval.doctor.finding import Finding, section
 from mmeval.doctor.page import gathered
 from mmeval.model_backends.empty import EmptyBackend
-from mmeval.prepare.sources import Wanted, wanted
+from mmeval.prepare.sources import WantedTask, wanted
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
@@ -29,7 +29,7 @@ class Seeing(EmptyBackend):
         self.capabilities = Capabilities.of(kinds, ["text"])
 
 
-def unim(*roles: str) -> Wanted:
+def unim(*roles: str) -> WantedTask:
     """UniM's hard task on its bundled samples, in a run with some roles."""
     chosen = choose(["unim_hard"], TaskIndex())
     (item,) = wanted(chosen, TaskOverrides(data="bundled"), roles=frozenset(roles))

@@ -11,7 +11,7 @@ from mmeval.backend.contract import WholeAnswers
 from mmeval.backend.create import create_backend
 from mmeval.content.parts import text_part
 from mmeval.errors import PluginError, UnknownNameError, UsageError
-from mmeval.interchange.contract import Absent, AnswerFormat, Place, StoredAnswer, load_format, open_answers
+from mmeval.interchange.contract import Absent, AnswerFormat, AnswerPlace, StoredAnswer, load_format, open_answers
 from mmeval.records.request import Request
 from mmeval.records.response import answered
 from mmeval.records.sample import Sample, user
@@ -36,7 +36,11 @@ class Parrots:
         self._word = word
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
-        return Absent("once is enough") if repeat else StoredAnswer(Place(task, 0), answered([text_part(self._word)]))
+        return (
+            Absent("once is enough")
+            if repeat
+            else StoredAnswer(AnswerPlace(task, 0), answered([text_part(self._word)]))
+        )
 
     def close(self) -> None: ...
 

@@ -2,11 +2,11 @@ import sys
 
 import pytest
 
-from mmeval.report.progress_bar import Bar, Quiet, for_stderr
+from mmeval.report.progress_bar import ProgressBar, Quiet, for_stderr
 
 
 def test_a_bar_shows_how_far_the_run_is_and_how_many_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = Bar()
+    bar = ProgressBar()
     bar.start(4, 1)
     for ok in (True, False, True):
         bar.advance(ok=ok)
@@ -18,7 +18,7 @@ def test_a_bar_shows_how_far_the_run_is_and_how_many_failed(capsys: pytest.Captu
 
 
 def test_judging_has_a_bar_of_its_own_once_the_model_is_done(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = Bar()
+    bar = ProgressBar()
     bar.start(9, 0)
     bar.judged()  # while the model is still at work
     bar.judging(5)
@@ -33,7 +33,7 @@ def test_judging_has_a_bar_of_its_own_once_the_model_is_done(capsys: pytest.Capt
 
 
 def test_a_bar_says_whom_every_call_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = Bar()
+    bar = ProgressBar()
     bar.start(2, 0)
     bar.advance(ok=False)
     bar.waiting("the judge")
@@ -45,7 +45,7 @@ def test_a_bar_says_whom_every_call_waits_for(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_note_is_a_line_of_its_own_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = Bar()
+    bar = ProgressBar()
     bar.start(2, 0)
     bar.note("something to know")
     bar.close()
@@ -70,11 +70,11 @@ def test_without_a_terminal_there_are_notes_and_no_bar(capsys: pytest.CaptureFix
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
-    assert isinstance(for_stderr(), Bar)
+    assert isinstance(for_stderr(), ProgressBar)
 
 
 def test_a_bar_says_what_is_loaded_and_how_long_that_took(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = Bar()
+    bar = ProgressBar()
     bar.start(2, 0)
     bar.loading("my-model", None)
     assert "loading my-model" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 from mmeval.backend.contract import AnyBackend
 from mmeval.broker import runtime as runtime_module
 from mmeval.broker.broker import Broker
-from mmeval.broker.runtime import RoleRuntime
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.content.parts import Interleaved
 from mmeval.errors import KeyRefusedError
 from mmeval.program.calls import Program, ask_one
@@ -23,7 +23,7 @@ from mmeval.records.sample import Sample, user
 from mmeval.report.progress_bar import Quiet
 from mmeval.run import generation
 from mmeval.run.generation import Generation
-from mmeval.run.jobs import Job, Plan
+from mmeval.run.jobs import Job, JobQueue
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.task_run import scoring_plan, task_run
 from mmeval.scoring.scorer import Scorer
@@ -47,7 +47,9 @@ class Bench:
     def __init__(self, folder: Path, toy: Task, broker: Broker, scorer: Scorer | None, **more: Any) -> None:
         plan = scoring_plan(toy, folder / "media")
         self.run = task_run(folder, toy, plan, {}, scoring=scorer is not None)
-        self.jobs = Plan((toy,), RunOptions(model=BackendSpec("toy"), output_path=folder), MediaStore(folder / "media"))
+        self.jobs = JobQueue(
+            (toy,), RunOptions(model=BackendSpec("toy"), output_path=folder), MediaStore(folder / "media")
+        )
         self.generation = Generation([self.run], broker, scorer, Quiet(), **{"lanes": 4, **more})
         self._folder = folder
 
@@ -74,9 +76,9 @@ async def bench(
 ) -> AsyncIterator[Bench]:
     journal = Journal(folder / "journal", MediaStore(folder / "media"))
     broker = Broker(journal, reasoning_tags=("<think>", "</think>"))
-    broker.roles = {"model": RoleRuntime(model, limit=limit, retries=retries, live=lambda: broker.live_trials)}
+    broker.roles = {"model": BackendRuntime(model, limit=limit, retries=retries, live=lambda: broker.live_trials)}
     if judge is not None:
-        broker.roles["judge"] = RoleRuntime(judge, limit=2, retries=0, live=lambda: 0)
+        broker.roles["judge"] = BackendRuntime(judge, limit=2, retries=0, live=lambda: 0)
     made: list[Bench] = []
     scorer = None
     if scoring:

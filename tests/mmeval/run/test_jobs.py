@@ -15,7 +15,7 @@ from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records.sample import Sample, message
 from mmeval.run.availability import OpenedData
-from mmeval.run.jobs import Plan
+from mmeval.run.jobs import JobQueue
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
@@ -24,16 +24,16 @@ from mmeval.task.task import Expected, Task, TaskMetric
 from tests.support.toy import Rows, picture, sample, samples, task
 
 
-def plan(*tasks: Task, folder: Path = Path("unused"), **options: Any) -> Plan:
+def plan(*tasks: Task, folder: Path = Path("unused"), **options: Any) -> JobQueue:
     made = RunOptions(model=BackendSpec("reference"), output_path=folder, **options)
-    return Plan(tasks, made, MediaStore(folder / "media"))
+    return JobQueue(tasks, made, MediaStore(folder / "media"))
 
 
-def chosen(of: Plan) -> list[tuple[str, str, int]]:
+def chosen(of: JobQueue) -> list[tuple[str, str, int]]:
     return [(job.task.name, job.sample.id, job.repeat) for job in of]
 
 
-def ids(of: Plan) -> list[str]:
+def ids(of: JobQueue) -> list[str]:
     return [job.sample.id for job in of]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mmeval.broker.broker import Broker
-from mmeval.broker.runtime import RoleRuntime
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import StorageError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import Metric, metric
@@ -66,7 +66,7 @@ async def desk(
     judge = judge or Toy()
     journal = Journal(folder / "journal", MediaStore(folder / "media"))
     broker = Broker(journal)
-    broker.roles = {"judge": RoleRuntime(judge, limit=limit, retries=0, live=lambda: 0)}
+    broker.roles = {"judge": BackendRuntime(judge, limit=limit, retries=0, live=lambda: 0)}
     made = Desk(folder, broker, judge, metrics, **more)
     try:
         yield made
@@ -150,7 +150,7 @@ async def test_a_metric_that_asks_somebody_else_goes_on(tmp_path: Path) -> None:
     other = metric(range=(0, 1), version="1", source="made for tests", name="toy_caption")(mute)
     gone = Toy(answers=lambda r: Response.failed("auth", "no"))
     async with desk(tmp_path, gone, metrics=(toy_verdict, other)) as at:
-        at.broker.roles["captioner"] = RoleRuntime(Toy(), limit=8, retries=0, live=lambda: 0)
+        at.broker.roles["captioner"] = BackendRuntime(Toy(), limit=8, retries=0, live=lambda: 0)
         scores = await at.judge(trial(), trial(id="s1"))
 
     assert [sorted(scores[i]) for i in (0, 1)] == [["toy_caption"], ["toy_caption"]]
@@ -214,7 +214,7 @@ async def test_only_as_many_trials_are_under_way_as_keep_the_judge_busy(tmp_path
 async def test_verdicts_of_a_local_judge_are_given_in_whole_batches_from_the_first_on(tmp_path: Path) -> None:
     judge = ToyLocal(max_batch_size=8)
     async with desk(tmp_path) as at:
-        at.broker.roles["judge"] = RoleRuntime(judge, limit=8, retries=0, live=lambda: at.broker.live_trials)
+        at.broker.roles["judge"] = BackendRuntime(judge, limit=8, retries=0, live=lambda: at.broker.live_trials)
         await at.judge(*(trial(f"answer {i}", f"s{i}") for i in range(6)))
 
     assert [len(batch) for batch in judge.batches] == [6]

@@ -12,7 +12,7 @@ from mmeval.results.task_results import Unscored
 from mmeval.run.complaints import lost_complaints, most_frequent, unasked_complaints
 from mmeval.run.options import RunCounts
 from mmeval.run.outcome import last_line
-from mmeval.run.progress import Tally
+from mmeval.run.progress import RunTally
 from tests.support.outcomes import outcome
 
 
@@ -33,13 +33,13 @@ from tests.support.outcomes import outcome
     ids=["of the way", "of the request", "both"],
 )
 def test_asking_again_is_advised_only_where_it_can_help(failed: dict[str, int], advice: str) -> None:
-    (said,) = lost_complaints(Tally(failed=Counter(failed)), again="the same command")
+    (said,) = lost_complaints(RunTally(failed=Counter(failed)), again="the same command")
 
     assert said.partition("); ")[2] == advice
 
 
 def test_samples_that_cannot_be_asked_are_told_by_name_apart_from_what_failed() -> None:
-    tally = Tally(failed=Counter(bad_sample=2, server=1))
+    tally = RunTally(failed=Counter(bad_sample=2, server=1))
     tally.bad.add("ask", Sample("s1", (), fault="test.jsonl: row 2: torn"), repeats=2)
 
     assert list(lost_complaints(tally, again="the same command")) == [

@@ -10,7 +10,7 @@ from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange
 from mmeval.run import progress
 from mmeval.run.options import BackendSpec, RunOutcome
-from mmeval.run.progress import MAX_KINDS, Remarks
+from mmeval.run.progress import MAX_KINDS, Remarks, left_to_judge, opening
 from tests.support.toy import Toy, registered, run_toy, task
 
 

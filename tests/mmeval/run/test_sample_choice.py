@@ -9,13 +9,13 @@ import pytest
 
 from mmeval.errors import UsageError
 from mmeval.run.options import BackendSpec, RunOptions
-from mmeval.run.sample_choice import Choice
+from mmeval.run.sample_choice import SampleChoice
 from mmeval.task.task import Expected, Task
 from tests.support.toy import sample, task
 
 
-def choice(of: Task, **options: Any) -> Choice:
-    return Choice(of, RunOptions(BackendSpec("reference"), Path("unused"), **options))
+def choice(of: Task, **options: Any) -> SampleChoice:
+    return SampleChoice(of, RunOptions(BackendSpec("reference"), Path("unused"), **options))
 
 
 def leveled(count: int = 30) -> Task:
@@ -23,7 +23,7 @@ def leveled(count: int = 30) -> Task:
     return task(rows=[sample(f"s{i}", level="hard" if i % 3 else "easy") for i in range(count)])
 
 
-def taken(made: Choice) -> list[int]:
+def taken(made: SampleChoice) -> list[int]:
     return [index for index, _ in made]
 
 

@@ -21,7 +21,7 @@ from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan, trial_from, trial_line
-from mmeval.scoring.worker import Item, Rows, Worker
+from mmeval.scoring.worker import Item, Rows, ScoringWorker
 from mmeval.system.json_lines import from_line, to_line
 from tests.support.toy import picture, registered, reply, sample
 
@@ -247,13 +247,13 @@ def test_every_process_has_a_batch_and_a_next_one(workers: int, begun: int, monk
 
 def test_without_workers_a_single_thread_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: set[int] = set()
-    score = Worker.score
+    score = ScoringWorker.score
 
-    def noting(self: Worker, batch: Sequence[Item]) -> Rows:
+    def noting(self: ScoringWorker, batch: Sequence[Item]) -> Rows:
         threads.add(threading.get_ident())
         return score(self, batch)
 
-    monkeypatch.setattr(Worker, "score", noting)
+    monkeypatch.setattr(ScoringWorker, "score", noting)
     scored([answered("yes", i) for i in range(1000)], plan())
 
     assert (len(threads), threading.get_ident() in threads) == (1, False)

@@ -10,7 +10,7 @@ from mmeval.content.parts import Interleaved, media_part
 from mmeval.decode.guard import whole_bytes
 from mmeval.records.sample import Sample, user
 from mmeval.scoring.trial_rows import ScoringPlan
-from mmeval.scoring.worker import SAMPLES_KEPT, Item, Worker
+from mmeval.scoring.worker import SAMPLES_KEPT, Item, ScoringWorker
 from mmeval.system.json_lines import to_line
 from tests.support.pictures import medium, noise
 
@@ -43,8 +43,8 @@ def item(folder: Path, index: int, repeat: int) -> Item:
     return 0, to_line(row)
 
 
-def worker(folder: Path) -> Worker:
-    return Worker([ScoringPlan("drawing", (("ssim", {}, "standard"),), {}, None, (), "", folder)])
+def worker(folder: Path) -> ScoringWorker:
+    return ScoringWorker([ScoringPlan("drawing", (("ssim", {}, "standard"),), {}, None, (), "", folder)])
 
 
 def test_the_repeats_of_a_sample_share_what_is_decoded_of_it(tmp_path: Path, decoded: Counter[str]) -> None:

@@ -11,7 +11,7 @@ from mmeval.backend.batch_size import BatchSize
 from mmeval.cli.run import read_settings
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.settings.flags import BY_NAME, FLAGS, HARMLESS, REFUSED
-from mmeval.settings.plan import Plan, make_plan
+from mmeval.settings.plan import Invocation, make_plan
 from mmeval.task.task import TaskOverrides
 
 WALK: dict[str, tuple[Any, str, Any]] = {
@@ -82,11 +82,11 @@ BESIDE = {"judge_args": {"judge": "empty"}, "judge_base_url": {"judge": "empty"}
 WALKED = pytest.mark.parametrize("name", sorted(WALK))
 
 
-def plan_of(given: dict[str, Any], environ: dict[str, str]) -> Plan:
+def plan_of(given: dict[str, Any], environ: dict[str, str]) -> Invocation:
     return make_plan(read_settings({"model": "reference", **given}, environ))
 
 
-def at(plan: Plan, place: str) -> Any:
+def at(plan: Invocation, place: str) -> Any:
     value: Any = plan
     for name in place.split("."):
         value = getattr(value, name)

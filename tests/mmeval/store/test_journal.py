@@ -16,7 +16,7 @@ from mmeval.errors import StorageError
 from mmeval.records.response import Response, Usage
 from mmeval.store.journal import MAX_READERS, Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.segment import Segment, Written
+from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.spending import Payee
 from mmeval.store.ticket import Ticket, raw_head
 from mmeval.system.json_lines import to_line
@@ -320,7 +320,7 @@ def worker_of(folder: Path) -> Segment:
     return Segment(folder / "journal", MediaStore(folder / "media"))
 
 
-def kept_by(worker: Segment, key: str, response: Response, *, draw: int = 0) -> tuple[Ticket, Written]:
+def kept_by(worker: Segment, key: str, response: Response, *, draw: int = 0) -> tuple[Ticket, JournalLine]:
     """What a worker does with an answer before it tells of it."""
     ticket = Ticket("trial", key, by="t#0", to=MODEL, attempt=1, draw=draw)
     return ticket, worker.keep(raw_head(ticket, request(key)), response)

@@ -12,7 +12,7 @@ from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import foreign_lines, sidecar
-from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, Exported, Place, StoredAnswer
+from mmeval.interchange.contract import MANIFEST, Absent, AnsweredRun, AnswerPlace, Exported, StoredAnswer
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample, user
 from mmeval.tasks.mmmg.output_layout import seal
@@ -60,7 +60,7 @@ def test_an_answer_whose_picture_is_missing_has_a_place_and_one_to_another_quest
 
     places = [answers.answer("tiny", row_sample(row), 0).place for row in (0, 1)]
 
-    assert places == [Place("i_tiny", 0), None]
+    assert places == [AnswerPlace("i_tiny", 0), None]
 
 
 def absent(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> str:

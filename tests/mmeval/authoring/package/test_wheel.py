@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from mmeval.__main__ import main
-from mmeval.authoring.scaffold.names import KINDS, Kind, package_name
+from mmeval.authoring.scaffold.names import KINDS, PackageKind, package_name
 from mmeval.authoring.scaffold.package import write_package
 
 PLACEHOLDER = "her-own: warning: LICENSE is a placeholder"
 
 
-def project(kind: Kind, folder: Path) -> Path:
+def project(kind: PackageKind, folder: Path) -> Path:
     return write_package(kind, package_name(kind, "her-own"), folder).folder
 
 
@@ -51,7 +51,7 @@ def check(place: Path, capfd: pytest.CaptureFixture[str], *flags: str) -> tuple[
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_generated_package_is_sound_and_nothing_is_left_behind(
-    kind: Kind, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kind: PackageKind, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, temporary = project(kind, tmp_path), tmp_path / "temporary"
     temporary.mkdir()

@@ -1,6 +1,6 @@
 import pytest
 
-from mmeval.authoring.scaffold.names import Kind, package_name
+from mmeval.authoring.scaffold.names import PackageKind, package_name
 from mmeval.errors import UsageError
 
 
@@ -55,6 +55,6 @@ def test_what_is_no_name_at_all_is_refused(written: str) -> None:
         ("backend", "hf", "a plugin of mmeval already"),
     ],
 )
-def test_a_name_in_use_is_refused(kind: Kind, written: str, reason: str) -> None:
+def test_a_name_in_use_is_refused(kind: PackageKind, written: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         package_name(kind, written)

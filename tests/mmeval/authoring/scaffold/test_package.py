@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.__main__ import main
-from mmeval.authoring.scaffold.names import KINDS, Kind, package_name
+from mmeval.authoring.scaffold.names import KINDS, PackageKind, package_name
 from mmeval.authoring.scaffold.package import write_package
 from mmeval.errors import StorageError
 
@@ -20,7 +20,7 @@ RULES = "E,F,W,I,N,UP,B,C4,SIM,RUF,RET,A,ARG,PTH,T20"
 SOURCES = ("mmeval", "tasks", "metrics", "model_backends")
 
 
-def written(kind: Kind, folder: Path, *, subtasks: int = 1) -> Path:
+def written(kind: PackageKind, folder: Path, *, subtasks: int = 1) -> Path:
     return write_package(kind, package_name(kind, "her-own"), folder, subtasks=subtasks).folder
 
 
@@ -30,12 +30,12 @@ def succeeds(*words: str, cwd: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_own_tests_pass_as_generated(kind: Kind, tmp_path: Path) -> None:
+def test_its_own_tests_pass_as_generated(kind: PackageKind, tmp_path: Path) -> None:
     succeeds("pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=written(kind, tmp_path, subtasks=2))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_ruff_has_nothing_to_say(kind: Kind, tmp_path: Path) -> None:
+def test_ruff_has_nothing_to_say(kind: PackageKind, tmp_path: Path) -> None:
     folder = written(kind, tmp_path)
 
     succeeds("ruff", "check", "--no-cache", "--select", RULES, ".", cwd=folder)

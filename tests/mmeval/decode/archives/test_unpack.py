@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from mmeval.decode.archives.names import Names, entry_path
-from mmeval.decode.archives.unpack import DEFAULT_ARCHIVE_LIMITS, Entry, extract, listing
+from mmeval.decode.archives.names import ArchiveNames, entry_path
+from mmeval.decode.archives.unpack import DEFAULT_ARCHIVE_LIMITS, ArchiveEntry, extract, listing
 from mmeval.errors import CorruptMediaError, MediaLimitError, MissingDataError, UsageError
 from tests.support.hostile import archives
 
@@ -37,7 +37,7 @@ def test_an_archive_is_unpacked_under_its_folder(archive: Path, tmp_path: Path) 
 
 
 def test_a_listing_names_each_file_with_its_size(archive: Path) -> None:
-    assert listing(archive) == (Entry(PurePosixPath("a/b.txt"), 300), Entry(PurePosixPath("c.bin"), 256))
+    assert listing(archive) == (ArchiveEntry(PurePosixPath("a/b.txt"), 300), ArchiveEntry(PurePosixPath("c.bin"), 256))
 
 
 def test_what_is_unpacked_is_not_executable(archive: Path, tmp_path: Path) -> None:
@@ -141,14 +141,14 @@ def test_a_name_that_is_not_for_every_system_is_refused(name: str) -> None:
     ],
 )
 def test_two_names_that_would_be_one_file_are_refused(one: str, other: str, folder: bool) -> None:
-    names = Names()
+    names = ArchiveNames()
     names.add(PurePosixPath(one), is_folder=False)
     with pytest.raises(ValueError, match="would be one file"):
         names.add(PurePosixPath(other), is_folder=folder)
 
 
 def test_folders_may_be_named_often() -> None:
-    names = Names()
+    names = ArchiveNames()
     for _ in range(2):
         names.add(PurePosixPath("a"), is_folder=True)
     names.add(PurePosixPath("a/b"), is_folder=False)

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mmeval.content.media import Media
-from mmeval.decode import Block, DecodeLimits, Table, document_start, document_text, office_blocks
+from mmeval.decode import Block, DecodeLimits, OfficeTable, document_start, document_text, office_blocks
 from mmeval.errors import CorruptMediaError, MediaLimitError
 from tests.support.documents import packed, row, slides, words_in, workbook
 from tests.support.tiny_media import word, zipped
@@ -27,14 +27,14 @@ def test_paragraphs_and_tables_of_a_word_document_stand_in_order() -> None:
     paragraph = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
     xml = f"{paragraph.format('before')}<w:tbl>{ROW}{ROW}</w:tbl>{paragraph.format('')}{paragraph.format('after')}"
 
-    assert blocks(word(xml=xml)) == ["before", Table((("a", "b"), ("a", "b"))), "after"]
+    assert blocks(word(xml=xml)) == ["before", OfficeTable((("a", "b"), ("a", "b"))), "after"]
 
 
 def test_paragraphs_of_a_cell_and_tables_in_it_are_words_of_the_cell() -> None:
     inner = "<w:p><w:r><w:t>one</w:t></w:r></w:p><w:p><w:r><w:t>two</w:t></w:r></w:p>"
     xml = f"<w:tbl><w:tr><w:tc>{inner}<w:tbl>{ROW}</w:tbl></w:tc>{CELL.format('c')}</w:tr></w:tbl>"
 
-    assert blocks(word(xml=xml)) == [Table((("one two a b", "c"),))]
+    assert blocks(word(xml=xml)) == [OfficeTable((("one two a b", "c"),))]
 
 
 BOX = "<w:txbxContent><w:p><w:r><w:t>box</w:t></w:r></w:p></w:txbxContent>"
@@ -61,14 +61,14 @@ def test_slides_come_in_the_order_in_which_they_are_shown() -> None:
 
     found = blocks(slides(text.format("First"), f"<a:tbl><a:tr>{cell}{cell}</a:tr></a:tbl>{text.format('Last')}"))
 
-    assert found == ["First", Table((("x", "x"),)), "Last"]
+    assert found == ["First", OfficeTable((("x", "x"),)), "Last"]
 
 
 def test_a_long_table_comes_whole() -> None:
     found = blocks(word(xml=f"<w:tbl>{ROW * 2500}</w:tbl>"))
 
     assert [block for block in found if isinstance(block, str)] == []
-    assert sum(len(block.rows) for block in found if isinstance(block, Table)) == 2500
+    assert sum(len(block.rows) for block in found if isinstance(block, OfficeTable)) == 2500
 
 
 def test_there_is_no_more_of_it_than_the_limits_allow() -> None:
@@ -134,7 +134,7 @@ def test_whatever_becomes_of_a_file_it_ends_in_blocks_or_a_typed_error(
         found = list(office_blocks(Media(data=bytes(data[: int(cut * len(data))]), mime=mime, size=1)))
     except (CorruptMediaError, MediaLimitError):
         return
-    assert all(isinstance(block, str | Table) for block in found)
+    assert all(isinstance(block, str | OfficeTable) for block in found)
 
 
 def test_paragraphs_are_lines_of_the_words() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mmeval.content.media import Media
-from mmeval.decode import Block, Table, office_blocks
+from mmeval.decode import Block, OfficeTable, office_blocks
 from mmeval.decode.office.sheets import displayed
 from tests.support.documents import number_in, row, words_in, workbook
 
@@ -23,7 +23,7 @@ def test_cells_stand_in_their_columns_and_are_displayed_by_their_format() -> Non
 
     found = blocks(workbook({"Food": first + second, "Empty": ""}, styles=STYLES))
 
-    assert found == ["Food", Table((("Share", "", "Salt"), ("25.60%", "7", "2.3")))]
+    assert found == ["Food", OfficeTable((("Share", "", "Salt"), ("25.60%", "7", "2.3")))]
 
 
 def test_shared_words_truth_values_and_results_of_formulas_are_shown() -> None:
@@ -36,7 +36,7 @@ def test_shared_words_truth_values_and_results_of_formulas_are_shown() -> None:
 
     found = blocks(workbook({"S": row(1, *cells)}, strings=["zero", "one | two"]))
 
-    assert found == ["S", Table((("one | two", "TRUE", "2", "#DIV/0!"),))]
+    assert found == ["S", OfficeTable((("one | two", "TRUE", "2", "#DIV/0!"),))]
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_a_number_is_shown_as_its_format_says(number: float, code: str, shown: s
 def test_some_formats_are_known_by_number_alone(number: float, style: int, shown: str) -> None:
     book = workbook({"S": row(1, number_in("A1", number))}, styles=f'<cellXfs><xf numFmtId="{style}"/></cellXfs>')
 
-    assert blocks(book) == ["S", Table(((shown,),))]
+    assert blocks(book) == ["S", OfficeTable(((shown,),))]
 
 
 @pytest.mark.parametrize("style", [-1, 7])
 def test_a_number_of_no_known_style_is_shown_as_it_is(style: int) -> None:
     book = workbook({"S": row(1, number_in("A1", 45413.5, style))}, styles='<cellXfs><xf numFmtId="14"/></cellXfs>')
 
-    assert blocks(book) == ["S", Table((("45413.5",),))]
+    assert blocks(book) == ["S", OfficeTable((("45413.5",),))]

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mmeval.report.charts import charts_of, standalone
-from mmeval.report.charts.bars import Bar, bars
+from mmeval.report.charts.bars import ChartBar, bars
 from mmeval.report.charts.chosen import MOST_BARS
 from mmeval.report.charts.radar import radar
 from mmeval.report.numbers import number_rows
@@ -76,7 +76,7 @@ def test_the_words_of_a_chart_name_every_run() -> None:
 
 
 def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
-    tree = drawn(bars("t", [("a", [Bar(0.5, (0.25, 0.75))]), ("b", [Bar(1.0)])], spread=(0, 1)).markup())
+    tree = drawn(bars("t", [("a", [ChartBar(0.5, (0.25, 0.75))]), ("b", [ChartBar(1.0)])], spread=(0, 1)).markup())
 
     half, whole = (float(bar.attrib["width"]) for bar in tree.iter(f"{NAME}rect"))
     whiskers = [line for line in tree.iter(f"{NAME}line") if line.attrib["class"] == "whisker"]
@@ -85,7 +85,7 @@ def test_a_bar_is_as_long_as_its_value_and_bears_its_interval() -> None:
 
 
 def test_a_number_that_is_not_known_is_no_bar() -> None:
-    tree = drawn(bars("t", [("a", [Bar(None)])]).markup())
+    tree = drawn(bars("t", [("a", [ChartBar(None)])]).markup())
 
     assert list(tree.iter(f"{NAME}rect")) == []
     assert "N/A" in [item.text for item in tree.iter(f"{NAME}text")]
@@ -93,7 +93,10 @@ def test_a_number_that_is_not_known_is_no_bar() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_labels_are_text_whatever_they_hold(text: str) -> None:
-    for drawing in (bars(text, [(text, [Bar(0.5)])], series=(text, "b")), radar(text, [text] * 3, [(text, [1, 1, 1])])):
+    for drawing in (
+        bars(text, [(text, [ChartBar(0.5)])], series=(text, "b")),
+        radar(text, [text] * 3, [(text, [1, 1, 1])]),
+    ):
         tree = drawn(standalone(drawing))
         tags = {item.tag.removeprefix(NAME) for item in tree.iter()}
         assert tags <= {"svg", "title", "style", "rect", "line", "text", "path", "circle"}
@@ -111,7 +114,7 @@ def test_the_chart_of_a_page_has_no_style_and_no_colour_of_its_own() -> None:
 
 
 def test_values_stand_in_a_column_beyond_every_interval() -> None:
-    tree = drawn(bars("t", [("a", [Bar(0.0, (0.0, 1.0)), Bar(1.0, (0.9, 1.0))])], spread=(0, 1)).markup())
+    tree = drawn(bars("t", [("a", [ChartBar(0.0, (0.0, 1.0)), ChartBar(1.0, (0.9, 1.0))])], spread=(0, 1)).markup())
 
     ends = {item.attrib["x"] for item in tree.iter(f"{NAME}text") if item.attrib["class"] == "value"}
     furthest = max(float(line.attrib["x2"]) for line in tree.iter(f"{NAME}line"))

@@ -1,9 +1,9 @@
 from mmeval.report.charts import png
-from mmeval.report.charts.bars import Bar, bars
+from mmeval.report.charts.bars import ChartBar, bars
 
 
 def test_a_chart_becomes_a_png() -> None:
-    drawing = bars("t", [("a", [Bar(0.5)])])
+    drawing = bars("t", [("a", [ChartBar(0.5)])])
     data = png(drawing)
 
     assert data.startswith(b"\x89PNG")

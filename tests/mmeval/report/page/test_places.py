@@ -5,7 +5,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from mmeval.report.page.places import Place, Places
+from mmeval.report.page.places import MediaPlace, Places
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 SHA = hashlib.sha256(PNG).hexdigest()
@@ -19,7 +19,7 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def place(run: Path, *, copy: bool = False, shown: str = "report", **row: Any) -> Place:
+def place(run: Path, *, copy: bool = False, shown: str = "report", **row: Any) -> MediaPlace:
     given = {"sha256": SHA, "mime": "image/png", "size": len(PNG), **row}
     return Places(run, (run / shown).resolve(), run / ".report", copy=copy).place(given)
 

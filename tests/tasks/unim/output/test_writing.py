@@ -10,7 +10,7 @@ import pytest
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import UsageError
-from mmeval.interchange import AnsweredRun, AnsweredTask, Place, sidecar
+from mmeval.interchange import AnsweredRun, AnsweredTask, AnswerPlace, sidecar
 from mmeval.records import ErrorInfo, Message, Sample, Trial
 from mmeval.tasks.unim.output import writing
 from mmeval.tasks.unim.output.reading import read_output
@@ -175,4 +175,4 @@ def test_a_huge_medium_of_an_export_is_not_read(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
 
     assert "larger than" in why_absent(answers)
-    assert answers.answer("unim", unim_sample(), 0).place == Place(str(tmp_path / "m"), 0)
+    assert answers.answer("unim", unim_sample(), 0).place == AnswerPlace(str(tmp_path / "m"), 0)
