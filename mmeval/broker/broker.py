@@ -275,7 +275,7 @@ class Broker:
             return answer
         except Exception as error:  # whatever it is, the others that wait raise it
             flight.set_exception(error)
-            flight.exception()  # seen: nobody else may be waiting
+            flight.exception()  # retrieved: no other call may be waiting
             raise
         finally:
             flight.cancel()  # where it has neither answer nor error

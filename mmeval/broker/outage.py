@@ -35,15 +35,15 @@ class Outage:
     def __init__(self, on_change: Callable[[bool], None] = lambda _on: None) -> None:
         self._on_change = on_change
         self.turn = asyncio.Lock()
-        self.whom = UNNAMED
+        self.backend = UNNAMED
         """The roles that the backend plays, as messages name them."""
         self._answered = False
         self._began: float | None = None
         self._looks = 0
 
     def told(self, message: str) -> str:
-        """What a backend has said, with the role that it plays where that is known."""
-        return f"{self.whom}: {message}" if self.whom != UNNAMED else message
+        """The message of a backend, after the roles that it plays where these are known."""
+        return f"{self.backend}: {message}" if self.backend != UNNAMED else message
 
     @property
     def on(self) -> bool:
@@ -68,7 +68,7 @@ class Outage:
         if error is None or error.kind not in SILENT:
             self._answered = True
             if self.on:
-                log.warning("%s answers again, after %.0f s", self.whom, self.lasted)
+                log.warning("%s answers again, after %.0f s", self.backend, self.lasted)
                 self._began = None
                 self._on_change(False)
         elif error.kind == "unreachable" and not self.on:

@@ -115,9 +115,9 @@ class BackendRuntime:
         )
         """Makes one call. A budget puts itself around it."""
         self._payees: dict[str, Payee] = {}
-        self.on_outage: Callable[[str], None] = lambda _whom: None
+        self.on_outage: Callable[[str], None] = lambda _backend: None
         """Called with the roles that every call waits for when an outage begins, and with "" when it is over."""
-        self._outage = Outage(lambda on: self.on_outage(self._outage.whom if on else ""))
+        self._outage = Outage(lambda on: self.on_outage(self._outage.backend if on else ""))
         self._stopped = asyncio.Event()
         self._failed_in_a_row = 0
         self._gone: RoleLostError | None = None
@@ -125,7 +125,7 @@ class BackendRuntime:
 
     def plays(self, roles: Sequence[str]) -> None:
         """Name the roles that it plays, for messages."""
-        self._outage.whom = f"the {' and '.join(roles)}"
+        self._outage.backend = f"the {' and '.join(roles)}"
 
     @property
     def width(self) -> int:
@@ -211,8 +211,8 @@ class BackendRuntime:
             await start.done(self._stopped)
         if failure:
             code = failure.error.exit_code if isinstance(failure.error, MmevalError) else EXIT_UNEXPECTED
-            log.debug("%s cannot be started", self._outage.whom, exc_info=failure.error)
-            self._gone = StartFailedError(self._outage.whom, told(failure.error), code)
+            log.debug("%s cannot be started", self._outage.backend, exc_info=failure.error)
+            self._gone = StartFailedError(self._outage.backend, told(failure.error), code)
             raise self._gone from failure.error
         self._start = None
 

@@ -207,7 +207,7 @@ def _measured(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: in
     try:
         return bounds.measure(tasks, roles, limit=limit)
     except MissingError as error:
-        raise MissingError(f"{sentence(error)} With --bounds false nobody is asked") from None
+        raise MissingError(f"{sentence(error)} With --bounds false no judge is asked") from None
     except Interrupted:
         raise Interrupted("interrupted while the bounds were made; nothing of them is kept") from None
 

@@ -109,7 +109,7 @@ def _roots(metric: TaskMetric, listed: Sequence[TaskMetric]) -> list[TaskMetric]
 
 def roles(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
     """Check the roles that the task asks besides the model."""
-    asked = {role for metric in item.task.metrics for role in metric.bound.whom(backends)} - {MODEL}
+    asked = {role for metric in item.task.metrics for role in metric.bound.asked_roles(backends)} - {MODEL}
     for role in sorted(asked & backends.keys()):
         yield Finding("ok", f"asks the {role}")
     for lacking in undescribed([item.task], backends):

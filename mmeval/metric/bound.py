@@ -42,7 +42,7 @@ class BoundMetric:
         """Those of its roles that may have variants for kinds of media."""
         return tuple(self.asks.get(argument, argument) for argument in self.metric.roles if argument in BY_KIND)
 
-    def whom(self, present: Collection[str]) -> tuple[str, ...]:
+    def asked_roles(self, present: Collection[str]) -> tuple[str, ...]:
         """The roles that it asks in a run with those that are present: its own, and their variants by kind."""
         return who_is_asked(self.roles, self.by_kind, present)
 

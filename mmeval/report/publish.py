@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from mmeval.costs.bill import spent_words
-from mmeval.errors import Interrupted
+from mmeval.errors import Caught, Interrupted
 from mmeval.report.baseline import Baseline, Beside
 from mmeval.report.layout_text import layouts_at_end
 from mmeval.report.loggers.contract import Logger, log_results
@@ -97,14 +97,17 @@ def write_at_end(run: Path, results: Path, *, baseline: Baseline | None = None) 
     """
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
-        from mmeval.report.page import PREVIEW_SECONDS, write_report
+        with Caught() as failure:  # of whatever the report reads; the results are there already
+            from mmeval.report.page import PREVIEW_SECONDS, write_report
 
-        made = write_report([run], run / FOLDER, preview_seconds=PREVIEW_SECONDS, results=results, baseline=baseline)
+            made = write_report(
+                [run], run / FOLDER, preview_seconds=PREVIEW_SECONDS, results=results, baseline=baseline
+            )
     except KeyboardInterrupt:
         raise Interrupted(f"stopped while the report was written; the results are kept, and {later}") from None
-    except Exception as error:  # the results are there already, whatever it is
-        log.debug("the report failed", exc_info=True)
-        log.warning("the report was not written (%s); %s", str(error) or type(error).__name__, later)
+    if failure:
+        log.debug("the report failed", exc_info=failure.error)
+        log.warning("the report was not written (%s); %s", str(failure.error) or type(failure.error).__name__, later)
         return
     if made.damage:
         log.warning("%s; mmeval report %s --verbosity DEBUG says why", made.damage, shlex.quote(str(run)))

@@ -186,7 +186,7 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
     Raises MissingError or UsageError with the whole command, where one of the run cannot be made again.
     """
     present = {*options.roles_of_run, *options.roles}
-    asked = {role for task in selection for metric in task.metrics for role in metric.bound.whom(present)}
+    asked = {role for task in selection for metric in task.metrics for role in metric.bound.asked_roles(present)}
     backends = _made(selection, options, asked)
     if any(isinstance(backend, ProgramBackend) for backend in backends.named.values()):
         return _made(selection, options, options.roles_of_run.keys())

@@ -62,7 +62,9 @@ class Backends:
         model = self.named[MODEL]
         found: dict[str, Any] = {"model": dict(model.identity)}
         if isinstance(model, ProgramBackend):
-            judges = {role for task in selection for metric in task.metrics for role in metric.bound.whom(self.named)}
+            judges = {
+                role for task in selection for metric in task.metrics for role in metric.bound.asked_roles(self.named)
+            }
             helpers = {role for role in self.named if role not in judges} - {MODEL}
             found["roles"] = {role: dict(self.named[role].identity) for role in sorted(helpers)}
         return found
@@ -137,8 +139,8 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
     asked = _asked(tasks, backends)
     for role in backends:
         if role != MODEL and role not in asked:
-            whom = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
-            raise UsageError(f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({whom})")
+            asks = f"they ask {', '.join(sorted(asked))}" if asked else "they ask the model alone"
+            raise UsageError(f"--role {role}: no chosen task asks this role{did_you_mean(role, asked)} ({asks})")
 
 
 def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
@@ -153,7 +155,7 @@ def check_role_names(roles: Iterable[str], tasks: Sequence[Task]) -> None:
 
 def _asked(tasks: Sequence[Task], present: Collection[str]) -> set[str]:
     """The roles that task files and metrics name, with the variants of these that are present."""
-    asked = {role for task in tasks for metric in task.metrics for role in metric.bound.whom(present)}
+    asked = {role for task in tasks for metric in task.metrics for role in metric.bound.asked_roles(present)}
     return asked.union(*(task.roles for task in tasks))
 
 

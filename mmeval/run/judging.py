@@ -168,7 +168,7 @@ class Judging:
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
     """How many trials at a time keep the judges busy: each of their calls with a follower, since a trial is also read,
     parsed and written, and as many as a model gives in one burst."""
-    asked = {role for run in runs for bound in run.judged for role in bound.whom(broker.roles)}
+    asked = {role for run in runs for bound in run.judged for role in bound.asked_roles(broker.roles)}
     judges = {id(runtime): runtime for role, runtime in broker.roles.items() if role in asked}
     model = broker.roles.get(MODEL)
     return max(1, 2 * sum(judge.width for judge in judges.values()) + (0 if model is None else model.width))

@@ -83,7 +83,7 @@ def score_command(
     folder has ``recorded`` are asked without being named; one is named all the same where its secret is not kept.
     """
     bounds = [metric.bound for task in tasks for metric in task.metrics]
-    asked = {role for bound in bounds for role in bound.whom(roles)}
+    asked = {role for bound in bounds for role in bound.asked_roles(roles)}
     if not asked.isdisjoint(agents):
         asked |= roles.keys()
     words = ["mmeval", "score", str(folder)]

@@ -64,7 +64,7 @@ class TaskRun:
 
     def judging_key(self, bound: BoundMetric) -> str:
         """Names what a judged metric asks: its definition and the parameters of its roles."""
-        params = {name: self.role(name).params.to_json() for name in bound.whom(self.present)}
+        params = {name: self.role(name).params.to_json() for name in bound.asked_roles(self.present)}
         return digest([bound.key, params, *([dict(bound.asks)] if bound.asks else [])])[:12]
 
     def follows_from(self, bound: BoundMetric) -> set[str]:
@@ -144,14 +144,16 @@ def judge_identity(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, A
 
 def score_definition(task: Task, backends: Mapping[str, AnyBackend], data: str = "") -> dict[str, Any]:
     """What the numbers of a task depend on besides the answers: it names the score set."""
-    asked = sorted({role for m in task.metrics for role in m.bound.whom(backends)})
+    asked = sorted({role for m in task.metrics for role in m.bound.asked_roles(backends)})
     metrics = [
         {
             "metric": m.bound.name,
             "version": m.bound.metric.version,
             "switches": m.bound.definition,
             "profile": m.bound.profile,
-            "roles": {role: judge_identity(role, backends) for role in m.bound.whom(backends) if role in backends},
+            "roles": {
+                role: judge_identity(role, backends) for role in m.bound.asked_roles(backends) if role in backends
+            },
             **({"asks": dict(m.bound.asks)} if m.bound.asks else {}),
             **({PIECES: piece_ranges(m, task.metrics)} if m.bound.metric.derived else {}),
             **({"unavailable": m.unavailable} if m.unavailable else {}),
