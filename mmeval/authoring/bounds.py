@@ -51,8 +51,9 @@ _SUSPENDED = "its role stopped answering; with --bounds false no role is asked"
 
 
 class Doubt(NamedTuple):
-    """A reason to doubt a number. It is ``wrong`` where the answers of other samples are clearly better than the right
-    ones (the metric's direction or the references must be wrong), or where the right answers have no number."""
+    """A reason to doubt a number.
+    It is ``wrong`` where the answers of other samples are clearly better than the right ones (the metric's direction or
+    the references must be wrong), or where the right answers have no number."""
 
     message: str
     wrong: bool = False
@@ -60,7 +61,7 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """One number of a task for references, shuffled ones and empty answers; ``unavailable`` is why it has none."""
+    """One number of a task for right, shuffled and empty answers, or why it has none."""
 
     task: Task
     metric: str
@@ -103,14 +104,14 @@ class Bounds:
             yield Doubt(f"{self.metric} cannot tell the right answers from empty ones: {self._compared('empty')}")
 
     def _margin(self, other: Which) -> float | None:
-        """How much better the right answers are than others; None where a number is missing."""
+        """How much better the right answers are than others; None without both numbers."""
         right, wrong = self.value("reference"), self.value(other)
         if right is None or wrong is None:
             return None
         return right - wrong if self.higher_is_better else wrong - right
 
     def _noise(self, other: Which) -> float:
-        """Two standard errors of the difference where there are enough samples, else nothing."""
+        """Two standard errors of the difference where there are enough samples, else 0."""
         pair = (self.results["reference"], self.results[other])
         if min(result.scored for result in pair) < ENOUGH:
             return 0.0
@@ -126,8 +127,8 @@ def _applicable(result: Result) -> int:
 
 
 def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None) -> dict[str, int]:
-    """Count the calls by role that metrics make to score one model's answers to every sample; with a ``limit``, one
-    answer to each of the first samples of a task.
+    """Count the calls by role that metrics make to score one model's answers.
+    The answers are to every sample; with a ``limit``, one to each of the first samples of a task.
 
     They are counted on stand-ins for answers: a metric whose calls depend on the answer may make others. Nothing is
     sent, and no backend of a role is made.
@@ -148,11 +149,10 @@ def judge_calls(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: 
 
 
 def measure(tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT) -> list[Bounds]:
-    """Measure the bounds of every number of tasks, in their order; unavailable ones have their reason. A role is asked
-    for each of the three, unless it stops answering. The data of the tasks must be sound.
-
-    Raises what a run raises: MissingError for a key that a role lacks, UsageError for tasks that cannot be asked.
-    """
+    """Measure the bounds of every number of tasks, in their order.
+    Unavailable ones have their reason. A role is asked for each of the three, unless it stops answering. The data of
+    the tasks must be sound. Raises what a run raises: MissingError for a key that a role lacks, UsageError for tasks
+    that cannot be asked."""
     from mmeval.run.runner import run
 
     once = _asked_once(tasks)
@@ -199,10 +199,8 @@ def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
 
 
 def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, dict[str, Interleaved]]:
-    """Draw by :data:`SEED` for each sample with a reference the reference of another one, by task and sample.
-
-    Samples that cannot be asked are left out; a task with fewer than two others has none.
-    """
+    """For each sample with a reference, draw the reference of another by ``SEED``.
+    By task and sample. Samples that cannot be asked are left out; a task with fewer than two others has none."""
     with _workplace() as folder:
         plan = JobQueue(tuple(tasks), RunOptions(BackendSpec("reference"), folder, limit=limit), MediaStore(folder))
         return {
@@ -211,7 +209,7 @@ def shuffled_answers(tasks: Sequence[Task], *, limit: int = LIMIT) -> dict[str, 
 
 
 def _exchanged(samples: Iterable[Sample]) -> dict[str, Interleaved]:
-    """Each sample with the reference of another: one cycle through all of them, so that none keeps its own."""
+    """Each sample with the reference of another, in one cycle through all of them."""
     given = [(sample.id, sample.references[0]) for sample in samples if sample.references and not sample.fault]
     if len(given) < 2:
         return {}
@@ -293,7 +291,7 @@ def _workplace() -> Iterator[Path]:
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Log errors, and warnings of roles that do not answer; other warnings repeat earlier checks or the table."""
+    """Log errors, and warnings of silent roles; other warnings repeat earlier ones."""
     wanted = {"mmeval": logging.ERROR, **dict.fromkeys(WARNING_LOGGERS, logging.WARNING)}
     before = {name: logging.getLogger(name).level for name in wanted}
     for name, level in wanted.items():

@@ -25,7 +25,7 @@ def bounds_table(found: Sequence[Bounds]) -> str:
 
 
 def bounds_means(found: Sequence[Bounds]) -> str:
-    """The means of several numbers, in one line; empty unless all lie between 0 (worst) and 1."""
+    """Means of several numbers, in one line; empty unless all lie in 0 (worst) to 1."""
     known = [bounds for bounds in found if not bounds.unavailable]
     if len(known) < 2 or any(bounds.range != (0, 1) or not bounds.higher_is_better for bounds in known):
         return ""

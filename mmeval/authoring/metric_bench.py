@@ -30,8 +30,8 @@ class Bench:
         self._broker, self._runner = broker, runner
 
     def score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
-        """Score a trial; unscored where a call or the metric failed. Raises errors that concern every trial, such as a
-        refused key."""
+        """Score a trial; unscored where a call or the metric failed.
+        Raises errors that concern every trial, such as a refused key."""
         return self._runner.run(self._score(bound, trial))
 
     async def _score(self, bound: BoundMetric, trial: Trial) -> MetricScores:
@@ -50,8 +50,8 @@ class Bench:
 
 @contextmanager
 def bench_for(metric: Metric, specs: Mapping[str, BackendSpec]) -> Iterator[Bench]:
-    """Make a bench with the roles of a metric. Raises UsageError for a role that no flag gives, or that it does not
-    ask."""
+    """Make a bench with the roles of a metric.
+    Raises UsageError for a role that no flag gives, or that it does not ask."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         if not (played(role, specs) if role in by_kind else role in specs):

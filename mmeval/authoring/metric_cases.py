@@ -47,8 +47,8 @@ class Case:
 
 
 class ReadyCase(NamedTuple):
-    """A case that can be scored; or, without a trial, the ``reason`` why a file of it is missing. ``place`` is its line
-    in a file of cases."""
+    """A case that can be scored; or, without a trial, why a file of it is missing.
+    ``place`` is its line in a file of cases."""
 
     case: Case
     bound: BoundMetric
@@ -95,8 +95,8 @@ def _typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
 
 
 def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, trust: bool = False) -> ReadyCase:
-    """Make a case ready, with its switches and its media; its paths are relative to ``folder``. ``trust`` is the user's
-    consent to run code that the case names.
+    """Make a case ready, with its switches and its media.
+    Its paths are relative to ``folder``. ``trust`` is the user's consent to run code that the case names.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or profile, MissingExtraError
     for a package that is not installed, MissingDataError for a missing model.
@@ -118,7 +118,7 @@ def ready_case(metric: Metric, case: Case, folder: Path, place: str = "", *, tru
 
 
 def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
-    """Notes about texts of flags that are names of files, with how to give the file itself."""
+    """Notes about texts of flags that name files, with how to give the file itself."""
     from mmeval.content.media import Media
 
     for flag, texts in given.items():
@@ -133,8 +133,8 @@ def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
 
 
 def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Trial:
-    """Make the trial of a case; without answer and files it has no output. A file that may be of the kind ``looks_at``
-    is of that kind: a page is a picture, code is text, and a damaged file may be any."""
+    """Make the trial of a case; without answer and files it has no output.
+    A file that may be of the kind ``looks_at`` is: a page is a picture, code is text, a damaged file may be any."""
     from mmeval.content.written import ContentReader
     from mmeval.records.sample import Message, Sample
     from mmeval.records.trial import Trial

@@ -38,7 +38,7 @@ mesh."""
 
 @dataclass
 class SampleChecks:
-    """The checks of one task that read samples, in one pass over the data; ``rows`` limits how many are read.
+    """The checks of one task that read samples, in one pass over its first ``rows``.
 
     After ``findings``, ``selected`` counts the samples that the task keeps, ``media`` are the files of their media, and
     ``loose_media`` counts media without a file of their own, such as those in a column of parquet.
@@ -94,7 +94,7 @@ class SampleChecks:
         yield from self._unlabelled()
 
     def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[TaskFinding]:
-        """The findings of each sample; ``written``: whether rows are of the documented schema."""
+        """The findings of each sample; ``written`` for rows of the documented schema."""
         for number in range(1, (self.rows or 10**12) + 1):
             with Caught() as failure:  # of the loader, whose iterator is spent then
                 sample = next(samples, None)
@@ -166,7 +166,7 @@ class SampleChecks:
                 places.append(f"{self._where(sample, number)}{instead}" if len(places) < MAX_REPEATED else "")
 
     def _unlabelled(self) -> Iterator[TaskFinding]:
-        """Labels that only some samples have: the others are in no slice, which no other check reports."""
+        """Labels that only some samples have: the others are in no slice."""
         keys = self.file.keys
         named = [("breakdown", label) for label in keys.breakdown]
         named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
@@ -249,7 +249,7 @@ def _most_shown(name: str) -> int:
 
 
 def _unscored(metric: TaskMetric, trial: Trial) -> str:
-    """Why a metric cannot score a trial; empty when it can. Judged, derived and unavailable ones are not tried."""
+    """Why a metric cannot score a trial; empty when it can, or when it is not tried."""
     if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
     scores: Iterable[Any] = score_one(metric.bound, trial).values()

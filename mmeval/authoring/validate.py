@@ -86,7 +86,7 @@ CHECKS: tuple[ValidationCheck, ...] = (
 
 
 class Sound(NamedTuple):
-    """A task without errors; ``samples`` are those that it keeps of the rows that were read."""
+    """A task without errors; ``samples`` are those that it keeps of the rows read."""
 
     file: TaskFile
     task: Task
@@ -95,7 +95,7 @@ class Sound(NamedTuple):
 
 @dataclass
 class CheckTally:
-    """The amount that was checked: tasks, the samples that they keep, their media; and the tasks without errors."""
+    """What was checked: tasks, their samples and media; and the tasks without errors."""
 
     tasks: int = 0
     samples: int = 0
@@ -119,8 +119,8 @@ def check(
     rows: int | None = None,
     tally: CheckTally | None = None,
 ) -> Iterator[TaskFinding]:
-    """Check the tasks that names select: files first, then the data of each task. The last check, ``bounds``, is
-    :func:`mmeval.authoring.bounds.measure`.
+    """Check the tasks that names select: files first, then the data of each task.
+    The last check, ``bounds``, is :func:`mmeval.authoring.bounds.measure`.
 
     ``rows`` limits how many rows of each task are read; None reads all. ``roles`` are those that a run would have.
     ``tally`` is filled. Raises UnknownNameError for a name that selects nothing.
@@ -153,8 +153,8 @@ def check(
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
-    """Whether a word that is both a folder of task files and a name of others means the folder, which its author has
-    probably just changed. The choice is logged."""
+    """Whether a name of both a folder of task files and others means the folder.
+    It does if it has task files, as its author has probably just changed it. The choice is logged."""
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False
@@ -178,7 +178,7 @@ def _file_findings(error: TaskFileError, name: str) -> Iterator[TaskFinding]:
 def _check_task(
     file: TaskFile, overrides: TaskOverrides, roles: frozenset[str], rows: int | None, tally: CheckTally
 ) -> Generator[TaskFinding, None, Sound | None]:
-    """The findings of one task; returns the task if it has no errors and its data are here."""
+    """The findings of one task; returns the task if it has no errors and its data."""
     try:
         task = build(file, overrides, roles=roles)
     except TaskFileError as error:

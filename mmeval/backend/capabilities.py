@@ -28,7 +28,7 @@ ANY = Limit()
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend can read and make. A mismatch is found before a request is sent, and recorded."""
+    """What a backend can read and make. A mismatch is found before a request is sent."""
 
     inputs: Mapping[PartKind, Limit] = field(default_factory=lambda: {"text": ANY, "code": ANY})
     outputs: Mapping[PartKind, Limit] = field(default_factory=lambda: {"text": ANY, "code": ANY})
@@ -41,10 +41,8 @@ class Capabilities:
 
     @classmethod
     def of(cls, inputs: Sequence[str], outputs: Sequence[str], mode: OutputMode = "interleaved") -> Capabilities:
-        """Capabilities by names of kinds; ``code`` travels as text, so a backend that takes text takes code.
-
-        Raises UnknownNameError for a kind that does not exist.
-        """
+        """Capabilities by names of kinds; a backend that takes text takes code.
+        Raises UnknownNameError for a kind that does not exist."""
         return cls(_limits(inputs), _limits(outputs), mode)
 
     def missing(self, request: Request) -> list[str]:

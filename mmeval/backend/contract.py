@@ -15,8 +15,9 @@ from mmeval.records.sample import Sample
 
 @runtime_checkable
 class Backend(Protocol):
-    """What every backend has. ``identity`` decides what may be reused (model, revision, code, dtype, settings that
-    change answers); ``provenance`` is only recorded (library versions, machine)."""
+    """What every backend has.
+    ``identity`` decides what may be reused (model, revision, code, dtype, settings that change answers); ``provenance``
+    is only recorded (library versions, machine)."""
 
     @property
     def capabilities(self) -> Capabilities: ...
@@ -29,15 +30,15 @@ class Backend(Protocol):
 
 @runtime_checkable
 class ModelBackend(Backend, Protocol):
-    """Answers one request. A failure is a ``Response`` with an error, never an empty answer; raising is a defect that
-    is recorded as an ``internal`` error."""
+    """Answers one request; a failure is a ``Response`` with an error.
+    It is never an empty answer. Raising is a defect that is recorded as an ``internal`` error."""
 
     async def generate(self, request: Request) -> Response: ...
 
 
 @runtime_checkable
 class BatchBackend(Backend, Protocol):
-    """A local model: answers several requests at once, in a worker thread. The core collects what is waiting.
+    """A local model: answers several waiting requests at once, in a worker thread.
 
     Yields ``(position in requests, response)`` in any order, each position once. The requests of a batch are equal in
     ``wants`` and ``params``. Whatever it raises concerns the whole batch: its open rows are asked again, in halves when
@@ -87,10 +88,8 @@ class ProgramBackend(Backend, Protocol):
 
 @runtime_checkable
 class SampleBackend(Backend, Protocol):
-    """Answers from the sample instead of the request: upper and lower bounds, answers made elsewhere.
-
-    Its answers are never shared between samples, and never count as those of a model.
-    """
+    """Answers from the sample, not the request: bounds, answers made elsewhere.
+    Its answers are never shared between samples, and never count as those of a model."""
 
     def answer(self, task: str, sample: Sample, repeat: int, request: Request) -> Response: ...
 
@@ -125,5 +124,5 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 
 
 def billed_name(identity: Mapping[str, Any]) -> str:
-    """The name for the price of a backend's calls: its model, else the backend's own name."""
+    """The name for the price of a backend's calls: its model, else its own name."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")

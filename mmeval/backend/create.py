@@ -73,7 +73,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
 
 
 def takes_argument(name: str, arg: str) -> bool:
-    """Whether a backend takes an argument; True for one that cannot be loaded, as making it reports why."""
+    """Whether a backend takes an argument; True where the backend cannot be loaded."""
     try:
         known, takes_any = _arguments(plugins.load("mmeval.model_backends", name))
     except MmevalError:
@@ -99,10 +99,8 @@ def _refuse_foreign(name: str) -> None:
 
 
 def _text(backend: str, arg: str, value: Any) -> Any:
-    """The value of a parameter that is annotated as text: ``revision=1234567`` is the text of that number.
-
-    Raises UsageError for a fraction or a power of ten, whose spelling does not follow from its value.
-    """
+    """The value of a parameter that is text: ``revision=1234567`` is that text.
+    Raises UsageError for a fraction or a power of ten, whose spelling does not follow from its value."""
     if isinstance(value, float):
         raise UsageError(
             f"the backend {backend!r}: {arg} is a text and was read as the number {value}; write it in quotes, as in "

@@ -33,7 +33,7 @@ _UNREAD = ("application/vnd.", "application/zip")
 
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
-    """Whether a picture is to be made smaller, or put into a common format. Decodes it."""
+    """Whether a picture is to be made smaller or converted. Decodes it."""
     return max(image(media, limits=limits).size) > MAX_SIDE or media.mime not in _PLAIN_PICTURES
 
 
@@ -47,7 +47,7 @@ def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 
 def is_long(media: Media, limits: DecodeLimits) -> bool:
-    """Whether a sound is to be cut, or put into a common format. Decodes its beginning."""
+    """Whether a sound is to be cut or converted. Decodes its beginning."""
     return _heard(media, limits).more or media.mime not in _PLAIN_SOUNDS
 
 
@@ -66,7 +66,7 @@ def _heard(media: Media, limits: DecodeLimits) -> SoundStart:
 
 
 def is_read(media: Media) -> bool:
-    """Whether words or pages can be read from documents of this type, damaged ones included."""
+    """Whether documents of this type, damaged ones too, have words or pages to read."""
     if media.mime in OFFICE:
         return True
     return not media.mime.startswith(_UNREAD) and not media.read().startswith(_OLD_OFFICE)

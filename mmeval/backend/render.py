@@ -68,7 +68,7 @@ class Render(NamedTuple):
 
 
 def render(geometry: MeshArrays) -> Render:
-    """The three views of a mesh; of its vertices where it has no faces, or too many to be drawn."""
+    """The three views of a mesh; of its vertices where its faces are none or too many."""
     import numpy
 
     vertices = _placed(geometry.vertices)
@@ -92,10 +92,8 @@ def _about(geometry: MeshArrays, solid: bool, shown: int) -> str:
 
 
 def _placed(vertices: Floats) -> Floats:
-    """Vertices in pixels from the middle, so that the longest side of their box fills the view.
-
-    They are scaled down first, as squares and differences of huge numbers would not be finite.
-    """
+    """Vertices in pixels from the middle; their box's longest side fills the view.
+    They are scaled down first, as squares and differences of huge numbers would not be finite."""
     import numpy
 
     huge = float(numpy.abs(vertices).max())
@@ -125,7 +123,7 @@ def _view(vertices: Floats, faces: Ints, view: View, *, cloud: bool) -> NDArray[
 
 
 def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
-    """Vertices in pixels from the upper left corner of the view, and how near each is to the eye."""
+    """Vertices in pixels from the view's upper left corner, and how near each is."""
     import numpy
 
     flat = numpy.stack([SIDE / 2 + vertices[:, view.right], SIDE / 2 - vertices[:, view.up]], axis=1)
@@ -133,7 +131,7 @@ def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
 
 
 def _turned(vertices: Floats, faces: Ints, view: View) -> Floats:
-    """The brightness of each face: 1 where it is seen straight, from either side, less where it is turned."""
+    """The brightness of each face: 1 seen straight from either side, less if turned."""
     import numpy
 
     corners = vertices[faces]
@@ -163,7 +161,7 @@ def _points(flat: Floats, depth: Floats, bright: float) -> _Fragments:
 
 
 def _boxes(flat: Floats, faces: Ints) -> tuple[Ints, Ints]:
-    """The first pixel of each triangle's box, and how many pixels the box has each way, as powers of two."""
+    """The first pixel of each triangle's box, and its size in powers of two."""
     import numpy
 
     corners = flat[faces]
@@ -179,7 +177,7 @@ def _tests(vertices: Floats, faces: Ints, view: View) -> int:
 
 
 def _fragments(flat: Floats, depth: Floats, bright: Floats, faces: Ints) -> Iterator[_Fragments]:
-    """The pixels that the faces cover. Faces with boxes of one size are tested together, some at a time."""
+    """The pixels that faces cover; those with boxes of one size are tested together."""
     import numpy
 
     if not len(faces):
@@ -195,7 +193,7 @@ def _fragments(flat: Floats, depth: Floats, bright: Floats, faces: Ints) -> Iter
 
 
 def _covered(corners: Floats, depth: Floats, bright: Floats, first: Ints, steps: Ints) -> _Fragments:
-    """The pixels whose middles are in their triangles, edges included; none of a triangle without area."""
+    """The pixels with their middle in a triangle or on its edge; none without area."""
     import numpy
 
     area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -237,7 +235,7 @@ class _Canvas:
         return _Fragments(fragments.pixels[free], fragments.depth[free], fragments.bright[free])
 
     def add(self, fragments: _Fragments) -> None:
-        """Add the fragments that are nearer than earlier ones; of equally near ones, the brightest."""
+        """Add the fragments nearer than earlier ones; of equally near ones, the brightest."""
         import numpy
 
         place, depth, bright = fragments

@@ -43,7 +43,7 @@ _LOOSE_GLTF = "model/gltf+json"
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, once each. Raises UnknownNameError for an unknown one, UsageError for two that take the same kind."""
+    """The names, once each. Raises UsageError for unknown ones and two of one kind."""
     taken: dict[PartKind, str] = {}
     for name in names:
         if name in LATER:
@@ -57,10 +57,8 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
-    """The capabilities with the kinds that the named routes convert to one that is taken.
-
-    Raises UsageError for a route to a kind that is not taken either.
-    """
+    """The capabilities with the kinds that the routes convert to one that is taken.
+    Raises UsageError for a route to a kind that is not taken either."""
     inputs = dict(capabilities.inputs)
     for name in names:
         route = ROUTES[name]
@@ -73,7 +71,7 @@ def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
 def convert(
     request: Request, names: Sequence[str], limits: DecodeLimits = DEFAULT_LIMITS
 ) -> tuple[Request, tuple[str, ...]]:
-    """The request with the media that the named routes convert, and a warning about each.
+    """The request with its media converted by the routes, and a warning about each.
 
     A named route is used even where the model could read the medium itself, as the packages on a machine must not
     decide what a model gets. A route that only shortens leaves short media alone. Raises the errors of
@@ -88,10 +86,8 @@ def convert(
 
 
 def even_frames(media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMITS) -> list[Frame]:
-    """At most ``count`` different frames, in order: each from the middle of an equal share of the video.
-
-    Raises the errors of ``mmeval.decode``.
-    """
+    """At most ``count`` different frames: the middles of equal shares of the video.
+    Raises the errors of ``mmeval.decode``."""
     length = video_info(media, limits=limits).seconds or _measured(media, limits)
     times = [(number + 0.5) * length / count for number in range(count)]
     frames = {frame.time: frame for frame in video(media, times=times, limits=limits)}

@@ -33,7 +33,7 @@ DRAWN_BYTES = 500_000
 
 
 class Sendable(NamedTuple):
-    """The request to send, with what was done to it, as warnings; or why nothing can be sent."""
+    """The request to send, with warnings about its changes; or why there is none."""
 
     request: Request
     done: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Sendable(NamedTuple):
 
 
 def sendable(call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFAULT_LIMITS) -> Sendable:
-    """Make what a call sends. It decodes media, which may take seconds: call it in a thread.
+    """Make what a call sends. It decodes media (seconds): call it in a thread.
 
     A damaged medium is an error of the kind ``bad_media``; one above the limits, or that cannot be converted, is
     ``unsupported``; a missing file or package is ``internal``, as it may be there another time.
@@ -60,7 +60,7 @@ def sendable(call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFA
 
 
 def missing(call: Call, capabilities: Capabilities) -> list[str]:
-    """Why a backend with these capabilities cannot answer a call, by the kinds of its media."""
+    """Why a backend with such capabilities cannot answer a call, by kinds of media."""
     return capabilities.missing(foreseen(call, capabilities) if call.convert else call.request)
 
 
@@ -84,7 +84,7 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
 
 
 def foreseen(call: Call, capabilities: Capabilities) -> Request:
-    """The request with stand-ins for the media that would be converted, for a dry run. Nothing is read."""
+    """The request with stand-ins for converted media, for a dry run. Reads nothing."""
     routes = _routes(call.convert, capabilities)
     away = {kind: named.route for kind, named in routes.items() if kind not in capabilities.inputs}
     if not away.keys() & call.request.kinds():
@@ -122,7 +122,7 @@ class _MediaError(Exception):
 
 
 class _Conversion:
-    """Converts the media of one request where needed, and lists the conversions in ``done``."""
+    """Converts the media of one request where needed, and lists this in ``done``."""
 
     def __init__(self, routes: Mapping[PartKind, _Named], capabilities: Capabilities, limits: DecodeLimits) -> None:
         self.done: list[str] = []
@@ -170,7 +170,7 @@ class _Conversion:
 
 
 def _damaged(media: Media, error: CorruptMediaError) -> _MediaError:
-    """The error for a medium that cannot be decoded; ``internal`` where its file has changed or gone."""
+    """The error for a damaged medium; ``internal`` where its file changed or is gone."""
     try:
         media.read()
     except (ContentError, MissingError) as changed:
@@ -186,7 +186,7 @@ def _due(route: Route, media: Media, limits: DecodeLimits) -> bool:
 
 
 def _check(media: Media, limits: DecodeLimits) -> None:
-    """Raises CorruptMediaError for a medium that is sent as it is and cannot be decoded, by a quick check."""
+    """Raises CorruptMediaError by a quick check for a medium that is sent as it is."""
     if not media.size:
         raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
     try:

@@ -15,7 +15,7 @@ from mmeval.records.request import GenerationParams
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool under its ``name``, which is also the name of its role: ``--role text_to_image=diffusers,...``.
+    """A tool; its ``name`` is also that of its role: ``--role text_to_image=...``.
 
     It makes one part of the kind ``makes`` out of parts of the kinds ``takes``. ``about`` is one sentence for a
     planner's prompt; ``backend`` names a backend for it.
@@ -28,14 +28,14 @@ class Tool:
     takes: tuple[PartKind, ...] = ("text",)
 
     def call(self, *parts: Part | Media | str, **options: Any) -> Call:
-        """A call of the tool, for a program to yield. Options are those of the kind that it makes, without the prefix:
+        """A call of the tool, for a program to yield. Options lack the kind's prefix:
         ``tool.call("a hare", size="512x512")`` asks with ``image.size``."""
         params = GenerationParams.from_mapping({f"{self.makes}.{name}": value for name, value in options.items()})
         return Role(self.name, params).ask(*parts, wants=(self.makes,))
 
 
 def load_tool(name: str) -> Tool:
-    """A tool by its plugin name. Raises UnknownNameError with near names, PluginError for what is no tool."""
+    """A tool by its name. Raises UnknownNameError, or PluginError for what is no tool."""
     tool = plugins.load("mmeval.tools", name)
     if not isinstance(tool, Tool):
         raise PluginError(

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
-    """The named backends, the model's first. Raises UsageError for a name that is not registered."""
+    """The named backends, the model's first. Raises UsageError for an unknown name."""
     model = {tasks.MODEL: model_spec(settings)} if settings["model"].value else {}
     found = {**model, **role_specs(settings)}
     for spec in found.values():
@@ -86,7 +86,7 @@ def _specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
 
 
 def _asked(names: tuple[str, ...], settings: Mapping[str, Setting], roles: frozenset[str]) -> list[WantedTask]:
-    """The tasks to check. Raises UsageError for unknown names and for files that cannot be read."""
+    """The tasks to check. Raises UsageError for unknown names and unreadable files."""
     include = settings["include_path"].value
     if not names:
         return []

@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the folder and print its path. The exit code is EXIT_INCOMPLETE where it lacks something."""
+    """Write the folder and print its path. EXIT_INCOMPLETE where it lacks something."""
     from mmeval import plugins
     from mmeval.interchange.contract import load_format
     from mmeval.interchange.export import default_name, export

@@ -12,7 +12,7 @@ _logger = logging.getLogger(__name__)
 
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:
-    """Send the log of ``level`` and above to stderr, and warn of variables without effect."""
+    """Send the log from ``level`` up to stderr, and warn of unused variables."""
     terminal.configure(level)
     for warning in unknown_variables(environ):
         _logger.warning(warning)

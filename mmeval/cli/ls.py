@@ -213,7 +213,7 @@ def _purpose(plugin: object) -> str:
 
 
 def _names(group: plugins.PluginGroup, pattern: str) -> Iterator[tuple[str, str]]:
-    """Names and owners; a name of two distributions comes twice, with its distribution."""
+    """Names and owners; a name of two distributions comes twice, each with its own."""
     entries = plugins.entries(group)
     for entry in entries:
         owner = plugins.distribution_of(entry)
@@ -227,7 +227,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _print(headers: Sequence[str], rows: ListingRows, *, leave_out: str = "") -> None:
-    """Print the table, and below it a table of broken entries. The column ``leave_out`` is shown if it is not empty."""
+    """Print the table and the broken entries; the column ``leave_out`` if filled."""
     sound: list[list[str]] = []
     broken: list[list[str]] = []
     for row in rows:

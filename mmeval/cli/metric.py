@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result, or one for each line; the exit code shows whether all were scored."""
+    """Print the result, or one for each line; the exit code shows if all were scored."""
     from mmeval.metric.contract import load_metric
     from mmeval.metric.signature import PIECES
 
@@ -140,8 +140,8 @@ def _run_one(metric: Metric, args: argparse.Namespace, score: TrialScoring, *, t
 
 
 def _run_cases(metric: Metric, file: Path, profile: str, score: TrialScoring, *, trust: bool) -> int:
-    """Print results line by line, in order; a batched metric gets a batch of lines at once. All lines are read before
-    the first is scored or a role is asked."""
+    """Print results line by line, in order; a batched metric gets many at once.
+    All lines are read before the first is scored or a role is asked."""
     deque(_ready_cases(metric, file, profile, trust=trust), maxlen=0)
     code = EXIT_OK
     cases = _ready_cases(metric, file, profile, trust=trust)
@@ -161,7 +161,7 @@ def _ready_cases(metric: Metric, file: Path, profile: str, *, trust: bool) -> It
 
 
 def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScores]:
-    """Score each case; cases of a batched metric with the same switches are scored together."""
+    """Score each case; a batched metric scores cases with the same switches at once."""
     found = [case.bound.unscored(case.reason) for case in cases]
     alike: dict[str, list[int]] = {}
     for position, case in enumerate(cases):
@@ -206,7 +206,7 @@ def _exit_code(scores: MetricScores) -> int:
 
 
 def _json_line(metric: Metric, scores: MetricScores, labels: Mapping[str, Any] | None = None) -> str:
-    """A result as JSON: the fields are those of the first output, ``outputs`` has all when there are several."""
+    """A result as JSON: the first output's fields, and ``outputs`` if it has several."""
     rows = {
         name: {"value": score.value, "status": score.status, "reason": score.reason, "evidence": score.evidence}
         for name, score in scores.items()

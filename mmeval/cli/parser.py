@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} ('{self.prog} --help' explains)")
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
-        """Parse the arguments of one verb. Raises UsageError for unknown ones, with near flags."""
+        """Parse the arguments of one verb. Raises UsageError for unknown ones."""
         words = list(self._separated([self._spelt(word) for word in argv]))
         found, unknown = self.parse_known_args(words)
         many = any(not action.option_strings and action.nargs in ("+", "*") for action in self._actions)
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
         return option in self._option_string_actions
 
     def _spelt(self, word: str) -> str:
-        """``--model-args=x`` as ``--model_args=x``, if that is a flag and the other is not."""
+        """``--model-args=x`` as ``--model_args=x``, if only that is a flag."""
         name, equals, value = word.partition("=")
         underscored = "--" + name[2:].replace("-", "_")
         if not name.startswith("--") or self.knows(name) or not self.knows(underscored):
@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         return underscored + equals + value
 
     def _separated(self, words: Sequence[str]) -> Iterator[str]:
-        """Write a switch as ``--switch=true`` before a word that is neither true nor false, which is not its value."""
+        """Write a switch as ``--switch=true`` before a word that is not its value."""
         for word, after in zip(words, [*words[1:], "-"], strict=False):
             action = self._option_string_actions.get(word)
             is_switch = action is not None and action.nargs == "?"
@@ -83,7 +83,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
-    """Add flags of the table, by their headings. The parsed arguments lack flags that were not given.
+    """Add flags of the table, by headings. The arguments lack flags not given.
 
     Where the verb has positional words, which must be added first, a list is one word (``a,b``) and may be repeated, so
     that it does not take them.
@@ -104,7 +104,7 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
 
 
 def add_refused(parser: argparse.ArgumentParser) -> None:
-    """Let the parser read refused flags, which are refused by name later; the help omits them."""
+    """Let the parser read flags that are refused by name later; the help omits them."""
     shorts = {name: f"-{short}" for short, name in REFUSED_SHORT.items()}
     for name in REFUSED:
         names = [*([shorts[name]] if name in shorts else []), f"--{name}"]

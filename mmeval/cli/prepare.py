@@ -91,8 +91,8 @@ def _measured(source: Source) -> Measured | MmevalError:
 
 
 def _fetched(item: Measured) -> Measured | MmevalError:
-    """Fetch a source; return it, or the error. A source without files to fetch is fetched too, to make a snapshot of
-    files that other commits share."""
+    """Fetch a source; return it, or the error.
+    A source without files to fetch is fetched too, to make a snapshot of files that other commits share."""
     if item.to_fetch:
         _log.info("fetching %s", item.source)
     try:
@@ -107,8 +107,8 @@ def _fetched(item: Measured) -> Measured | MmevalError:
 def _described(
     source: Source, users: Sequence[str], found: Measured | MmevalError, *, all_faults: bool
 ) -> Iterator[str]:
-    """Describe a source, its size and the part to fetch. The error of a data set is shown with its tasks, or here if
-    ``all_faults``."""
+    """Describe a source, its size and the part to fetch.
+    The error of a data set is shown with its tasks, or here if ``all_faults``."""
     if isinstance(found, MmevalError):
         if source.only or all_faults:
             yield f"{source}, for {', '.join(users)}"

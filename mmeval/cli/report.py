@@ -70,8 +70,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write what is asked for; print tables, or the paths of what was written. The exit code is EXIT_INCOMPLETE where
-    something of the runs could not be shown."""
+    """Write what is asked for; print tables, or the paths of what was written.
+    The exit code is EXIT_INCOMPLETE where something of the runs could not be shown."""
     formats = _formats(args.format, layout=bool(args.layout))
     folders = [_run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _formats(text: str | None, *, layout: bool) -> list[str]:
-    """The formats that are asked for, or the usual one of what is. Raises UsageError for one that it has not."""
+    """The formats asked for, or the usual one. Raises UsageError for an unknown one."""
     known = OF_LAYOUTS if layout else FORMATS
     names = [known[0]] if text is None else list(values.words(text))
     listed = ", ".join(known)
@@ -191,7 +191,7 @@ def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[
 
 
 def write_layout(folders: Sequence[Path], name: str, formats: Sequence[str], into: Path | None) -> bool:
-    """Print the tables of a layout, run by run, or write them into a folder. Whether every run has some.
+    """Print the tables of a layout by run, or write them. Whether every run has some.
 
     ``formats`` are among those of tables. Raises UnknownNameError for a layout that is not registered, UsageError where
     no run has a table.

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what the flags, the configuration file and the environment ask for, and print the tables."""
+    """Run what flags, configuration file and environment ask for; print the tables."""
     settings = read_settings(vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
     if settings["show_config"].value:
@@ -72,7 +72,7 @@ def read_settings(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[
 
 
 def show_config(settings: Mapping[str, Setting]) -> str:
-    """The resolved settings as a configuration file, each with its origin; ``--config`` reads it back."""
+    """The settings with their origins, as a configuration file for ``--config``."""
     import yaml
 
     from mmeval.settings.plan import as_config

@@ -1,4 +1,5 @@
-"""Score a run again, without the model: other metrics or switches, another judge, or what is unscored so far.
+"""Score a run again, without the model.
+For other metrics or switches, another judge, or what is unscored so far.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored already, by the same definition of
 the metrics, are not scored again; another definition makes a score set of its own beside the old one.
@@ -119,7 +120,7 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
 
 
 def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
-    """The settings that the run was made with, as it recorded them; what is given now stands above them."""
+    """The settings recorded by the run, overridden by those given now."""
     from mmeval.settings.plan import as_config
     from mmeval.settings.report_options import ReportContext
     from mmeval.settings.role_flags import with_roles

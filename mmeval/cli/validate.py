@@ -116,7 +116,7 @@ def _check(names: Sequence[str], settings: Mapping[str, Setting]) -> int:
 
 
 def _check_wheel(place: Path, given: Mapping[str, Any]) -> int:
-    """Print what a wheel holds, what is missing, and what ``validate`` says of its tasks where it stands alone."""
+    """Print a wheel's contents, what is missing, and what ``validate`` finds in it."""
     from mmeval.authoring.package.wheel import check_contents, find_wheel, unpacked
 
     file = find_wheel(place)
@@ -181,7 +181,7 @@ class _Counts(dict[Severity, int]):
 def _tell_bounds(
     tally: CheckTally, roles: Mapping[str, BackendSpec], settings: Mapping[str, Setting], counts: _Counts
 ) -> None:
-    """Measure what the metrics of sound tasks give, and print the table with its warnings."""
+    """Measure what the metrics of sound tasks give; print the table and warnings."""
     files = {sound.task.name: sound.file for sound in tally.sound}
     tasks = [sound.task for sound in tally.sound]
     limit = min(settings["limit"].value, settings["rows"].value or settings["limit"].value)

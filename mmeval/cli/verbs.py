@@ -38,7 +38,7 @@ REFUSED_VERBS: dict[str, str] = {
 
 
 def dispatch(argv: Sequence[str]) -> int:
-    """Run one command line; return its exit code. Raises MmevalError for errors that the user can fix."""
+    """Run a command line; return its exit code. Raises MmevalError for fixable errors."""
     if argv and argv[0] == "--version":
         from mmeval import __version__
 

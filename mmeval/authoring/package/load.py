@@ -1,7 +1,5 @@
-"""Loads the entry points of the package in a folder; prints ``GROUP NAME``, a tab and a reason for each that cannot be.
-
-python -m mmeval.authoring.package.load FOLDER
-"""
+"""Loads a package's entry points; prints ``GROUP NAME``, tab and reason for faults.
+python -m mmeval.authoring.package.load FOLDER"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A built wheel: found, unpacked into a folder of its own, and compared with what it registers and with its project."""
+"""A built wheel: found, unpacked, and compared with its entry points and project."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOT_PACKED = ("__pycache__", ".pyc", ".pyo", ".orig", ".rej", "~", ".egg-info")
 
 
 class WheelLine(NamedTuple):
-    """One line of the report: what the wheel holds (``inside``), or what is wrong or doubtful."""
+    """A line of the report: what the wheel holds (``inside``), or what is wrong."""
 
     severity: Literal["inside", "warning", "error"]
     message: str
@@ -35,13 +35,13 @@ class WheelLine(NamedTuple):
 
 
 class UnpackedWheel(NamedTuple):
-    """A wheel whose files lie in a folder. Python that sees the folder first takes the wheel for installed."""
+    """A wheel's files in a folder; Python that sees it first treats it as installed."""
 
     folder: Path
     distribution: Distribution
 
     def python(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a module of mmeval where the wheel is seen first; its log goes where ours goes."""
+        """Run a module of mmeval that sees the wheel first; its log goes where ours goes."""
         seen = [str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])]
         return subprocess.run(
             [sys.executable, "-P", "-m", *words],
@@ -55,7 +55,7 @@ class UnpackedWheel(NamedTuple):
 
 
 def find_wheel(place: Path) -> Path:
-    """The wheel itself, or the newest in ``dist`` of a project's folder. Raises UsageError where there is none."""
+    """The wheel itself, or the newest in a project's ``dist``; else a UsageError."""
     found = [place] if place.is_file() else sorted(place.glob("dist/*.whl"), key=lambda file: file.stat().st_mtime)
     if not found:
         folder = shlex.quote(str(place))
@@ -68,8 +68,8 @@ def find_wheel(place: Path) -> Path:
 
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
-    """The wheel in a temporary folder. Raises UsageError for a file that is no wheel, ContentError for an archive that
-    is damaged, too large, or has names that lead elsewhere."""
+    """The wheel in a temporary folder. Raises UsageError for a file that is no wheel,
+    ContentError for an archive that is damaged, too large, or has names that lead elsewhere."""
     with tempfile.TemporaryDirectory(prefix="mmeval-dist-") as temporary:
         folder = Path(temporary).resolve() / "wheel"
         extract(wheel, folder)
@@ -80,7 +80,7 @@ def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
 
 
 def check_contents(wheel: UnpackedWheel, project: Path | None) -> Iterator[WheelLine]:
-    """What is in the wheel and what is missing; files are compared with those of the project if there is one."""
+    """What is in the wheel and what is missing, also by the project if there is one."""
     loaded = wheel.python("mmeval.authoring.package.load", str(wheel.folder)).stdout
     broken = dict(line.split("\t", 1) for line in loaded.splitlines())
     for entry in wheel.distribution.entry_points:
@@ -113,7 +113,7 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Iterator[Wheel
 
 
 def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
-    """The files of the project's packages that the wheel lacks, by package and suffix, or holds with other content."""
+    """The files of the project's packages that the wheel lacks, or holds differently."""
     entries = wheel.distribution.entry_points
     tasks = tuple(f"{entry.module.replace('.', '/')}/" for entry in entries if entry.group == "mmeval.tasks")
     tops = {entry.module.partition(".")[0] for entry in entries} | {
@@ -146,7 +146,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder that are meant to be shipped: neither hidden, nor made by Python, nor those of a run."""
+    """The files of a folder to ship: not hidden, not made by Python or a run."""
     for home, folders, names in os.walk(folder):
         shipped = [name for name in names if not name.startswith(".") and not name.endswith(_NOT_PACKED)]
         folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(_NOT_PACKED))

@@ -41,7 +41,7 @@ class PackageName(NamedTuple):
 
 
 def package_name(kind: PackageKind, written: str) -> PackageName:
-    """Make the names of a new package. Raises UsageError with another name for one that is invalid or in use."""
+    """Make a package's names. Raises UsageError for one that is invalid or in use."""
     found = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
     module = found.module
     valid = module.isidentifier() and not keyword.iskeyword(module) and not module.startswith("_")
