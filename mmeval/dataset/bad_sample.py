@@ -20,8 +20,8 @@ MAX_CHARS = 400
 
 
 def rows_of(dataset: Dataset) -> Iterator[Sample]:
-    """Every row of a data set as a sample. One that its loader cannot read (RowError) is a sample with that fault;
-    without an id it is called ``row N``, by its place in the data set from 1.
+    """Every row of a data set as a sample; an unreadable one (RowError) has the fault.
+    Without an id it is called ``row N``, by its place in the data set from 1.
 
     Raises what the loader raises otherwise; also a RowError after which the loader ends early, as the other rows would
     be missing in silence.
@@ -46,7 +46,7 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
 
 
 def without_content(sample: Sample, reason: str) -> Sample:
-    """A sample whose content cannot be recorded, as a bad sample; an earlier fault stays."""
+    """A sample whose content cannot be recorded, as a bad one; an earlier fault stays."""
     return replace(sample, input=(), references=(), fault=sample.fault or reason)
 
 
@@ -57,8 +57,8 @@ def error_of(sample: Sample) -> ErrorInfo | None:
 
 @dataclass
 class BadSamples:
-    """The bad samples found so far: each once, however many tasks have it, the first few in words. ``trials`` counts
-    each task and repeat."""
+    """The bad samples found so far: each once for all tasks, the first few in words.
+    ``trials`` counts each task and repeat."""
 
     trials: int = 0
     _seen: set[int] = field(default_factory=set)

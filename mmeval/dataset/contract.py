@@ -12,8 +12,9 @@ from mmeval.records.sample import Sample
 
 @dataclass(frozen=True)
 class DataSource:
-    """The input of a loader. ``folder`` holds the data: a local folder, or a snapshot of a hub data set that was
-    downloaded at its pinned revision before the loader ran. ``options`` are the task's ``dataset_kwargs``."""
+    """The input of a loader.
+    ``folder`` holds the data: a local folder, or a snapshot of a hub data set that was downloaded at its pinned
+    revision before the loader ran. ``options`` are the task's ``dataset_kwargs``."""
 
     task: str
     folder: Path
@@ -23,19 +24,19 @@ class DataSource:
 
 
 class Dataset(Protocol):
-    """Samples in their fixed order, made one at a time so that a large data set never stands in memory."""
+    """Samples in fixed order, made one at a time, as all may be too large for memory."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the rows change (the media are covered by the samples' own digests)."""
+        """Changes when the rows change (the media have digests in the samples)."""
         ...
 
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Sample]:
-        """A row that cannot be put to a model is a sample with a ``fault``, which names file and row, or a RowError
-        where no sample can be made of it and the same iterator goes on with the next row. Any other error ends the
-        data."""
+        """The samples; a row that cannot be put to a model is one with a ``fault``.
+        The fault names file and row. A RowError is raised where no sample can be made of a row and the same iterator
+        goes on with the next. Any other error ends the data."""
         ...
 
 

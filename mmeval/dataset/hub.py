@@ -30,8 +30,8 @@ class OutOfReachError(MissingDataError):
 
 
 class HubFile(NamedTuple):
-    """A file of a repository, as the hub describes it. ``etag`` is the SHA-256 of a large file's content, of a small
-    one git's digest of it."""
+    """A file of a repository, as the hub describes it.
+    ``etag`` is the SHA-256 of a large file's content, of a small one git's digest of it."""
 
     path: str
     size: int
@@ -40,14 +40,14 @@ class HubFile(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The files of a repository at a revision, and the commit of that revision at the time."""
+    """The files of a repository at a revision, and the commit of that revision then."""
 
     commit: str
     files: tuple[HubFile, ...]
 
 
 def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
-    """The files of a repository with their sizes. Raises as ``snapshot`` does, and offline in any case."""
+    """The files of a repository with sizes. Raises as ``snapshot``, and when offline."""
     hub = need("huggingface_hub", "hub")
     if offline(kind):
         raise _explained(RuntimeError(), f"{repo} at {revision}", kind)
@@ -128,8 +128,8 @@ def _explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterato
 
 
 def _explained(error: BaseException, what: str, kind: RepoKind, *, cache_too: bool = True) -> MmevalError:
-    """An error with one message for the user; ``cache_too`` if the cache was searched as well. The most special class
-    is tested first, because they inherit from each other."""
+    """An error with one message for the user; ``cache_too`` if the cache was searched.
+    The most special class is tested first, because they inherit from each other."""
     errors = need("huggingface_hub.errors", "hub")
     noun = NOUN[kind]
     if isinstance(error, errors.GatedRepoError):
@@ -165,8 +165,8 @@ def _unreachable(error: BaseException, errors: Any, kind: RepoKind, *, cache_too
 
 
 def offline(kind: RepoKind) -> str:
-    """The variable that forbids the network, or nothing. Where HF_HUB_OFFLINE is not set, the library asks
-    TRANSFORMERS_OFFLINE in its place, for data sets too."""
+    """The variable that forbids the network, or nothing.
+    Where HF_HUB_OFFLINE is not set, the library reads TRANSFORMERS_OFFLINE instead, for data sets too."""
     if need("huggingface_hub.constants", "hub").HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
     own = _OWN_OFFLINE[kind]
@@ -184,6 +184,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _transport(error: BaseException) -> bool:
-    """Whether the connection to the hub failed: each transport has its own classes, with names like these."""
+    """Whether the connection to the hub failed, by the names of transports' classes."""
     marks = ("Connect", "Timeout", "Network", "Proxy", "Protocol")
     return any(mark in type(cause).__name__ for cause in _chain(error) for mark in marks)

@@ -17,7 +17,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def cache_folder() -> Path:
-    """Where the hub's files are kept. Raises MissingExtraError without huggingface_hub."""
+    """The folder of the hub's files. Raises MissingExtraError without huggingface_hub."""
     return Path(need("huggingface_hub.constants", "hub").HF_HUB_CACHE)
 
 
@@ -42,14 +42,14 @@ def snapshot_folder(repo: str, commit: str, kind: RepoKind) -> Path:
 
 
 def cached_snapshot(repo: str, revision: str, kind: RepoKind) -> Path | None:
-    """The folder of the files that were fetched at a revision, complete or not; None when there are none."""
+    """The folder of files fetched at a revision, complete or not; None without any."""
     commit = commit_of(repo, revision, kind)
     folder = snapshot_folder(repo, commit, kind)
     return folder if commit and folder.is_dir() else None
 
 
 def is_cached(file: HubFile, repo: str, commit: str, kind: RepoKind) -> bool:
-    """Whether a file need not be fetched: it is in the snapshot, or another commit has brought its content."""
+    """Whether a file need not be fetched: its content is here, even by another commit."""
     places = (snapshot_folder(repo, commit, kind) / file.path, repo_folder(repo, kind) / "blobs" / file.etag)
     return any(size_on_disk(path) == file.size for path in places)
 

@@ -42,7 +42,7 @@ class Subset:
 
     @property
     def note(self) -> str:
-        """The subset in a table: ``subset: 3,000 of 31,026``; empty where nothing was left out."""
+        """The subset in a table: ``subset: 3,000 of 31,026``; empty without one."""
         if not self.partial:
             return ""
         return f"subset: {self.chosen:,}" if self.of is None else f"subset: {self.chosen:,} of {self.of:,}"
@@ -53,7 +53,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class Draw:
-    """How samples are drawn: by a seed, and in proportion to the values of these labels."""
+    """How samples are drawn: by a seed, and in proportion to the values of labels."""
 
     seed: int = 0
     labels: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Draw:
 
 
 def _positions(order: Iterable[int], strata: array[int]) -> array[float]:
-    """The position of each sample within its stratum, in (0, 1), ranked as they come in ``order``."""
+    """The position of each sample in its stratum, in (0, 1), by their ``order``."""
     sizes, ranks = Counter(strata), Counter[int]()
     positions = array("d", bytes(8 * len(strata)))
     for place in order:

@@ -26,14 +26,14 @@ _FITTED: dict[str, int] = {}
 
 
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """The scores of a trial. A metric that raises leaves the trial unscored, with the reason."""
+    """The scores of a trial. A metric that raises leaves it unscored, with the reason."""
     if bound.metric.batch:
         return score_all(bound, [trial])[0]
     return score_derived(bound, trial)
 
 
 def score_derived(bound: BoundMetric, given: MetricScores | Trial) -> MetricScores:
-    """The scores of a derived metric from those of its pieces; unscored with the reason where it raises."""
+    """A derived metric's scores by its pieces'; unscored with the reason if it raises."""
     try:
         return _as_scores(bound, bound.metric.function(given, **bound.params))
     except (Exception, SystemExit) as error:  # a metric may fail in any way; the reason is recorded
@@ -49,8 +49,8 @@ def score_judged(bound: BoundMetric, trial: Trial, role: Callable[[str], Role]) 
 
 
 def score_all(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT) -> list[MetricScores]:
-    """The scores of each trial, in order; by a batched metric many at once. Where it raises, only the answer that makes
-    it raise is unscored."""
+    """The scores of each trial, in order; by a batched metric many at once.
+    Where it raises, only the answer that makes it raise is unscored."""
     if not bound.metric.batch:
         return [score_one(bound, trial) for trial in trials]
     found: list[MetricScores] = []
@@ -84,7 +84,7 @@ def _after(
 
 
 def _timed(bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit) -> list[MetricScores]:
-    """One call, with a time limit for its number of trials. Raises PluginError for another number of scores."""
+    """One call with its time limit. Raises PluginError for another number of scores."""
     limit.begin(len(trials))
     try:
         given: Any = bound.metric.function(list(trials), **bound.params)
@@ -109,7 +109,7 @@ def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
 
 
 def _as_scores(bound: BoundMetric, result: Any) -> MetricScores:
-    """A metric's return value as scores: a number, a ``Score``, or a mapping of output names to either."""
+    """A metric's result as scores: a number, a ``Score``, or either by output names."""
     return scores_of(result, bound.metric.name, bound.metric.outputs, bound.metric.range)
 
 

@@ -43,7 +43,7 @@ class BoundMetric:
         return tuple(self.asks.get(argument, argument) for argument in self.metric.roles if argument in BY_KIND)
 
     def asked_roles(self, present: Collection[str]) -> tuple[str, ...]:
-        """The roles that it asks in a run with those that are present: its own, and their variants by kind."""
+        """The roles asked in a run with ``present`` ones: its own, and variants by kind."""
         return who_is_asked(self.roles, self.by_kind, present)
 
     @property
@@ -91,7 +91,7 @@ class BoundMetric:
 
     @property
     def models(self) -> dict[str, Mapping[str, str]]:
-        """The switches that name models, each as ``{name, revision, folder, fingerprint}``."""
+        """The switches that name models: ``{name, revision, folder, fingerprint}`` each."""
         return {switch: self.params[switch] for switch in self.metric.models}
 
     def _needs(self, switch: str) -> bool:
@@ -117,8 +117,8 @@ class BoundMetric:
                 yield switch, lacks
 
     def without_models(self, task: str = "TASK") -> str:
-        """Why it cannot be computed for lack of a model, with the command that gets it; empty when all are here. An
-        empty ``task``: the metric is scored alone, without a task."""
+        """Why it cannot be computed for lack of a model, with the command that gets it.
+        Empty when all models are here. An empty ``task``: the metric is scored alone, without a task."""
         for switch, lacks in self.lacking_models():
             by_hand = self.metric.models[switch].by_hand
             return lacking_message(self.models[switch], lacks, task, switch=switch, by_hand=by_hand)
@@ -131,7 +131,7 @@ class BoundMetric:
         return tuple(of(self.params)) if callable(of) else of
 
     def missing(self) -> Iterator[MissingExtraError]:
-        """The packages that it needs and that are not installed, each with the command that installs it."""
+        """The needed packages that are not installed, each with the command to install it."""
         for need in self.needs:
             module, _, extra = need.partition(":")
             package = module.partition(".")[0]
@@ -148,7 +148,7 @@ class BoundMetric:
         return self._without_roles(roles) or self.without_models(task)
 
     def _without_roles(self, present: Collection[str]) -> str:
-        """All roles that a run would have to have besides, with the flags that add them; empty when there are none."""
+        """The roles that a run has to have besides, with their flags; empty without any."""
         asked = {argument: self.asks.get(argument, argument) for argument in self.metric.roles}
         lacking = {
             role: f"{role!r}" + (f" (as its {argument})" if role != argument else "")
@@ -184,11 +184,11 @@ def bind(
     profile: str = "standard",
     texts: PromptTexts | None = None,
 ) -> BoundMetric:
-    """A metric with its switches set: defaults, then the profile's, then ``params``. Prompts become
-    ``{name, sha256, text}``; ``texts`` are words that replace those of the metric's own prompts.
+    """A metric with its switches set: defaults, then the profile's, then ``params``.
+    Prompts become ``{name, sha256, text}``; ``texts`` are words that replace those of the metric's own prompts.
 
-    Raises UnknownNameError for a switch or a prompt that the metric does not have, UsageError for a value of the
-    wrong type and for a prompt that cannot be used.
+    Raises UnknownNameError for a switch or a prompt that the metric does not have, UsageError for a value of the wrong
+    type and for a prompt that cannot be used.
     """
     given = dict(params or {})
     for switch, value in given.items():

@@ -1,6 +1,6 @@
-"""The contract of metrics: a pure function of a trial, with a description of its number.
+"""The contract of metrics: pure functions of trials, with a described number.
 
-    @metric(range=(0, 1), version="1", source="this paper, section 3")
+@metric(range=(0, 1), version="1", source="this paper, section 3")
     def word_overlap(trial: Trial, *, lower: bool = True) -> Score:
         ...
 
@@ -47,16 +47,15 @@ NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its description. ``range`` is (worst or lowest, highest) of the value; infinities are allowed.
-
-    ``outputs`` are the names of the numbers that it gives, ``needs`` the modules that it imports (each as
-    ``module:extra``; a function of the switches gives them where they depend on these), ``roles`` the roles that it
-    asks, ``batch`` how many trials it scores at once (0: one by one). ``profiles`` maps profiles to the switches they
-    set. ``check`` gives, for a sample and the switches, the reason why no answer could be scored. ``range_of`` gives
-    the range of a derived metric where it depends on its pieces; one that ``takes_missing`` is made of the pieces that
-    exist. ``supposed`` gives the answer for a dry run. One that is ``reference_free`` reads the answer alone, so that
-    it may give the right answer to another question the same score. ``looks_at`` is the only kind of part that it
-    reads."""
+    """A metric with its description.
+    ``range`` is (worst or lowest, highest) of the value; infinities are allowed. ``outputs`` are the names of the
+    numbers that it gives, ``needs`` the modules that it imports (each as ``module:extra``; a function of the switches
+    gives them where they depend on these), ``roles`` the roles that it asks, ``batch`` how many trials it scores at
+    once (0: one by one). ``profiles`` maps profiles to the switches they set. ``check`` gives, for a sample and the
+    switches, the reason why no answer could be scored. ``range_of`` gives the range of a derived metric where it
+    depends on its pieces; one that ``takes_missing`` is made of the pieces that exist. ``supposed`` gives the answer
+    for a dry run. One that is ``reference_free`` reads the answer alone, so that it may give the right answer to
+    another question the same score. ``looks_at`` is the only kind of part that it reads."""
 
     name: str
     function: Callable[..., Any]
@@ -103,7 +102,7 @@ class Metric:
         return fault_of(value, hint_of(self.function, switch))
 
     def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        """Switches that were written in a file of ``folder``: its relative paths (``PathOrName``) start from there."""
+        """Switches of a file in ``folder``: relative paths (``PathOrName``) start there."""
         return {
             switch: str((folder / value).absolute()) if self.takes_path(switch, value) else value
             for switch, value in params.items()
@@ -114,10 +113,8 @@ class Metric:
         return is_path(value, hint_of(self.function, switch))
 
     def consented(self, params: Mapping[str, Any], *, trust: bool) -> dict[str, Any]:
-        """Switches as written, with the user's consent to run code that they name, where the metric asks for it.
-
-        Raises UsageError for switches that give the consent themselves, or say what a model was found to be.
-        """
+        """Switches as written, with the user's consent to run code, where it is needed.
+        Raises UsageError for switches that give the consent themselves, or say what a model was found to be."""
         if TRUST in params:
             raise UsageError(f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out")
         for switch in self.models:
@@ -143,7 +140,7 @@ def metric(
     reference_free: bool = False,
     looks_at: PartKind | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
-    """Describe a scoring function; its keyword-only arguments become switches, the others after the first roles.
+    """Describe a scoring function; keyword-only arguments are switches, others roles.
 
     With ``batch=N`` the first argument is ``trials``: up to N at once, and one score is returned for each, in order.
     Such metrics are scored by a process of their own, which loads each model once.
@@ -186,7 +183,7 @@ def metric(
 
 
 def load_metric(name: str) -> Metric:
-    """A registered metric. Raises PluginError when the entry point names something else."""
+    """A registered metric. Raises PluginError if the entry point names something else."""
     found = plugins.load("mmeval.metrics", name)
     if not isinstance(found, Metric):
         raise PluginError(f"the metric {name!r} is no function decorated with @metric (it is a {type(found).__name__})")

@@ -87,7 +87,7 @@ def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
 
 
 def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
-    """The derived metrics of a score set, by its plan. One that cannot be loaded here is left out with a warning."""
+    """The derived metrics of a score set's plan; warns of those that cannot be loaded."""
     found = []
     for entry in plan["metrics"]:
         if PIECES not in entry or "unavailable" in entry:

@@ -35,11 +35,8 @@ def asked_device() -> str:
 
 
 def metric_device() -> str:
-    """The device for the models of metrics, as torch writes it: ``cpu``, ``cuda``, ``cuda:1``, ``mps``. ``auto`` is an
-    accelerator of CUDA where there is one, else the processor.
-
-    Raises MissingError for a device that this machine has not.
-    """
+    """The device for the models of metrics: ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    ``auto`` is CUDA where there is one, else the processor. Raises MissingError for a device that is not here."""
     global _used  # noqa: PLW0603  one process, one device
     asked = asked_device()
     if asked != AUTO:

@@ -94,18 +94,16 @@ def _fault(value: Any) -> str:
 
 
 def written_fault(value: Any) -> str:
-    """What a user must write to name a model; empty when it is right. Users do not write what binding finds: a
-    fingerprint that was not computed from files would be recorded with scores."""
+    """What a user must write to name a model; empty when it is right.
+    Users do not write what binding finds: a fingerprint not computed from files would be recorded with scores."""
     is_found = isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}
     return "must be owner/name, owner/name@revision, a folder such as ./model, or {name, revision}" if is_found else ""
 
 
 def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, str]:
-    """The value for a metric: ``{name, revision, folder, fingerprint}``. A bound one stays as it is.
-
-    ``revision`` is the commit where the hub's cache knows it. The ``fingerprint`` of a model that is not here is empty,
-    and so is the ``folder``, unless it names the model.
-    """
+    """The value for a metric: ``{name, revision, folder, fingerprint}``.
+    A bound one stays as it is. ``revision`` is the commit where the hub's cache knows it. The ``fingerprint`` of a
+    model that is not here is empty, and so is the ``folder``, unless it names the model."""
     if isinstance(written, Mapping) and written.get("fingerprint"):
         return {key: written.get(key, "") for key in _KEYS}
     named = named_in(written)
@@ -149,8 +147,8 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
 
 
 def lacking_message(value: Mapping[str, str], lacks: str, task: str, *, switch: str = "", by_hand: str = "") -> str:
-    """The message that a bound model is not here, and what to do. Without a ``task`` it offers the ``switch`` that
-    names the model, or any task with the metric."""
+    """The message that a bound model is not here, and what to do.
+    Without a ``task`` it offers the ``switch`` that names the model, or any task with the metric."""
     named = named_in(value)
     if named.folder is not None:
         return f"its model {named} lacks {lacks}; put the files there, or name another model"
@@ -173,7 +171,7 @@ def named_in(written: str | Mapping[str, str]) -> NamedModel:
 
 
 def model_folder(value: str | Mapping[str, str]) -> Path:
-    """Where the files of a bound model are. Raises MissingDataError where they are not."""
+    """Where the files of a bound model are; raises MissingDataError if they are not."""
     if isinstance(value, Mapping) and value.get("fingerprint"):
         return Path(value["folder"])
     if not named_in(value).name:
@@ -182,8 +180,9 @@ def model_folder(value: str | Mapping[str, str]) -> Path:
 
 
 def loaded(value: str | Mapping[str, str], load: Callable[[Path, str], T]) -> T:
-    """The result of ``load(folder, device)``, called once in a process for each model, device and function. Its time
-    does not count for the time limit of a trial.
+    """The result of ``load(folder, device)``, which is kept.
+    It is called once in a process for each model, device and function. Its time does not count for the time limit of a
+    trial.
 
     ``load`` is a function of a module (or a ``partial`` of one with values that can be hashed). Equal functions count
     as the same, even if they are different objects. Raises the WeightsError of ``load`` for files that give no scores,

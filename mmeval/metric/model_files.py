@@ -29,8 +29,8 @@ _FOLDER = (".", "/", "~")
 
 
 class NamedModel(NamedTuple):
-    """A model as a user names it: one of the hub, at a ``revision`` if given, or a ``folder``. An empty name means no
-    model."""
+    """A model as a user names it: one of the hub, at a ``revision`` if given, or a
+    ``folder``. An empty name means no model."""
 
     name: str
     revision: str = ""
@@ -71,7 +71,7 @@ def named_model(written: str) -> NamedModel:
 
 
 def places(model: NamedModel) -> Iterator[Placed]:
-    """The places where a model may be. Raises MissingExtraError without the library that knows the hub's cache."""
+    """Where a model may be. Raises MissingExtraError without the library of the hub."""
     if model.folder is not None:
         yield Placed(model.folder)
         return
@@ -84,7 +84,7 @@ def places(model: NamedModel) -> Iterator[Placed]:
 
 
 def weights_dir_fault() -> str:
-    """Why ``MMEVAL_WEIGHTS_DIR`` cannot be used; empty where it names a folder, or is not set."""
+    """Why ``MMEVAL_WEIGHTS_DIR`` cannot be used; empty for a folder, or if not set."""
     own = os.environ.get(WEIGHTS_DIR)
     return f"{WEIGHTS_DIR} names {own}, which is no folder" if own and not Path(own).expanduser().is_dir() else ""
 
@@ -95,12 +95,12 @@ def missing(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def chosen_files(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The files of a complete folder that are opened: the first existing one of alternatives."""
+    """The files of a complete folder that are opened: of alternatives the first."""
     return tuple(name for item in wanted if (name := _here(folder, item)))
 
 
 def first_of(item: str, is_there: Callable[[str], bool]) -> str | None:
-    """The first existing one of alternatives. None where none exists; empty where none is needed."""
+    """The first existing alternative; None if none exists, empty if none is needed."""
     return next((name for name in item.split("|") if not name or is_there(name)), None)
 
 
@@ -109,7 +109,7 @@ def _here(folder: Path, item: str) -> str | None:
 
 
 def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
-    """The digest of a model: of the names and the SHA-256 of the files that are opened, whatever their place.
+    """The digest of a model: of names and SHA-256 of its opened files, wherever it is.
 
     A large file of the hub's cache is not read, as its name there is its SHA-256. The digest of a large file elsewhere
     is kept by path, size and time of change, and computed again when one of these differs. Files of a name with ``*``

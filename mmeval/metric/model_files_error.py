@@ -19,8 +19,9 @@ _PREPARE = "mmeval prepare TASK --weights; or name another model"
 
 
 class WeightsError(MissingDataError):
-    """Files of a model that give no scores. ``fault`` is what is wrong with them, in words that follow the folder;
-    ``way_out`` is how to fix it, unless the right files have to be put there."""
+    """Files of a model that give no scores.
+    ``fault`` is what is wrong with them, in words that follow the folder; ``way_out`` is how to fix it, unless the
+    right files have to be put there."""
 
     def __init__(self, folder: Path, fault: str, *, model: str = "", way_out: str = "") -> None:
         self.folder, self.fault, self.model, self.way_out = folder, fault, model, way_out
@@ -69,7 +70,7 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
 
 
 def damaged_files(folder: Path) -> list[Path]:
-    """The safetensors files of a folder that are incomplete: their length differs from what they declare."""
+    """The incomplete safetensors files of a folder: their declared length differs."""
     return [path for path in sorted(folder.glob("*.safetensors")) if not _is_whole(path)]
 
 
@@ -88,8 +89,8 @@ def _is_whole(path: Path) -> bool:
 
 
 def _to_delete(folder: Path) -> str:
-    """The files to delete so that they are fetched again: the damaged ones, or all weights. In the hub's cache a file
-    is a link, and its target has to be deleted."""
+    """The files to delete so that they are fetched again: the damaged, or all weights.
+    In the hub's cache a file is a link, and its target has to be deleted."""
     files = damaged_files(folder) or [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.bin"))]
     shown = [str(path.resolve() if path.is_symlink() else path) for path in files]
     return some(shown, _NAMED) or str(folder)

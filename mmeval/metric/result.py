@@ -33,7 +33,7 @@ def scores_of(result: Any, name: str, outputs: Sequence[str], spread: tuple[floa
 
 
 def _checked(value: Any, spread: tuple[float, float]) -> Score:
-    """A value as a score; unscored for one that is no number, or outside the range, as bounds rely on the range."""
+    """A value as a score; unscored if no number or outside the range that bounds use."""
     score = value if isinstance(value, Score) else Score(value=float(value))
     if score.status != "scored":
         return _bounded(score, spread)

@@ -29,8 +29,8 @@ class Signature(NamedTuple):
 
 
 def signature_of(name: str, function: Callable[..., Any], batch: object = None) -> Signature:
-    """The signature of a metric called ``name``, with the ``batch`` of its description. Raises PluginError for a
-    function that cannot be a metric."""
+    """The signature of a metric called ``name``, with its description's ``batch``.
+    Raises PluginError for a function that cannot be a metric."""
     parameters = list(inspect.signature(function).parameters.values())
     first = parameters[0].name if parameters and parameters[0].kind is not parameters[0].KEYWORD_ONLY else ""
     asked = [p for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -74,8 +74,8 @@ def _check_derived(name: str, function: Callable[..., Any], switches: Mapping[st
 
 
 def _check_marks(name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str) -> None:
-    """Raises PluginError for switches that name what a metric of its kind never opens: models are loaded for metrics of
-    answers, and not where roles are asked or scores combined."""
+    """Raises PluginError for switches that name what the metric never opens:
+    models are for metrics of answers, and not where roles are asked or scores combined."""
     refused: tuple[type, ...] = (HubModel, JudgePrompt) if first == SCORES else ()
     if inspect.isgeneratorfunction(function):
         refused = (HubModel,)

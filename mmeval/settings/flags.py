@@ -13,12 +13,11 @@ from mmeval.settings.values import Reader
 
 
 class Flag(NamedTuple):
-    """One flag. ``to`` is the field for its value: ``options.x`` is ``RunOptions.x``, ``overrides.x`` is
-    ``TaskOverrides.x``, and ``command.x`` controls the command line itself.
-
-    ``default`` is the value of a flag that is not given. ``nargs`` is argparse's; ``repeatable`` flags may be given
-    several times. A switch takes an optional ``true`` or ``false``, so that a flag can override a file.
-    """
+    """One flag.
+    ``to`` is the field for its value: ``options.x`` is ``RunOptions.x``, ``overrides.x`` is ``TaskOverrides.x``, and
+    ``command.x`` controls the command line itself. ``default`` is the value of a flag that is not given. ``nargs`` is
+    argparse's; ``repeatable`` flags may be given several times. A switch takes an optional ``true`` or ``false``, so
+    that a flag can override a file."""
 
     name: str
     short: str

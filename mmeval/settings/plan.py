@@ -39,7 +39,7 @@ class Invocation:
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocation:
-    """Make the plan. Raises UsageError for settings that contradict each other, or a missing model."""
+    """Make the plan. Raises UsageError for contradicting settings or a missing model."""
     if not settings["model"].value:
         known = ", ".join(plugins.names("mmeval.model_backends"))
         raise UsageError(f"--model is missing; the backends are: {known}")
@@ -86,7 +86,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
 
 
 def chosen_loggers(settings: Mapping[str, Setting]) -> dict[str, Mapping[str, Any]]:
-    """The loggers that are named, each with its arguments. Raises UsageError for one that is named twice."""
+    """The named loggers, with their arguments. Raises UsageError for a repeated name."""
     chosen: dict[str, Mapping[str, Any]] = dict(settings["logger"].value)
     for name in ("wandb", "trackio"):
         args = settings[f"{name}_args"]
@@ -108,7 +108,7 @@ def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
-    """The settings as a configuration file: JSON values, secrets hidden, ``--config`` left out."""
+    """The settings as a configuration file: JSON, secrets hidden, no ``--config``."""
     plain = {
         name: _plain(name, setting.value) for name, setting in settings.items() if name not in ("config", "show_config")
     }

@@ -41,7 +41,7 @@ class ReportContext:
 
 
 def as_arguments(values: Mapping[str, Any]) -> str:
-    """``k=v,k2=v2``, secrets hidden; ``None`` for nothing, as users of lm-evaluation-harness know it."""
+    """``k=v,k2=v2``, secrets hidden; ``None`` if empty, like in lm-evaluation-harness."""
     return ",".join(f"{name}={value}" for name, value in without_secrets(values).items()) or "None"
 
 
@@ -66,7 +66,7 @@ def run_config(context: ReportContext) -> dict[str, Any]:
 
 
 def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
-    """Raises UsageError when the user's metadata would replace a setting in the results file."""
+    """Raises UsageError when metadata would replace a setting in the results file."""
     taken = sorted(metadata.keys() & run_config(ReportContext("")).keys())
     if taken:
         raise UsageError(f"{origin}: the results' config has {', '.join(taken)} of its own; choose another name")

@@ -11,8 +11,8 @@ from mmeval.settings.flags import FLAGS, HARMLESS, OTHER_VARIABLES, REFUSED, SCO
 
 
 class Setting(NamedTuple):
-    """A typed value and its origin for messages: ``--limit``, ``run.yaml:3: limit``, ``MMEVAL_LIMIT``; empty for a
-    default. ``Any``: each flag has its own type."""
+    """A typed value and its origin for messages, which is empty for a default.
+    It is ``--limit``, ``run.yaml:3: limit`` or ``MMEVAL_LIMIT``. ``Any``: each flag has its own type."""
 
     value: Any
     origin: str = ""
@@ -31,11 +31,9 @@ def resolve(
     *,
     spelt: str = "--{}",
 ) -> dict[str, Setting]:
-    """Give every flag its value. ``given`` are the flags of the command line by name; ``spelt`` is how messages write
-    them.
-
-    Raises UsageError for a value that cannot be read, an unknown key of the file and a flag that is refused.
-    """
+    """Give every flag its value.
+    ``given`` are the flags of the command line by name; ``spelt`` is how messages write them. Raises UsageError for a
+    value that cannot be read, an unknown key of the file and a flag that is refused."""
     wanted = list(flags)
     sources = [{name: _Raw(value, spelt.format(name)) for name, value in given.items()}]
     if config is not None:
@@ -56,7 +54,7 @@ def config_file(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path | 
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """One warning for each ``MMEVAL_...`` variable that nothing reads, with the near names."""
+    """A warning for each ``MMEVAL_...`` variable that nothing reads, with near names."""
     known = (
         {flag.variable for flag in (*FLAGS, *SCORE_FLAGS)}
         | {_variable(name) for name in REFUSED}
@@ -77,7 +75,7 @@ _NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {}, ())
 
 
 def read_config(file: Path, known: Iterable[str]) -> dict[str, _Raw]:
-    """Read the keys of a configuration file. Raises TaskFileError with the line of a key that cannot be used."""
+    """The keys of a configuration file. Raises TaskFileError with a wrong key's line."""
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
@@ -118,7 +116,7 @@ def _setting(flag: Flag, sources: Iterable[Mapping[str, _Raw]]) -> Setting:
 
 
 def typed(flag: Flag, raw: Any, origin: str) -> Any:
-    """Read the value of a flag. Raises UsageError or MissingDataError that begins with ``origin``."""
+    """A flag's value. Errors (UsageError, MissingDataError) begin with ``origin``."""
     try:
         value = flag.read(raw)
     except (UsageError, MissingDataError) as error:

@@ -14,11 +14,9 @@ from mmeval.settings.resolve import Setting
 
 
 def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
-    """The model's backend. ``--device`` is its argument ``device``, and ``--trust_remote_code`` goes to a backend that
-    takes it.
-
-    Raises UsageError for a device that the backend does not take, or that is given twice.
-    """
+    """The model's backend; ``--device`` is its argument ``device``.
+    ``--trust_remote_code`` goes to a backend that takes it. Raises UsageError for a device that the backend does not
+    take, or that is given twice."""
     name, args = settings["model"].value, dict(settings["model_args"].value)
     device, trust = settings["device"], settings["trust_remote_code"].value
     if device.value:
@@ -37,11 +35,9 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
 
 
 def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
-    """The backend of each role. ``--judge`` and ``--captioner`` are short for ``--role judge=`` and ``--role
-    captioner=``.
-
-    Raises UsageError for a role that is given twice, and for arguments of a judge that is not named.
-    """
+    """The backend of each role; ``--judge`` is short for ``--role judge=``.
+    So is ``--captioner``. Raises UsageError for a role that is given twice, and for arguments of a judge that is not
+    named."""
     found = {name: BackendSpec(backend, args) for name, (backend, args) in settings["role"].value.items()}
     for role in ("judge", "captioner"):
         given = settings[role]
@@ -73,7 +69,7 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
 
 
 def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
-    """The backend of each role by the recorded settings of a run, in which secrets are hidden."""
+    """The backend of each role by a run's recorded settings, where secrets are hidden."""
     found = values.roles(settings.get("role", {}))
     found |= {role: values.backend(settings[role]) for role in ("judge", "captioner") if role in settings}
     if "judge" in found:
@@ -84,7 +80,7 @@ def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
 
 
 def with_roles(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Recorded settings, overridden by given ones; the given backend of a role replaces the recorded one."""
+    """Recorded settings, overridden by given ones; of a role the backend as a whole."""
     replaced = recorded_roles(given).keys()
     gone = {*replaced, *(("judge_args", "judge_base_url") if "judge" in replaced else ())}
     shown = {**{name: value for name, value in settings.items() if name not in gone}, **given}

@@ -33,11 +33,9 @@ _SEED_TAIL = (1234, 1234, 1234)
 
 
 def scalar(text: str) -> Any:
-    """One value as YAML 1.2 reads it: true, false, null, numbers, ``[...]``, ``{...}`` and quoted text; else the text.
-
-    Unlike in YAML 1.1, ``no`` is a word and ``1:30`` is text. So are numbers that would change: ``0012345``, and
-    ``12e4567``, which is too large.
-    """
+    """One value as YAML 1.2 reads it; else the text itself.
+    Values are true, false, null, numbers, ``[...]``, ``{...}`` and quoted text. Unlike in YAML 1.1, ``no`` is a word
+    and ``1:30`` is text. So are numbers that would change: ``0012345``, and ``12e4567``, which is too large."""
     text = text.strip()
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
@@ -56,15 +54,15 @@ def scalar(text: str) -> Any:
 
 
 def read_json(text: str) -> Any:
-    """Parse JSON whose numbers are finite: NaN and Infinity are not JSON, and cannot be written in results. Raises
-    ValueError."""
+    """Parse JSON whose numbers are finite; NaN and Infinity are not JSON.
+    They cannot be written in results: raises ValueError."""
     import json
 
     return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def split_outside_brackets(text: str, separator: str) -> list[str]:
-    """Split a text at separators outside of brackets and quotes; empty pieces are left out."""
+    """Split a text at separators outside of brackets and quotes, without empty pieces."""
     pieces: list[str] = []
     start = depth = 0
     quote = ""
@@ -141,7 +139,7 @@ def tolerated(value: Any) -> float:
 
 
 def limit(value: Any) -> float | int | None:
-    """Samples a task: a count, or below 1 a share. Counts stay whole; ``none`` is no limit."""
+    """Samples a task: a whole count, a share below 1, or ``none`` for no limit."""
     found = scalar(value) if isinstance(value, str) else value
     if found is None:
         return None
@@ -153,8 +151,8 @@ def limit(value: Any) -> float | int | None:
 
 
 def seed(value: Any) -> int:
-    """One seed, or four as in lm-evaluation-harness. Only the first is used, so the others must be their default (1234)
-    or equal to the first."""
+    """One seed, or four as in lm-evaluation-harness, of which the first is used.
+    The others must be their default (1234) or equal to the first."""
     items = value if isinstance(value, (list, tuple)) else split_outside_brackets(str(value), ",")
     found = [scalar(str(item)) for item in items]
     if len(found) not in (1, 4) or any(isinstance(item, bool) or not isinstance(item, int) for item in found):
@@ -165,7 +163,8 @@ def seed(value: Any) -> int:
 
 
 def batch_size(value: Any) -> BatchSize:
-    """``auto`` (the backend decides), ``auto:3`` (a size that ran out of memory is retried three times), or a size."""
+    """A size, ``auto`` (the backend decides), or ``auto:3``.
+    The latter tries a size that ran out of memory three times again."""
     auto, colon, growths = str(value).partition(":")
     try:
         if auto == "auto":
@@ -187,12 +186,12 @@ def paths(value: Any) -> tuple[Path, ...]:
 
 
 def words(value: Any) -> tuple[str, ...]:
-    """Names separated by commas or blanks, in order, once each. A name that is a file or a folder stays whole."""
+    """Names between commas or blanks, once each; a file's or folder's stays whole."""
     return split_names(map(text, value if isinstance(value, (list, tuple)) else [value]))
 
 
 def arguments(value: Any) -> dict[str, Any]:
-    """``k=v,k2=v2`` with YAML scalars, a JSON object, a file, or a mapping; several are merged in order."""
+    """``k=v,k2=v2`` (YAML scalars), JSON, a file, or a mapping; merged in order."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -225,7 +224,7 @@ def json_object(value: Any) -> dict[str, Any]:
 
 
 def file_object(file: Path) -> dict[str, Any]:
-    """The mapping that a YAML or JSON file holds (JSON is YAML). Its reader refuses numbers that are not finite."""
+    """The mapping in a YAML or JSON file. Numbers that are not finite are refused."""
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
@@ -255,7 +254,7 @@ def switches(value: Any) -> dict[str, dict[str, Any]]:
 
 
 def reasoning_tags(value: Any) -> tuple[str, str] | None:
-    """``<think>,</think>``, the same as a list, or ``none`` to leave reasoning in the answer."""
+    """``<think>,</think>``, that as a list, or ``none`` to keep reasoning in answers."""
     found = scalar(value) if isinstance(value, str) else value
     if found is None or found is False:
         return None
@@ -268,8 +267,9 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
 
 
 def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
-    """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them (the environment separates them by ``;``), or a
-    mapping of names to such texts or to ``{backend: ..., k: v}``, as in a file."""
+    """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them, or a mapping.
+    The environment separates them by ``;``. A mapping, as in a file, is of names to such texts or to ``{backend: ...,
+    k: v}``."""
     if isinstance(value, Mapping):
         return {str(name): _backend(str(name), given) for name, given in value.items()}
     found: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -284,13 +284,13 @@ def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def backend(value: Any) -> tuple[str, dict[str, Any]]:
-    """One backend: ``BACKEND[,k=v...]``, a file, or a mapping with ``backend`` and its arguments."""
+    """One backend: ``BACKEND[,k=v...]``, a file, or a mapping with ``backend``."""
     return _backend("", value)
 
 
 def loggers(value: Any) -> dict[str, dict[str, Any]]:
-    """``NAME[,k=v...]``, several of them (the environment separates them by ``;``), or a mapping of names to
-    arguments."""
+    """``NAME[,k=v...]``, one or several, or a mapping of names to arguments.
+    The environment separates them by ``;``."""
     if isinstance(value, Mapping):
         return {str(name): arguments(given or {}) for name, given in value.items()}
     found: dict[str, dict[str, Any]] = {}

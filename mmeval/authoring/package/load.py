@@ -1,4 +1,4 @@
-"""Loads a package's entry points; prints ``GROUP NAME``, tab and reason for faults.
+"""Loads a package's entry points; prints ``GROUP NAME``, tab and reason of faults.
 python -m mmeval.authoring.package.load FOLDER"""
 
 from __future__ import annotations

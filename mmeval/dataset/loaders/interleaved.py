@@ -62,8 +62,7 @@ _MOST_FOLDERS = 1000
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """Rows of the documented schema, from JSONL with a folder of media or from parquet.
-
+    """Rows of the documented schema, from parquet or JSONL with a folder of media.
     Raises MissingDataError without row files, UnknownNameError for an unknown option."""
     for option in source.options:
         if option not in OPTIONS:
@@ -145,8 +144,8 @@ class MediaFolder:
         return self._plain_file(path) or self._any_file(path, where)
 
     def _plain_file(self, path: str) -> Media | None:
-        """The file at a path, if it is no link; else None. A plain file in a folder inside the root is inside too, so
-        that each folder is resolved once and not with every file."""
+        """The file at a path, if it is no link; else None.
+        A plain file in a folder inside the root is inside too: each folder is resolved once, not with every file."""
         folder, name = os.path.split(path)
         try:
             inside = self._folders.get(folder)
@@ -172,7 +171,7 @@ class MediaFolder:
 
 
 def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Sample:
-    """One row as a sample; ``position`` is its id when it has none. Raises UsageError for what is wrong."""
+    """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
     if not isinstance(row, dict):
         raise UsageError("is no object with keys")
     if row.get("input") is None:
@@ -192,8 +191,8 @@ def read_sample(row: Any, position: str, resolve: MediaFolder, spellings: Sequen
 
 
 def doubtful_labels(sample: Sample) -> Iterator[tuple[str, str]]:
-    """The labels of a sample that were most likely meant as a key of rows with a similar name, each with advice. Where
-    the sample has the value of that key, the name is a label like any other."""
+    """The labels that were most likely meant as a key of a similar name, with advice.
+    Where the sample has the value of that key, the name is a label like any other."""
     lacks = {"references", "reference"} if not sample.references else set()
     if not any(message.content.media() for message in sample.input):
         lacks.add("media")

@@ -22,7 +22,7 @@ _MANY = re.compile(r"(image|audio|video|document|3d)s")
 
 
 class MediaColumn(NamedTuple):
-    """A column of media. ``number`` is that of its label, None for a column of lists (numbered from 1)."""
+    """A column of media. ``number`` is its label's; None for lists (numbered from 1)."""
 
     name: str
     kind: str
@@ -51,7 +51,7 @@ def read_parquet(file: Path) -> Iterator[DataRow]:
 
 
 def count_parquet(file: Path) -> int:
-    """The number of rows, from the file's own index. Raises UsageError for a file that is no parquet."""
+    """The number of rows, by the file's index. Raises UsageError if it is no parquet."""
     parquet, arrow = need("pyarrow.parquet", "hub"), need("pyarrow", "hub")
     try:
         return int(parquet.read_metadata(file).num_rows)
@@ -114,7 +114,7 @@ def _is_list(kind: Any, types: Any) -> bool:
 
 
 def _converters(schema: Any, types: Any, media: set[str], file: Path) -> dict[str, Callable[[Any], Any]]:
-    """How the values of each other column become JSON; columns that already are need nothing."""
+    """How other columns' values become JSON; columns that already are need nothing."""
     found: dict[str, Callable[[Any], Any]] = {}
     for column in schema:
         if column.name in media:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class DataRow(NamedTuple):
-    """One row as read. ``number`` is its place in the file, from 1: the line, in JSONL."""
+    """One row as read. ``number`` is its place in the file, from 1: in JSONL the line."""
 
     file: Path
     number: int

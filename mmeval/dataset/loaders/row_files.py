@@ -25,18 +25,16 @@ _NAMED_SHARDS = 10
 
 
 class RowScan(NamedTuple):
-    """``fingerprint`` is the SHA-256 of all row files, one after the other; ``rows`` counts the rows of each."""
+    """The rows of each file; ``fingerprint`` is the SHA-256 of all files in order."""
 
     fingerprint: str
     rows: tuple[int, ...]
 
 
 def row_files(source: DataSource) -> tuple[Path, ...]:
-    """The files of a split: the option ``data_file`` (a name or a list of names), or by the split's own name.
-
-    Raises MissingDataError when there are none, UsageError for a file that is neither JSONL nor parquet, or is a link
-    out of the data folder.
-    """
+    """The files of a split: the option ``data_file``, or else by the split's own name.
+    The option is a name or a list of names. Raises MissingDataError when there are none, UsageError for a file that is
+    neither JSONL nor parquet, or is a link out of the data folder."""
     named = source.options.get("data_file")
     if named is None:
         return _files_of_split(source)
@@ -70,7 +68,7 @@ def read_jsonl(file: Path) -> Iterator[DataRow]:
 
 
 def scan_files(files: Sequence[Path]) -> RowScan:
-    """Fingerprint and row counts: one pass over the bytes, nothing is parsed but a parquet file's own index."""
+    """Fingerprint and row counts, by one pass over the bytes, without parsing rows."""
     sha256 = hashlib.sha256()
     rows = tuple(_scan(file, sha256) for file in files)
     return RowScan(sha256.hexdigest(), rows)
@@ -91,7 +89,7 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
 
 
 def _require_all_shards(files: Sequence[Path]) -> None:
-    """Raises MissingDataError for shards that the names of the others announce and that are missing."""
+    """Raises MissingDataError for missing shards that the names of others announce."""
     shards = [match for file in files if (match := _SHARD.fullmatch(file.name))]
     there = {f"{shard['split']}-{shard['number']}-of-{shard['total']}" for shard in shards}
     sets = {(shard["split"], len(shard["number"]), shard["total"]) for shard in shards}
