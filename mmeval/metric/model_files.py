@@ -29,8 +29,8 @@ _FOLDER = (".", "/", "~")
 
 
 class NamedModel(NamedTuple):
-    """A model as a user names it: one of the hub, at a ``revision`` if given, or a
-    ``folder``. An empty name means no model."""
+    """A model as a user names it: of the hub, at a ``revision`` if given; or a folder.
+    An empty name means no model."""
 
     name: str
     revision: str = ""

@@ -74,8 +74,8 @@ def _check_derived(name: str, function: Callable[..., Any], switches: Mapping[st
 
 
 def _check_marks(name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str) -> None:
-    """Raises PluginError for switches that name what the metric never opens:
-    models are for metrics of answers, and not where roles are asked or scores combined."""
+    """Raises PluginError for switches that name what the metric never opens.
+    Models are for metrics of answers, and not where roles are asked or scores combined."""
     refused: tuple[type, ...] = (HubModel, JudgePrompt) if first == SCORES else ()
     if inspect.isgeneratorfunction(function):
         refused = (HubModel,)

@@ -28,8 +28,8 @@ _NOUNS: Mapping[Any, str] = {
 
 
 class FilePath:
-    """Marks a text that may be a path, relative to the file that holds it. Names may have a slash (``org/model``): a
-    path begins with ``.``."""
+    """Marks a text that may be a path, relative to the file that holds it.
+    Names may have a slash (``org/model``): a path begins with ``.``."""
 
     def is_path(self, written: str) -> bool:
         return written.startswith(".")
@@ -42,7 +42,8 @@ PathOrName: TypeAlias = Annotated[str, FilePath()]
 
 
 class Checked:
-    """Marks a value with a condition beyond its type: ``fault`` gives what it must be, empty when it is right."""
+    """Marks a value with a condition beyond its type; ``fault`` gives what it must be.
+    It is empty when the value is right."""
 
     def __init__(self, fault: Callable[[Any], str]) -> None:
         self.fault = fault
@@ -58,7 +59,7 @@ OptionalShare: TypeAlias = Annotated[float | None, Checked(_share_fault)]
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:
-    """The type of an argument; ``Any`` where it has none, or one that cannot be resolved."""
+    """The type of an argument; ``Any`` without one, or if it cannot be resolved."""
     written = getattr(function, "__annotations__", {}).get(name, Any)
     only = SimpleNamespace(__annotations__={name: written})
     with Caught():  # an annotation may be any expression, of names that exist for a type checker alone
@@ -77,7 +78,8 @@ def is_path(value: Any, hint: Hint) -> bool:
 
 
 def fault_of(value: Any, hint: Hint) -> str:
-    """Why a value is not of a type, with near names; empty when it is. Types that YAML cannot write are not checked."""
+    """Why a value is not of a type, with near names; empty when it is.
+    Types that YAML cannot write are not checked."""
     if _fits(value, hint):
         faults = (mark.fault(value) for mark in marks_of(hint, Checked))
         return next((f"must be {fault}, not {value!r:.80}" for fault in faults if fault), "")
@@ -86,7 +88,7 @@ def fault_of(value: Any, hint: Hint) -> str:
 
 
 class _Form(NamedTuple):
-    """The parts of a type: ``list[str]`` is the kind ``list`` with ``(str,)`` inside. ``Any``: see ``Hint``."""
+    """The parts of a type: ``list[str]`` is ``list`` with ``(str,)`` inside."""
 
     kind: Any
     inner: tuple[Hint, ...]

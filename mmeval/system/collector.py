@@ -12,17 +12,15 @@ quarter of the run's CPU and finds nothing."""
 
 
 def settle() -> None:
-    """Exclude all objects so far (the imported program, loaded tasks) and search new ones less often.
-
-    Nothing is collected before, as searching for the little garbage so far takes as long as a hundred samples.
-    """
+    """Exclude all objects so far (program, tasks), and search new ones less often.
+    Nothing is collected before, as searching for the little garbage so far takes as long as a hundred samples."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
 
 
 @contextmanager
 def settled() -> Iterator[None]:
-    """:func:`settle` for a block; afterwards all is as before, for programs that run tasks."""
+    """:func:`settle` for a block, and undo it, for programs that run tasks."""
     before = gc.get_threshold()
     settle()
     try:

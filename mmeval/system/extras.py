@@ -10,10 +10,8 @@ from mmeval.errors import MissingExtraError
 
 
 def need(module: str, extra: str) -> Any:
-    """Import a module of an optional extra. Raises MissingExtraError with the command to run.
-
-    Returns ``Any`` because optional packages are absent where types are checked.
-    """
+    """Import an optional extra's module. Raises MissingExtraError with the command.
+    Returns ``Any`` because optional packages are absent where types are checked."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -23,7 +21,7 @@ def need(module: str, extra: str) -> Any:
 
 
 def need_installed(package: str, extra: str) -> None:
-    """As :func:`need`, for a package that another process will import: it is only searched here."""
+    """As :func:`need`, for a package that another process imports: only search it."""
     try:
         found = importlib.util.find_spec(package)
     except ValueError:  # its place holds None, as in tests without a package

@@ -20,10 +20,9 @@ _HERE = -100
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """A new folder beside ``folder``, which replaces it when the block ends without an error.
-
-    Readers find the old folder or the new one, even if the process is killed. Left-overs of killed processes are
-    removed."""
+    """A new folder that replaces ``folder`` when the block ends without an error.
+    It is made beside it. Readers find the old folder or the new one, even if the process is killed. Left-overs of
+    killed processes are removed."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{folder.name}.{socket.gethostname()[:40]}-"
     for left in folder.parent.glob(f"{glob.escape(prefix)}*"):
@@ -54,8 +53,8 @@ def existing(path: Path) -> Path:
 
 
 def own_cache() -> Path:
-    """mmeval's cache: ``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache. StorageError for a user without
-    home."""
+    """mmeval's cache: ``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache.
+    Raises StorageError for a user without home."""
     named = os.environ.get("MMEVAL_CACHE_DIR")
     try:
         if named:
@@ -76,7 +75,7 @@ def _alive(process: int) -> bool:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Exchange the names of two folders in one step, where the system can; else in two."""
+    """Exchange the names of two folders: in one step if the system can, else in two."""
     import ctypes
 
     with contextlib.suppress(AttributeError, OSError):

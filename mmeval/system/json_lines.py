@@ -21,9 +21,9 @@ _TAIL = 1 << 16
 
 
 def to_line(value: Any) -> bytes:
-    """One line of JSON, without its line break. The lone surrogates of a broken tokenizer and integers beyond 64 bits
-    are written too, as JSON allows (such integers are read back as floats); NaN becomes null. Raises TypeError for what
-    JSON cannot hold."""
+    """One line of JSON, without its line break.
+    The lone surrogates of a broken tokenizer and integers beyond 64 bits are written too, as JSON allows (such integers
+    are read back as floats); NaN becomes null. Raises TypeError for what JSON cannot hold."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -39,7 +39,7 @@ def from_line(line: bytes) -> Any:
 
 
 def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
-    """Open for appending whole lines. Raises StorageError when the folder cannot be written."""
+    """Open for appending whole lines. Raises StorageError where that cannot be done."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab", buffering=buffering)
@@ -52,7 +52,7 @@ def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
 
 
 class writing:  # noqa: N801  reads as a word; a class because it is used for every line, and generators are slow
-    """Raises StorageError where a block that appends to a file meets a full or broken disk."""
+    """Raises StorageError where a block appends to a file on a full or broken disk."""
 
     __slots__ = ("_path",)
 
@@ -70,8 +70,8 @@ class writing:  # noqa: N801  reads as a word; a class because it is used for ev
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Offset and content of every complete line; nothing when there is no file. A damaged line is left out,
-    with a warning."""
+    """Offset and content of every complete line; nothing when there is no file.
+    A damaged line is left out, with a warning."""
     if not path.is_file():
         return
     offset = 0

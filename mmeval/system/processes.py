@@ -34,7 +34,7 @@ _one_at_a_time = threading.Lock()
 
 @contextmanager
 def _no_script() -> Iterator[None]:
-    """Replace the main module by an empty one, which a process that is started in the block then uses."""
+    """Replace the main module by an empty one for a process started in the block."""
     with _one_at_a_time:  # else two threads may give each other the empty one back
         script = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")

@@ -19,12 +19,12 @@ _at_work: set[OwnThread] = set()
 
 
 def any_at_work() -> bool:
-    """Whether some thread is still working, so that Python should not shut down under it."""
+    """Whether some thread is still working, so that Python should not end yet."""
     return bool(_at_work)
 
 
 class OwnThread:
-    """One thread, which does one piece of work after the other; it starts with the first."""
+    """One thread, which starts with its first piece of work and does one at a time."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -32,8 +32,8 @@ class OwnThread:
         self._thread: threading.Thread | None = None
 
     async def do(self, work: Callable[[], T]) -> T:
-        """What the work returns. Raises what it raises; what is no ``Exception`` comes as a RuntimeError, because it
-        would end the event loop."""
+        """What the work returns. Raises what it raises.
+        What is no ``Exception`` is raised as a RuntimeError, because it would end the event loop."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         self._works.put(lambda: _do(work, loop, done))

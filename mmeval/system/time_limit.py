@@ -17,8 +17,8 @@ _in_force: TimeLimit | None = None
 
 
 class TimeLimit:
-    """A limit of ``seconds``, within a tenth, between ``begin`` and ``end``, inside ``alarmed``. Time inside ``paused``
-    does not count.
+    """A limit of ``seconds``, within a tenth, between ``begin`` and ``end``.
+    They are inside ``alarmed``; time inside ``paused`` does not count.
 
     Native code that does not return is ended with its process, by a signal that needs no Python, after twice the time
     on every core. The parent of the process then finds the answer that caused it.
@@ -32,7 +32,7 @@ class TimeLimit:
 
     @contextlib.contextmanager
     def alarmed(self) -> Iterator[None]:
-        """Set the alarm for a block. Only the main thread gets alarms; in any other there is no limit."""
+        """Set the alarm for a block; without a limit outside of the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -50,7 +50,7 @@ class TimeLimit:
             self._armed = 0.0
 
     def begin(self, answers: int = 1) -> None:
-        """Begin the time of one answer, or of several at once, which have the time of as many."""
+        """Begin the time of one answer, or of several at once, which have as many times."""
         self._began = time.monotonic()
         changed, self._times = answers != self._times, answers
         if self._armed and (changed or self._began - self._armed > self.seconds / 10):

@@ -32,7 +32,7 @@ def parse_specifier(specifier: str) -> list[tuple[str, Release]]:
 
 
 def satisfies(version: str, specifier: str) -> bool:
-    """Whether a version meets all clauses. Pre-releases count as their release: ``0.2.dev1`` meets ``>=0.2``."""
+    """Whether a version meets all clauses; ``0.2.dev1`` counts as its release ``0.2``."""
     found = re.match(r"\d+(?:\.\d+)*", version)
     release = _release(found[0] if found else "0")
     return all(_OPERATORS[sign](release, wanted) for sign, wanted in parse_specifier(specifier))

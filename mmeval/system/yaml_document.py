@@ -53,7 +53,7 @@ _Loader.add_implicit_resolver(  # YAML 1.1 asks for a dot and a sign: 1e5 would 
 
 
 class SeveralFaultsError(TaskFileError):
-    """All that is wrong with one task file; the message is one line for each, with file and line."""
+    """All that is wrong with a task file; one line for each, with file and line."""
 
     def __init__(self, faults: Sequence[TaskFileError]) -> None:
         self.faults = tuple(faults)
@@ -64,7 +64,7 @@ class SeveralFaultsError(TaskFileError):
 
 @dataclass(frozen=True, slots=True)
 class YamlPlace:
-    """The file and line of a key. ``written`` is a scalar value as its author spelt it (``1.10``)."""
+    """The file and line of a key. ``written`` is a scalar as written (``1.10``)."""
 
     file: Path
     line: int
@@ -73,7 +73,7 @@ class YamlPlace:
 
 @dataclass(frozen=True)
 class Document:
-    """A mapping from a YAML file, or from several that include each other, with the place of each key."""
+    """A mapping of a YAML file and those it includes, with the place of each key."""
 
     file: Path
     data: Mapping[str, Any]
@@ -110,7 +110,7 @@ class Document:
         return Document(self.file, value, {**inner, (): self.place(path)})
 
     def over(self, base: Document) -> Document:
-        """This document with the keys that only ``base`` has; whole top-level keys, never parts of them."""
+        """This document with the top-level keys, as a whole, that only ``base`` has."""
         kept = {key: place for key, place in base.places.items() if key and key[0] not in self.data}
         return Document(self.file, {**base.data, **self.data}, {**kept, **self.places})
 
@@ -125,7 +125,7 @@ def spelt(path: KeyPath) -> str:
 
 
 def read_document(file: Path) -> Document:
-    """One YAML file. Raises TaskFileError, with the line, for anything but one plain mapping."""
+    """One YAML file. Raises TaskFileError, with line, for all but one plain mapping."""
     return parse_document(_text(file), file)
 
 
@@ -180,7 +180,7 @@ def _line(node: Node | yaml.Event) -> int:
 
 
 def _check_depth(text: str, file: Path) -> None:
-    """libyaml composes by recursion in C: nesting that is deep enough would end the process without an error."""
+    """Refuse nesting so deep that libyaml's recursion in C would end the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -222,7 +222,7 @@ class _Reader:
         yield from node.value
 
     def _merge(self, node: Node, path: KeyPath, values: dict[str, Any], own: Mapping[str, int]) -> None:
-        """``<<: *anchor``: the anchor's entries, without those that stand in the mapping itself."""
+        """``<<: *anchor``: the anchor's entries, without those of the mapping itself."""
         sources = node.value if isinstance(node, SequenceNode) else [node]
         for source in sources:
             if not isinstance(source, MappingNode):

@@ -26,11 +26,9 @@ from mmeval.task.task import UNSTATED, Expected, FixedKinds, SampleKinds, Task, 
 
 
 def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: frozenset[str] = frozenset()) -> Task:
-    """Build the task of a file. Data are read, and downloaded, later, by ``Task.dataset()``.
-
+    """Build the task of a file. Data are read or fetched later, by ``Task.dataset()``.
     ``roles`` are the roles that the run has besides the model. Raises one TaskFileError with every plugin, option and
-    switch that does not exist, each with its line; PluginError for a plugin that cannot be imported.
-    """
+    switch that does not exist, each with its line; PluginError for a plugin that cannot be imported."""
     given = overrides or TaskOverrides()
     if given.profile not in ("", *PROFILES):
         raise UnknownNameError("profile", given.profile, PROFILES, f"--profile takes {' or '.join(PROFILES)}.")
@@ -76,7 +74,7 @@ def build(file: TaskFile, overrides: TaskOverrides | None = None, *, roles: froz
 
 
 def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
-    """Refuse a file of ``--judge_prompts`` that replaces no prompt of the tasks. Raises UsageError."""
+    """Raises UsageError for a ``--judge_prompts`` file that replaces no prompt."""
     if overrides.judge_prompts is None:
         return
     used = {prompt["name"] for task in tasks for metric in task.metrics for prompt in metric.bound.prompts.values()}
@@ -89,7 +87,7 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
 
 
 def check_metric_names(known: Collection[str], overrides: TaskOverrides) -> None:
-    """Refuse a metric of the command line that no chosen task has. Raises UnknownNameError."""
+    """Raises UnknownNameError for a metric of the command line that no task has."""
     for flag, names in (("--metric_args", overrides.metric_args), ("--skip_metric", overrides.skip_metric)):
         for name in names:
             if name not in known:
@@ -98,7 +96,7 @@ def check_metric_names(known: Collection[str], overrides: TaskOverrides) -> None
 
 
 def _faults(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) -> Iterator[tuple[KeyPath, str]]:
-    """Every plugin, option and switch that does not exist. Plugins are cached, so loading them twice costs nothing."""
+    """Every plugin, option and switch that does not exist. Plugins are cached."""
     steps: list[Callable[[], object]] = [
         partial(_loader, file),
         partial(_protocol, file, overrides),
@@ -134,8 +132,8 @@ def _protocol(file: TaskFile, overrides: TaskOverrides) -> Callable[[Ask], Progr
 
 
 def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
-    """The protocol that the command line names. Raises UnknownNameError for a name that is not registered, UsageError
-    for a protocol that has required options."""
+    """The protocol that the command line names.
+    Raises UnknownNameError for a name that is not registered, UsageError for a protocol with required options."""
     if name not in (known := plugins.names("mmeval.protocols")):
         raise UnknownNameError("protocol", name, known, f"--protocol takes {', '.join(known)}.")
     function = plugins.load("mmeval.protocols", name)
@@ -170,7 +168,7 @@ def _prompt(file: TaskFile) -> Prompt:
 
 
 def _over(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge; given values come last, since of two names for one parameter the last one counts."""
+    """Merge, given values last: of two names for a parameter the last one counts."""
     return {**{name: value for name, value in base.items() if name not in given}, **given}
 
 
@@ -180,7 +178,7 @@ def _layout(file: TaskFile) -> None:
 
 
 def _config(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
-    """The resolved file as plain JSON, with the overrides and the texts of its prompts, without paths."""
+    """The resolved file as JSON, with overrides and texts of prompts, without paths."""
     config = {key: value for key, value in file.document.data.items() if key not in ("include", *ABOUT_DATA)}
     changed: dict[str, Any] = {
         "generation_kwargs": _over(file.keys.generation_kwargs, overrides.gen_kwargs) if overrides.gen_kwargs else None,

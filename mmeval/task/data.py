@@ -21,7 +21,7 @@ _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class TaskData:
-    """Where the samples of a task come from; a call finds or downloads the folder, and loads it."""
+    """Where a task's samples come from; a call finds or downloads, and loads them."""
 
     task: str
     loader: Loader
@@ -48,8 +48,8 @@ class TaskData:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder. Raises MissingDataError with how to supply it where there is none, and NotFetchedError where it
-        would have to be fetched and ``fetch`` is false."""
+        """The folder. Raises MissingDataError with how to supply it where there is none.
+        Raises NotFetchedError where it would have to be fetched and ``fetch`` is false."""
         if self.bundled is not None:
             return self.bundled
         if self.data_dir is not None:
@@ -82,10 +82,8 @@ class TaskData:
         return found
 
     def local(self) -> Path | None:
-        """The local folder that ``dataset_path`` means, or None when it names a data set on the hub.
-
-        Raises MissingDataError for a folder that does not exist, and for a path that can be neither.
-        """
+        """The local folder of ``dataset_path``; None for a data set on the hub.
+        Raises MissingDataError for a folder that does not exist, and for a path that can be neither."""
         if not self.path:
             return self.beside
         try:
@@ -107,11 +105,10 @@ class TaskData:
         return MissingDataError(f"{self.place}: dataset_path: {reason}")
 
     def record(self) -> dict[str, Any]:
-        """The data as a record names them, without paths of the machine: ``path`` and ``revision`` as in the task file,
-        ``commit`` where the folder is one commit of a data set of the hub (else empty), and ``bundled``.
-
-        Finds or downloads the folder, as a call does. Raises MissingDataError.
-        """
+        """The data as a record names them, without paths of the machine.
+        ``path`` and ``revision`` are as in the task file, ``commit`` where the folder is one commit of a data set of
+        the hub (else empty), and ``bundled``. Finds or downloads the folder, as a call does. Raises
+        MissingDataError."""
         return {
             "path": portable(self.path),
             "revision": self.revision,
@@ -130,7 +127,7 @@ class TaskData:
 
 
 def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
-    """Make the data of a task. Raises MissingDataError when bundled samples are wanted and it has none."""
+    """Make a task's data. Raises MissingDataError without the wanted bundled samples."""
     if overrides.data not in ("", "bundled"):
         raise UsageError(f"--data {overrides.data}: the only word it takes is bundled")
     bundled = bundled_folder(file) if overrides.data == "bundled" else None
@@ -154,10 +151,8 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
 
 
 def bundled_folder(file: TaskFile) -> Path | None:
-    """The folder of a task's bundled samples, beside its YAML unless ``bundled`` names another; None without one.
-
-    Raises TaskFileError for a path that leads out of that folder.
-    """
+    """The folder of a task's bundled samples, beside its YAML or as ``bundled`` names.
+    None without one. Raises TaskFileError for a path that leads out of that folder."""
     home = file.beside("bundled") if "bundled" in file.document.data else file.folder
     try:
         folder = path_inside(home, file.keys.bundled)
@@ -167,7 +162,7 @@ def bundled_folder(file: TaskFile) -> Path | None:
 
 
 def portable(path: str) -> str:
-    """A path without the folders of one machine: an absolute path becomes its last name."""
+    """A path without a machine's folders: an absolute one becomes its last name."""
     return PurePosixPath(path.replace("\\", "/")).name if is_absolute(path) else path
 
 
@@ -182,7 +177,7 @@ def is_absolute(path: str) -> bool:
 
 
 def _commit(folder: Path) -> str:
-    """The commit of a folder in the hub's cache, which is ``snapshots/<commit>``; else empty."""
+    """The commit of ``snapshots/<commit>``, a folder in the hub's cache; else empty."""
     home = folder.absolute()
     return home.name if home.parent.name == "snapshots" and _COMMIT.fullmatch(home.name) else ""
 

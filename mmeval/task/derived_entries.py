@@ -19,7 +19,7 @@ MetricEntry = Mapping[str, Any]
 
 
 def made_of(derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Collection[str] = ()) -> TaskMetric:
-    """Complete a derived entry from its pieces: range, direction, and whether it is available.
+    """Complete a derived entry by its pieces: range, direction, and availability.
 
     ``pieces`` are the outputs of the task's other metrics, each with its entry; ``skipped`` the outputs of skipped
     metrics. Raises UsageError where it cannot be made of the outputs that it names.
@@ -52,7 +52,7 @@ def piece_ranges(entry: TaskMetric, entries: Iterable[TaskMetric]) -> dict[str, 
 
 
 def outputs_of(metric: str) -> Sequence[str]:
-    """The outputs of a metric; none of one that cannot be loaded, which is reported elsewhere or not used."""
+    """The outputs of a metric; none of one that cannot be loaded (reported elsewhere)."""
     try:
         return load_metric(metric).outputs
     except MmevalError:
@@ -77,8 +77,8 @@ def lacks_a_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
 def with_pieces(
     asked: Sequence[MetricEntry], listed: Mapping[str, MetricEntry], metric_args: Mapping[str, Mapping[str, Any]]
 ) -> list[MetricEntry]:
-    """Some entries of a ``metric_list``, each after the task's entries (``listed``, by metric) that give its pieces.
-    ``metric_args`` override the switches of the entries."""
+    """Entries of a ``metric_list``, each after those of the task that give its pieces.
+    These are ``listed``, by metric; ``metric_args`` override the switches of the entries."""
     givers = {output: entry for entry in listed.values() for output in outputs_of(entry["metric"])}
     found: dict[str, MetricEntry] = {}
     visited: set[str] = set()
@@ -108,7 +108,7 @@ def _pieces(entry: MetricEntry) -> list[Any]:
 
 
 def _unavailable(lacking: Mapping[str, str], bound: BoundMetric) -> str:
-    """Why a derived number is unavailable: one of its pieces is, or all are where it is made of available ones."""
+    """Why a derived number is unavailable: one of its pieces is, or all it may use."""
     first, reason = next(iter(lacking.items()))
     if bound.metric.takes_missing and len(lacking) > 1:
         return f"it is made of {', '.join(lacking)}, which are all unavailable; the first: {reason}"
@@ -134,7 +134,7 @@ def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
 
 
 def _directed(bound: BoundMetric, entries: Mapping[str, TaskMetric]) -> BoundMetric:
-    """The metric with the direction of its pieces. Raises UsageError where they have different ones."""
+    """The metric with its pieces' direction. Raises UsageError for different ones."""
     better = {name: entry.bound.metric.higher_is_better for name, entry in entries.items()}
     if len({*better.values()}) > 1:
         high, low = (next(name for name, higher in better.items() if higher is wanted) for wanted in (True, False))

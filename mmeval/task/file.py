@@ -76,7 +76,7 @@ class TaskFile:
 
 @dataclass(frozen=True)
 class GroupFile:
-    """One group of a file. ``members`` are names or documents (inline groups, tasks with overrides)."""
+    """A group of a file. ``members`` are names, or documents (groups, changed tasks)."""
 
     keys: GroupKeys
     document: Document
@@ -105,7 +105,7 @@ class RequirementError(TaskFileError):
 
 
 def parse_task(document: Document) -> TaskFile:
-    """Parse a task. Raises one TaskFileError with every fault of the document, each with its line."""
+    """Parse a task. Raises one TaskFileError with every fault, each with its line."""
     _check_requirement(document)
     problems = [*generation_problems(document.data.get("generation_kwargs"), ("generation_kwargs",))]
     roles = document.data.get("roles")
@@ -116,14 +116,14 @@ def parse_task(document: Document) -> TaskFile:
 
 
 def parse_group(document: Document) -> GroupFile:
-    """Parse a group. Raises one TaskFileError with every fault of the document, each with its line."""
+    """Parse a group. Raises one TaskFileError with every fault, each with its line."""
     _check_requirement(document)
     keys = _validated(GroupKeys, document, [], f"the group {document.data.get('group', '')!r}")
     return GroupFile(keys, document)
 
 
 def word_for(file: TaskFile) -> str:
-    """The word that names a task on a command line: its name in a package or a run, else the path of its file."""
+    """A task's word on a command line: its name in a package or a run, or file's path."""
     path = file.document.file
     if str(path).startswith(OF_A_RUN):
         return file.name
@@ -132,7 +132,7 @@ def word_for(file: TaskFile) -> str:
 
 
 def _check_requirement(document: Document) -> None:
-    """Check this first: a file for a newer mmeval may have keys that this one does not know."""
+    """Check this first, as a file for a newer mmeval may have unknown keys."""
     wanted = document.data.get("requires_mmeval")
     try:
         met = not isinstance(wanted, str) or satisfies(__version__, wanted)
@@ -170,7 +170,7 @@ def _metadata_problems(document: Document, *, required: bool, what: str) -> Iter
 
 
 def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
-    """The faults of generation parameters, key by key; none for a value that is no mapping, a fault of the schema."""
+    """The faults of generation parameters, by key; none if it is no mapping."""
     for key, value in params.items() if isinstance(params, Mapping) else ():
         try:
             GenerationParams.from_mapping({key: value})
@@ -205,7 +205,7 @@ def _problem(model: type[BaseModel], document: Document, fault: Mapping[str, Any
 
 
 def _known_path(document: Document, loc: Sequence[str | int]) -> KeyPath:
-    """The path in the file, without the alternatives of a union, which the schema also names."""
+    """The path in the file, without the alternatives of a union in the schema's path."""
     path: KeyPath = ()
     for step in loc:
         if (*path, step) in document.places:

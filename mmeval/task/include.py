@@ -22,10 +22,8 @@ class TaskFiles:
         self._read: dict[Path, Document] = {}
 
     def document(self, file: Path) -> Document:
-        """Read a file with its includes resolved: later includes override earlier ones, and the file overrides all.
-
-        Raises TaskFileError for a file that cannot be read, and an include that is missing, outside, or circular.
-        """
+        """Read a file with its includes: later ones override, and the file overrides all.
+        Raises TaskFileError for a file that cannot be read, and an include that is missing, outside, or circular."""
         return self._resolved(self.own(file), (file.resolve(),))
 
     def completed(self, document: Document) -> Document:

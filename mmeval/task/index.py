@@ -29,10 +29,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """One task or group of the index. Its ``version`` and ``license`` are known when it was read in full.
+    """One task or group of the index. A full read gives ``version`` and ``license``.
 
-    ``benchmark`` is the name of its entry point, empty for a file of ``--include_path``; ``owner`` is
-    the distribution, or the folder. ``problem`` is set for a file that cannot be read.
+    ``benchmark`` is the name of its entry point, empty for a file of ``--include_path``; ``owner`` is the distribution,
+    or the folder. ``problem`` is set for a file that cannot be read.
     """
 
     name: str
@@ -65,14 +65,14 @@ class _Root:
 
 
 class TaskIndex:
-    """All names that ``--tasks`` accepts. Each file is scanned once, for its names alone."""
+    """All names that ``--tasks`` accepts, by one scan of each file for its names."""
 
     def __init__(self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None) -> None:
         self._roots = [*_package_roots(), *_include_roots(include_path)] if roots is None else list(roots)
         self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
-        """Add a folder whose files win, as those of ``--include_path`` do; with the folders below it if ``deep``."""
+        """Add a folder whose files win, as of ``--include_path``; if ``deep`` recursively."""
         rank = max((root.rank for root in self._roots), default=0) + 1
         return TaskIndex(roots=[*self._roots, _Root(folder, "", str(folder), rank, deep)])
 
@@ -96,12 +96,12 @@ class TaskIndex:
         return claims
 
     def entries(self) -> list[IndexEntry]:
-        """All tasks and groups, by name, without those that others override; all of those that clash."""
+        """All tasks and groups by name, not those overridden; all of those that clash."""
         found = [entry for name in sorted(self._claims) for entry in self._winners(name)]
         return sorted(found, key=lambda entry: (entry.name, entry.benchmark, entry.owner))
 
     def listing(self) -> Iterator[IndexEntry]:
-        """``entries``, each read in full, so that a broken file has its problem with the line."""
+        """``entries``, each read in full, so that a broken file has its problem's line."""
         for entry in self.entries():
             try:
                 metadata = self.files.document(entry.file).data.get("metadata")
@@ -125,10 +125,8 @@ class TaskIndex:
         return sorted({*self._claims, *self.tags()})
 
     def find(self, name: str) -> IndexEntry | None:
-        """The task or group of that name, which may be ``benchmark/task``; None when there is none.
-
-        Raises AmbiguousNameError when two packages, or two files of one, claim it.
-        """
+        """The task or group of a name, also ``benchmark/task``; None when there is none.
+        Raises AmbiguousNameError when two packages, or two files of one, claim it."""
         benchmark, _, short = name.rpartition("/")
         winners = self._winners(short)
         if benchmark:
@@ -155,7 +153,7 @@ class TaskIndex:
         return list(_entries(yaml_files(folder), _Root(folder, "", str(folder), 0)))
 
     def of_file(self, file: Path) -> IndexEntry | None:
-        """The entry of a file, whether or not it belongs to the index; None for a template."""
+        """The entry of a file, also of one outside the index; None for a template."""
         return next(_entries([file], _Root(file.parent, "", str(file.parent), 0)), None)
 
     def problems(self) -> list[TaskFileError]:
@@ -163,7 +161,7 @@ class TaskIndex:
         return [e.problem for claims in self._claims.values() for _, e in claims if e.problem is not None]
 
     def run_name(self, entry: IndexEntry) -> str:
-        """The name of a task in results: its name, or ``benchmark/name`` where another package has the same."""
+        """The name of a task in results; ``benchmark/name`` where two packages have it."""
         rivals = self._winners(entry.name)
         return (
             entry.full_name if len(rivals) > 1 or (rivals and entry not in rivals and entry.benchmark) else entry.name
@@ -212,7 +210,7 @@ def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
 
 
 def _entries(files: Iterable[Path], root: _Root) -> Iterator[IndexEntry]:
-    """The tasks and groups among files. A file that is neither is a template, which may have tags."""
+    """The tasks and groups among files. Others are templates, which may have tags."""
     scans = {file: scan_file(file) for file in files}
     for scan in list(scans.values()):
         if scan.name or scan.problem:

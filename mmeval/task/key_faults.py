@@ -23,7 +23,7 @@ class KeyFaultsError(UsageError):
 
 
 def plugin_at(load: Callable[[str], T], name: str, path: KeyPath) -> T:
-    """Load the plugin that a key names. Raises KeyFaultsError for a name that is not registered."""
+    """Load the plugin that a key names. Raises KeyFaultsError for an unknown name."""
     try:
         return load(name)
     except UnknownNameError as error:
@@ -36,7 +36,8 @@ def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
 
 
 def check_options(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
-    """Refuse options that a plugin's function lacks; its first parameter is no option. Raises KeyFaultsError."""
+    """Refuse options that a function does not have. Raises KeyFaultsError.
+    Its first parameter is no option; options without default are required."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
@@ -51,7 +52,7 @@ def check_options(function: Callable[..., Any], options: Mapping[str, Any], path
 
 
 def check_values(function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath) -> None:
-    """Refuse options whose values do not fit the function's annotations. Raises KeyFaultsError."""
+    """Refuse options whose values do not fit annotations. Raises KeyFaultsError."""
     found = [((*path, name), fault_of(value, hint_of(function, name))) for name, value in options.items()]
     if faults := [(place, fault) for place, fault in found if fault]:
         raise KeyFaultsError(*faults)

@@ -49,7 +49,7 @@ def metrics_of(file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]) 
 
 
 def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]) -> TaskMetric:
-    """Make the metric of an entry, with its switches and its aggregator. Raises KeyFaultsError."""
+    """Make an entry's metric with switches and aggregator. Raises KeyFaultsError."""
     keys, path = file.keys.metric_list[position], ("metric_list", position)
     metric = plugin_at(load_metric, keys.metric, (*path, "metric"))
     if keys.higher_is_better is not None:
@@ -68,7 +68,7 @@ def metric_at(file: TaskFile, position: int, overrides: TaskOverrides, roles: fr
 
 
 def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
-    """Refuse a number that two entries give: one would overwrite the other. Unknown metrics are passed over."""
+    """Refuse a number that two entries give. Unknown metrics are passed over."""
     seen: set[str] = set()
     for position in positions_of(file, overrides):
         outputs = outputs_of(file.keys.metric_list[position].metric)
@@ -80,8 +80,8 @@ def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
 
 
 def written_metrics(file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]) -> dict[str, Any]:
-    """The metrics of the resolved file as plain JSON: its entries with the overrides, skipped ones apart, and the texts
-    of all prompts."""
+    """The metrics of the resolved file as plain JSON.
+    They are its entries with the overrides, skipped ones apart, and the texts of all prompts."""
     written: dict[str, Any] = {}
     entries = [
         {**entry, **overrides.metric_args.get(entry["metric"], {})}

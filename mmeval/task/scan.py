@@ -30,10 +30,8 @@ _PROJECT = frozenset(("pyproject.toml", "setup.py"))
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """The names in a file. ``tags`` is None where it has none and an included file may have some.
-
-    ``problem`` is set for a file that is not readable YAML; its name is then a guess, or empty.
-    """
+    """The names in a file. ``tags`` is None if only an included file may have some.
+    ``problem`` is set for a file that is not readable YAML; its name is then a guess, or empty."""
 
     file: Path
     task: str = ""
@@ -48,8 +46,9 @@ class FileScan:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """Every ``**/*.yaml`` below a folder, in a fixed order. Links are not followed. Folders that hold no task files are
-    passed over: hidden ones, runs, environments, and the folders of a build beside its project file."""
+    """Every ``**/*.yaml`` below a folder, in a fixed order. Links are not followed.
+    Folders that hold no task files are passed over: hidden ones, runs, environments, and the folders of a build beside
+    its project file."""
     for parent, folders, files in os.walk(folder):
         if _MARKS.intersection(files) and parent != str(folder):
             folders.clear()
@@ -64,7 +63,7 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def scan_file(file: Path) -> FileScan:
-    """Scan a file. Never raises: a fault is kept in ``problem``, for when the file is named or listed."""
+    """Scan a file. Never raises: a fault is in ``problem``, for when the file is used."""
     try:
         with file.open("rb") as stream:
             text = stream.read(MAX_FILE_BYTES).decode("utf-8-sig", "replace")
@@ -75,7 +74,7 @@ def scan_file(file: Path) -> FileScan:
 
 
 def _quick(text: str, file: Path) -> FileScan | None:
-    """The names by their lines; None where a line does not have one of the usual forms."""
+    """The names by their lines; None where a line has not one of the usual forms."""
     found: dict[str, tuple[str, ...]] = {}
     for key, value in _KEY.findall(text):
         if key == "task" and "group" in found:

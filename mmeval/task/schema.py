@@ -187,8 +187,9 @@ InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
 
 
 class ExpectedKeys(_Keys):
-    """``expected``: the contents of the whole data set. ``rows`` counts before the filter, ``samples`` after it;
-    ``media`` the different files of each kind, on both sides of all rows; ``files`` are SHA-256 digests by path."""
+    """``expected``: the contents of the whole data set.
+    ``rows`` counts before the filter, ``samples`` after it; ``media`` the different files of each kind, on both sides
+    of all rows; ``files`` are SHA-256 digests by path."""
 
     rows: Count | None = None
     samples: Count | None = None
@@ -197,15 +198,15 @@ class ExpectedKeys(_Keys):
 
 
 class GroupExpectedKeys(_Keys):
-    """``expected`` of a group: the contents of its tasks' data together. A row or file that several tasks share counts
-    once."""
+    """``expected`` of a group: the contents of its tasks' data together.
+    A row or file that several tasks share counts once."""
 
     rows: Count | None = None
     media: dict[KindName, Count] = {}
 
 
 class ByHandKeys(_Keys):
-    """One entry of ``by_hand``: a file or folder that the user has to fetch, by its path in the data folder."""
+    """An entry of ``by_hand``: a file or folder of data that the user has to fetch."""
 
     path: InnerPath
     source: Annotated[str, Field(min_length=1)]
@@ -266,7 +267,7 @@ class GroupMetricKeys(_Keys):
 
 
 class GroupKeys(_Keys):
-    """Every key of a group. ``task`` holds names, inline groups, and ``{task: name, ...overrides}``."""
+    """Every key of a group. ``task``: names, groups, ``{task: name, ...overrides}``."""
 
     group: Name
     group_alias: str | None = None

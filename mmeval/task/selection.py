@@ -38,7 +38,7 @@ class ChosenTasks:
         self._add(name, (), lambda: self._unknown(name))
 
     def add_content(self, data: Mapping[str, Any]) -> None:
-        """Add a task or group as the content of a file in the current folder; a known task gets these keys."""
+        """Add a task or group as a file in this folder; a known task gets these keys."""
         from mmeval.system.yaml_document import Document, YamlPlace
         from mmeval.task.file import parse_group, parse_task
 
@@ -57,7 +57,7 @@ class ChosenTasks:
             self._add_over(entry, completed)
 
     def check_group_metrics(self) -> None:
-        """Refuse a group with a number that none of its tasks has, or an unregistered layout. Raises TaskFileError."""
+        """Raises TaskFileError for a group's unknown layout or number that no task has."""
         for name, group in self.group_files.items():
             known = sorted(self._numbers(name))
             problems: list[Problem] = [
@@ -189,7 +189,7 @@ class ChosenTasks:
         return [self._add_group(inner, trail)]
 
     def _add_override(self, group: GroupFile, path: KeyPath, member: Document) -> str:
-        """``{task: name, ...}`` in a group: that task with other settings, or a new one on an ``include``."""
+        """``{task: name, ...}``: that task with other settings, or a new ``include``."""
         from mmeval.task.file import parse_task
 
         name = member.data["task"]
@@ -238,11 +238,10 @@ def select(
     *,
     roles: frozenset[str] = frozenset(),
 ) -> Selection:
-    """Select by names: the tasks, built and ready to run, once each, and the groups to report.
+    """Select by names: the tasks, ready to run, once each, and the groups to report.
 
-    ``roles`` are the roles that the run has besides the model; a metric that asks another role is
-    unavailable. Raises UsageError for names and overrides that cannot be used, MissingDataError where ``--data
-    bundled`` has no samples.
+    ``roles`` are the roles that the run has besides the model; a metric that asks another role is unavailable. Raises
+    UsageError for names and overrides that cannot be used, MissingDataError where ``--data bundled`` has no samples.
     """
     from mmeval.task.build import build, check_metric_names, check_prompt_names
     from mmeval.task.data import bundled_folder

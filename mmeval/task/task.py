@@ -21,10 +21,10 @@ _WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
 
 @dataclass(frozen=True)
 class TaskOverrides:
-    """Changes of the command line to the chosen tasks. Each field is the flag of the same name.
+    """Changes of the command line to the chosen tasks, by fields named as flags.
 
-    ``data`` is ``"bundled"`` or empty; ``gen_kwargs`` is merged over ``generation_kwargs``;
-    ``metric_args`` maps a metric to switches; None and empty values change nothing.
+    ``data`` is ``"bundled"`` or empty; ``gen_kwargs`` is merged over ``generation_kwargs``; ``metric_args`` maps a
+    metric to switches; None and empty values change nothing.
     """
 
     data: str = ""
@@ -44,8 +44,8 @@ class TaskOverrides:
 
 @dataclass(frozen=True)
 class TaskMetric:
-    """One entry of ``metric_list``: a metric with its switches, and how its scores become one number: the name of an
-    aggregator, and its options."""
+    """An entry of ``metric_list``: a metric with its switches, and how to aggregate.
+    The aggregator has a name and options, and makes one number of the scores."""
 
     bound: BoundMetric
     aggregation: str = "mean"
@@ -58,7 +58,7 @@ class TaskMetric:
 
 
 class Expected(NamedTuple):
-    """The size of a task's whole data: ``rows`` before the filter, ``samples`` after it; None: not stated."""
+    """A task's ``rows`` before the filter, ``samples`` after it; None: not stated."""
 
     rows: int | None = None
     samples: int | None = None
@@ -114,10 +114,8 @@ class Task:
     """False for bundled samples: the result cannot be compared with a published number."""
 
     def selected(self, sample: Sample) -> bool:
-        """Whether the task's ``filter`` keeps a sample: each key's label is the wanted value, or one of a list.
-
-        A sample that cannot be asked may lack labels too. It is kept then, as it may belong here.
-        """
+        """Whether the ``filter`` keeps a sample: each label is as wanted, or in its list.
+        A sample that cannot be asked may lack labels too. It is kept then, as it may belong here."""
         for key, wanted in self.filter.items():
             label = sample.metadata.get(key)
             if label is None and sample.fault:
@@ -137,7 +135,7 @@ class GroupMetric:
 
 @dataclass(frozen=True)
 class Group:
-    """Tasks reported together. ``members`` are names of tasks and of groups, in the order of the file."""
+    """Tasks reported together; ``members`` are tasks and groups in the file's order."""
 
     name: str
     alias: str
@@ -150,7 +148,7 @@ class Group:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A member of a group that is not run, since its data are missing; ``why`` names what is missing."""
+    """A member of a group that is not run; ``why`` names the data that are missing."""
 
     name: str
     alias: str
@@ -160,8 +158,8 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Selection:
-    """What ``--tasks`` selects: the tasks to run, once each, and the groups to report, outermost first. ``left_out``
-    are members of groups that are not run."""
+    """What ``--tasks`` selects: tasks to run, once each, and groups, outermost first.
+    ``left_out`` are members of groups that are not run."""
 
     tasks: tuple[Task, ...]
     groups: tuple[Group, ...] = ()
@@ -183,7 +181,7 @@ class FixedKinds:
 
 @dataclass(frozen=True)
 class SampleKinds:
-    """``output_modalities: per_sample``: the kinds in the sample's metadata, under ``output_modalities``."""
+    """``output_modalities: per_sample``: the kinds in the metadata of the same name."""
 
     task: str
 

@@ -68,8 +68,8 @@ def find_wheel(place: Path) -> Path:
 
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
-    """The wheel in a temporary folder. Raises UsageError for a file that is no wheel,
-    ContentError for an archive that is damaged, too large, or has names that lead elsewhere."""
+    """The wheel in a temporary folder. Raises UsageError if the file is no wheel.
+    Raises ContentError for an archive that is damaged, too large, or has names that lead elsewhere."""
     with tempfile.TemporaryDirectory(prefix="mmeval-dist-") as temporary:
         folder = Path(temporary).resolve() / "wheel"
         extract(wheel, folder)

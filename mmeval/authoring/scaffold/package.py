@@ -27,8 +27,8 @@ class WrittenPackage(NamedTuple):
 
 
 def write_package(kind: PackageKind, name: PackageName, parent: Path, *, subtasks: int = 1) -> WrittenPackage:
-    """Write ``parent/name``. Raises UsageError for a folder that exists already,
-    StorageError where it cannot be written."""
+    """Write ``parent/name``. Raises UsageError for a folder that exists already.
+    Raises StorageError where it cannot be written."""
     folder = parent / name.name
     if folder.exists() or folder.is_symlink():
         raise UsageError(f"{folder} exists already and was not changed; choose another name or --output_path")
