@@ -1,6 +1,6 @@
-"""The contract of metrics: pure functions of trials, with a described number.
+"""The contract of metrics: a pure function of a trial, and what its number means.
 
-@metric(range=(0, 1), version="1", source="this paper, section 3")
+    @metric(range=(0, 1), version="1", source="this paper, section 3")
     def word_overlap(trial: Trial, *, lower: bool = True) -> Score:
         ...
 

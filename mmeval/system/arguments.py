@@ -88,7 +88,7 @@ def fault_of(value: Any, hint: Hint) -> str:
 
 
 class _Form(NamedTuple):
-    """The parts of a type: ``list[str]`` is ``list`` with ``(str,)`` inside."""
+    """A type in parts: ``list[str]`` is ``list``, ``(str,)``. ``Any``: see ``Hint``."""
 
     kind: Any
     inner: tuple[Hint, ...]

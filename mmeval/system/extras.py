@@ -21,7 +21,7 @@ def need(module: str, extra: str) -> Any:
 
 
 def need_installed(package: str, extra: str) -> None:
-    """As :func:`need`, for a package that another process imports: only search it."""
+    """As :func:`need`, but only searched: for a package that another process imports."""
     try:
         found = importlib.util.find_spec(package)
     except ValueError:  # its place holds None, as in tests without a package

@@ -39,7 +39,7 @@ def from_line(line: bytes) -> Any:
 
 
 def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
-    """Open for appending whole lines. Raises StorageError where that cannot be done."""
+    """Open to append whole lines. Raises StorageError if the folder cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab", buffering=buffering)

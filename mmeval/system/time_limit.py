@@ -32,7 +32,7 @@ class TimeLimit:
 
     @contextlib.contextmanager
     def alarmed(self) -> Iterator[None]:
-        """Set the alarm for a block; without a limit outside of the main thread."""
+        """Set the alarm for a block; only the main thread gets alarms and so has a limit."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -72,7 +72,7 @@ class TaskIndex:
         self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
-        """Add a folder whose files win, as of ``--include_path``; if ``deep`` recursively."""
+        """Add a folder whose files win, as of ``--include_path``; recursively if ``deep``."""
         rank = max((root.rank for root in self._roots), default=0) + 1
         return TaskIndex(roots=[*self._roots, _Root(folder, "", str(folder), rank, deep)])
 

@@ -206,7 +206,7 @@ class GroupExpectedKeys(_Keys):
 
 
 class ByHandKeys(_Keys):
-    """An entry of ``by_hand``: a file or folder of data that the user has to fetch."""
+    """An entry of ``by_hand``: a path in the data folder that the user has to fetch."""
 
     path: InnerPath
     source: Annotated[str, Field(min_length=1)]

@@ -189,7 +189,7 @@ class ChosenTasks:
         return [self._add_group(inner, trail)]
 
     def _add_override(self, group: GroupFile, path: KeyPath, member: Document) -> str:
-        """``{task: name, ...}``: that task with other settings, or a new ``include``."""
+        """``{task: name, ...}``: that task with other settings, or one on an ``include``."""
         from mmeval.task.file import parse_task
 
         name = member.data["task"]

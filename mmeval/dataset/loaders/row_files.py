@@ -25,7 +25,7 @@ _NAMED_SHARDS = 10
 
 
 class RowScan(NamedTuple):
-    """The rows of each file; ``fingerprint`` is the SHA-256 of all files in order."""
+    """The row count of each file; ``fingerprint``: the SHA-256 of all files in order."""
 
     fingerprint: str
     rows: tuple[int, ...]
