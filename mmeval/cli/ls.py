@@ -172,7 +172,7 @@ def _models(metric: Metric) -> Iterator[str]:
     from mmeval.metric.bound import bind
 
     bound = bind(metric)
-    lacking = dict(bound.lacking_models())
+    lacking = dict(bound.missing_models())
     for switch, model in bound.models.items():
         if model["name"]:
             yield f"model {model['name']}{' (not here)' if switch in lacking else ''}"

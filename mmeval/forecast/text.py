@@ -10,7 +10,7 @@ from mmeval.forecast.estimate import NOTHING, TokenRange
 from mmeval.forecast.records import First, Forecast, Host, Load, TaskForecast
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
-from mmeval.run.availability import lacking_in, partial_in
+from mmeval.run.availability import partial_in, unavailable_in
 from mmeval.wording import escaped, printable, size
 
 _HEADERS = ("Tasks", "Samples", "Role", "Calls", "Kept", "Media sent", "Tokens in", "Tokens out", "USD")
@@ -74,7 +74,7 @@ def _facts(forecast: Forecast) -> Iterator[str]:
     too_full = ": TOO LITTLE" if forecast.disk_bytes > forecast.free_bytes else ""
     yield f"disk: about {size(forecast.disk_bytes)} needed at most, {size(forecast.free_bytes)} free{too_full}"
     tasks = [task.task for task in forecast.tasks]
-    yield from (f"unavailable: {lacking}" for lacking in lacking_in(tasks))
+    yield from (f"unavailable: {lacking}" for lacking in unavailable_in(tasks))
     yield from (f"partial: {partial}" for partial in partial_in(tasks))
     for task in forecast.tasks:
         yield from _warnings(task)

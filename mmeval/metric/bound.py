@@ -11,7 +11,7 @@ from typing import Any
 
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.metric.contract import Metric
-from mmeval.metric.model import bound_model, lacking, lacking_message
+from mmeval.metric.model import bound_model, lacking, missing_model_message
 from mmeval.metric.result import MetricScores
 from mmeval.metric.signature import PIECES
 from mmeval.program.prompt_file import PromptTexts, find_prompt
@@ -109,7 +109,7 @@ class BoundMetric:
             return 0
         return self.metric.batch or int(opens)
 
-    def lacking_models(self) -> Iterator[tuple[str, str]]:
+    def missing_models(self) -> Iterator[tuple[str, str]]:
         """The switches whose models are not on this machine, each with the missing files."""
         for switch, model in self.models.items():
             here = model["fingerprint"] or not self._needs(switch)
@@ -119,9 +119,9 @@ class BoundMetric:
     def without_models(self, task: str = "TASK") -> str:
         """Why it cannot be computed for lack of a model, with the command that gets it.
         Empty when all models are here. An empty ``task``: the metric is scored alone, without a task."""
-        for switch, lacks in self.lacking_models():
+        for switch, lacks in self.missing_models():
             by_hand = self.metric.models[switch].by_hand
-            return lacking_message(self.models[switch], lacks, task, switch=switch, by_hand=by_hand)
+            return missing_model_message(self.models[switch], lacks, task, switch=switch, by_hand=by_hand)
         return ""
 
     @property

@@ -146,7 +146,9 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
         return f"a readable {error.filename or 'copy of its files'} ({error.strerror})"
 
 
-def lacking_message(value: Mapping[str, str], lacks: str, task: str, *, switch: str = "", by_hand: str = "") -> str:
+def missing_model_message(
+    value: Mapping[str, str], lacks: str, task: str, *, switch: str = "", by_hand: str = ""
+) -> str:
     """The message that a bound model is not here, and what to do.
     Without a ``task`` it offers the ``switch`` that names the model, or any task with the metric."""
     named = named_in(value)

@@ -128,7 +128,7 @@ def _state(item: WantedTask, counts: Counts | None, faults: Sequence[str], *, we
 def _lacking(item: WantedTask) -> Iterator[tuple[str, str, str]]:
     """The metrics with missing weights, each with what is missing and how to get it if not by a download."""
     for metric in item.task.metrics:
-        for switch, lacks in metric.bound.lacking_models():
+        for switch, lacks in metric.bound.missing_models():
             message = f"its model {named_in(metric.bound.models[switch])} is not here ({lacks})"
             yield metric.bound.name, message, metric.bound.metric.models[switch].by_hand
 

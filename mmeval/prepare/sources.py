@@ -112,7 +112,7 @@ def fetch(source: Source) -> Path:
 
 def _models(bound: BoundMetric) -> Iterator[Source]:
     """The missing models of a metric that the hub has."""
-    for switch, _ in bound.lacking_models():
+    for switch, _ in bound.missing_models():
         named, model = named_in(bound.models[switch]), bound.metric.models[switch]
         if named.folder is None and not model.by_hand:
             yield Source(named.name, named.revision or UNPINNED, "model", model.files)

@@ -11,14 +11,14 @@ from mmeval.report.numbers import Notes, NumberRow, ResultsDocument, number_rows
 from mmeval.report.table_formats.markdown import number_cells
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext, as_arguments
-from mmeval.task.task import Group, LeftOut, Selection, Task
+from mmeval.task.task import Group, Selection, Task, UnavailableTask
 from mmeval.wording import printable
 
 _BEFORE = ("Version", "Filter", "n-shot", "Metric", "↑/↓", "Value", "±", "Stderr", "95 % CI", "Scored")
 """The headers between the name and the column of a baseline."""
 _RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
 
-Names = Mapping[str, Task | LeftOut | Group]
+Names = Mapping[str, Task | UnavailableTask | Group]
 """What is in the table, with its alias and version."""
 
 
@@ -35,7 +35,7 @@ def render(
     ``document`` is the content of the results file. ``roles`` are those that were asked besides the model.
     ``baseline`` is a column of another run's numbers.
     """
-    shown: Sequence[Task | LeftOut | Group] = (*selection.tasks, *selection.left_out, *selection.groups)
+    shown: Sequence[Task | UnavailableTask | Group] = (*selection.tasks, *selection.left_out, *selection.groups)
     names = {one.name: one for one in shown}
     rows = [row for row in number_rows([document], [context.model], empty=True) if row.task in names]
     groups = [row for row in rows if row.is_group and row.metric]

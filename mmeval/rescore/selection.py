@@ -14,7 +14,7 @@ from mmeval.system.yaml_document import Document
 from mmeval.task.build import build, check_metric_names, check_prompt_names
 from mmeval.task.derived_entries import with_pieces
 from mmeval.task.file import OF_A_RUN, TaskFile, parse_task
-from mmeval.task.task import Group, GroupMetric, LeftOut, Selection, TaskMetric, TaskOverrides
+from mmeval.task.task import Group, GroupMetric, Selection, TaskMetric, TaskOverrides, UnavailableTask
 
 
 def stored_selection(
@@ -48,11 +48,11 @@ def stored_selection(
     return Selection(tuple(tasks), tuple(groups), tuple(_left_out(groups, files)))
 
 
-def _left_out(groups: Sequence[Group], run: Collection[str]) -> Iterator[LeftOut]:
+def _left_out(groups: Sequence[Group], run: Collection[str]) -> Iterator[UnavailableTask]:
     """Members of the groups that the run was made without."""
     members = {group.name: group.members for group in groups}
     inside = {task for group in members for task in tasks_inside(group, members)}
-    return (LeftOut(name, name, "", "the run was made without it") for name in sorted(inside - set(run)))
+    return (UnavailableTask(name, name, "", "the run was made without it") for name in sorted(inside - set(run)))
 
 
 def _worth_scoring(entries: Sequence[TaskMetric], names: Collection[str]) -> tuple[TaskMetric, ...]:

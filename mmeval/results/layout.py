@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from mmeval import plugins
 from mmeval.errors import Caught, PluginError
 from mmeval.records.score import Result
-from mmeval.results.provenance import left_out_of, made_with
+from mmeval.results.provenance import made_with, unavailable_tasks_of
 from mmeval.results.stored_run import counted_by
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
     if not tables:
         return []
     first, *others = tables
-    left = (f"{note[:1].upper()}{note[1:]}." for note in left_out_of(run))
+    left = (f"{note[:1].upper()}{note[1:]}." for note in unavailable_tasks_of(run))
     return [replace(first, notes=(made_with(run), *left, *first.notes)), *others]
 
 

@@ -34,7 +34,7 @@ def _named(row: Mapping[str, Any]) -> str:
     return f"{asked} (served as {served})" if asked and served and asked != served else served or asked
 
 
-def left_out_of(run: StoredRun) -> Iterator[str]:
+def unavailable_tasks_of(run: StoredRun) -> Iterator[str]:
     """What the newest results of a run do not hold of it, with the command that makes results of all; at most one
     line."""
     if aside := run.ours.get("left_aside"):

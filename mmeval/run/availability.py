@@ -22,8 +22,8 @@ from mmeval.dataset.contract import Dataset
 from mmeval.errors import Caught, MissingDataError, MissingError, sentence
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
-from mmeval.task.derived_entries import lacks_a_piece
-from mmeval.task.task import FixedKinds, LeftOut, Selection, Task
+from mmeval.task.derived_entries import has_unavailable_piece
+from mmeval.task.task import FixedKinds, Selection, Task, UnavailableTask
 from mmeval.wording import counted, either, of_several
 
 _log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
     if not optional or len(selection.tasks) == 1:
         return selection
     kept: list[Task] = []
-    missing: list[LeftOut] = []
+    missing: list[UnavailableTask] = []
     for task in selection.tasks:
         try:
             dataset = task.dataset()
@@ -50,7 +50,7 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
         except MissingDataError as error:
             if strict or task.name not in optional:
                 raise
-            missing.append(LeftOut(task.name, task.alias, task.version, str(error)))
+            missing.append(UnavailableTask(task.name, task.alias, task.version, str(error)))
     if not kept:
         others = f" (and {counted(len(missing) - 1, 'other task')} likewise)" if missing[1:] else ""
         raise MissingDataError(f"no task is left: {missing[0].name}: {missing[0].why}{others}")
@@ -96,7 +96,7 @@ def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
     """Warn of metrics that cannot be computed here, whole or in part. Raises MissingError for the first whole one when
     ``strict``; what the user has skipped is no fault."""
     tasks = list(tasks)
-    for lacking in lacking_in(tasks):
+    for lacking in unavailable_in(tasks):
         if strict:
             raise MissingError(
                 f"{sentence(str(lacking))} Without --strict the run goes on, and mmeval score adds the metric later"
@@ -106,7 +106,7 @@ def say_unavailable(tasks: Iterable[Task], *, strict: bool) -> None:
         _log.warning("%s", gap)
 
 
-class Lacking(NamedTuple):
+class UnavailableMetrics(NamedTuple):
     """Metrics of some tasks that cannot be computed for one ``reason``; with ``pieces`` those that are made of other
     numbers and go without these."""
 
@@ -122,28 +122,28 @@ class Lacking(NamedTuple):
         return f"{', '.join(self.tasks)}: the {metrics} {what}: {reason}"
 
 
-def lacking_in(tasks: Iterable[Task]) -> Iterator[Lacking]:
+def unavailable_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
     """The metrics of tasks that are unavailable, by reason, in the order of the tasks. One that is made of another
     which is unavailable is left out: the reason is given with the piece."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
         for metric in task.metrics:
-            if metric.unavailable and not lacks_a_piece(metric, task.metrics):
+            if metric.unavailable and not has_unavailable_piece(metric, task.metrics):
                 word = _NAMED_TASK.search(metric.unavailable)
                 entry = (task.name, metric.bound.name, word[0] if word else "")
                 found.setdefault(_NAMED_TASK.sub("\0", metric.unavailable), []).append(entry)
     for reason, entries in found.items():
         names, metrics, words = _columns(entries)
-        yield Lacking(names, metrics, reason.replace("\0", " ".join(words)))
+        yield UnavailableMetrics(names, metrics, reason.replace("\0", " ".join(words)))
 
 
 _NAMED_TASK = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
 """The task in the command that ends a reason, which differs where nothing else does."""
 
 
-def partial_in(tasks: Iterable[Task]) -> Iterator[Lacking]:
+def partial_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
     """The metrics of tasks that are made of what there is of their pieces, by why some are not there. Of a metric of
-    the task that is unavailable :func:`lacking_in` gives the reason."""
+    the task that is unavailable :func:`unavailable_in` gives the reason."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for task in tasks:
         lost = {output for one in task.metrics if one.unavailable for output in one.bound.metric.outputs}
@@ -153,7 +153,7 @@ def partial_in(tasks: Iterable[Task]) -> Iterator[Lacking]:
                 found.setdefault(why, []).append((task.name, metric.bound.name, piece))
     for reason, entries in found.items():
         names, metrics, pieces = _columns(entries)
-        yield Lacking(names, metrics, reason, pieces)
+        yield UnavailableMetrics(names, metrics, reason, pieces)
 
 
 def _columns(entries: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:

@@ -68,7 +68,7 @@ def derived_outputs(entries: Iterable[TaskMetric], lost: Collection[str]) -> set
     return gone - set(lost)
 
 
-def lacks_a_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
+def has_unavailable_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
     """Whether an entry is made of another one that is unavailable."""
     lost = {name for other in entries if other.unavailable for name in other.bound.metric.outputs}
     return not lost.isdisjoint(entry.bound.pieces)

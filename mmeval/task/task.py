@@ -147,7 +147,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class UnavailableTask:
     """A member of a group that is not run; ``why`` names the data that are missing."""
 
     name: str
@@ -163,7 +163,7 @@ class Selection:
 
     tasks: tuple[Task, ...]
     groups: tuple[Group, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[UnavailableTask, ...] = ()
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)

@@ -23,7 +23,7 @@ import pytest
         "audio.music.beats",
         "audio.reference_sounds",
         "audio.speech.voices",
-        "audio.speech.wanting",
+        "audio.speech.wanted_level",
         "judged.pictures.places",
         "judged.pictures.claimed",
     ],

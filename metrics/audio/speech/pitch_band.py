@@ -10,7 +10,7 @@ from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, NEEDS, Count, Positive, clip, the_only_decodable
 from mmeval.metrics.audio.speech.pitch import CEILING, EDGES, FLOOR, STEP, pitch_of
 from mmeval.metrics.audio.speech.voices import GENDER_NAME, MALE_CLASS, SECONDS, VOICE, Gender, genders_of
-from mmeval.metrics.audio.speech.wanting import Wanted, band_fault, share_of, wanted, wanting_fault
+from mmeval.metrics.audio.speech.wanted_level import Wanted, band_fault, share_of, wanted, wanted_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
@@ -23,7 +23,7 @@ Edges = Annotated[int, Checked(lambda value: "" if value >= 2 else "2 or more")]
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return wanting_fault(sample, switches["pitch_key"]) or band_fault(switches, "male", "female")
+    return wanted_fault(sample, switches["pitch_key"]) or band_fault(switches, "male", "female")
 
 
 @metric(
@@ -100,7 +100,7 @@ def _heard(trial: Trial, key: str, praat: Mapping[str, Any]) -> _Spoken | Score:
     sound = the_only_decodable(trial)
     if isinstance(sound, Score):
         return sound
-    if fault := wanting_fault(trial.sample, key):
+    if fault := wanted_fault(trial.sample, key):
         return Score.unscored(fault)
     asked = wanted(trial.sample, key)
     if asked is None:

@@ -10,7 +10,7 @@ from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, Positive, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
 from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, WHISPER_NAME, transcripts_of
-from mmeval.metrics.audio.speech.wanting import band_fault, share_of, wanted, wanting_fault
+from mmeval.metrics.audio.speech.wanted_level import band_fault, share_of, wanted, wanted_fault
 from mmeval.metrics.models import bound
 from mmeval.metrics.text.normalisers import speech
 from mmeval.records import Sample, Score, Trial
@@ -23,7 +23,7 @@ COUNTED_BY_CHARACTER = ("chinese",)
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return wanting_fault(sample, switches["speed_key"]) or band_fault(switches, "words", "characters")
+    return wanted_fault(sample, switches["speed_key"]) or band_fault(switches, "words", "characters")
 
 
 @metric(
@@ -83,7 +83,7 @@ def speech_rate(
 
 def _sound(trial: Trial, key: str) -> Media | Score:
     sound = the_only_decodable(trial)
-    fault = wanting_fault(trial.sample, key)
+    fault = wanted_fault(trial.sample, key)
     return Score.unscored(fault) if fault and not isinstance(sound, Score) else sound
 
 

@@ -14,7 +14,7 @@ from mmeval.report.results_file import results_document
 from mmeval.report.table import render
 from mmeval.run.options import BackendSpec, Unfinished
 from mmeval.settings.report_options import ReportContext
-from mmeval.task.task import Group, GroupMetric, LeftOut, Task
+from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask
 from tests.support.outcomes import outcome, result, task
 
 CONTEXT = ReportContext("openai", {"model": "m", "api_key": "sk-secret"}, limit=5)
@@ -204,7 +204,7 @@ def test_a_task_without_numbers_has_an_empty_place_in_the_column_of_a_baseline()
 
 def test_a_task_whose_data_are_not_here_is_shown_below_its_group() -> None:
     made = outcome(Path(), result("a"), result("g"), tasks=(task("a"),), groups=(replace(GROUP, members=("a", "b")),))
-    selection = replace(made.selection, left_out=(LeftOut("b", "B", "1.0", "no rows"),))
+    selection = replace(made.selection, left_out=(UnavailableTask("b", "B", "1.0", "no rows"),))
     document = results_document(replace(made, selection=selection), CONTEXT, {})
 
     lines = render(document, selection, CONTEXT).splitlines()

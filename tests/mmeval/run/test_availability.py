@@ -9,9 +9,9 @@ import pytest
 
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.metric.model import lacking_message
+from mmeval.metric.model import missing_model_message
 from mmeval.records.sample import Sample, user
-from mmeval.run.availability import Lacking, lacking_in, partial_in, with_data
+from mmeval.run.availability import UnavailableMetrics, partial_in, unavailable_in, with_data
 from mmeval.task.task import Group, Selection, Task
 from tests.support.cli import Ended, mmeval, results, run_folder
 from tests.support.task_pair import write_pair
@@ -216,11 +216,11 @@ def without(name: str, reason: str) -> Task:
 
 
 def weights(name: str) -> str:
-    return lacking_message({"name": "o/m"}, "config.json", name)
+    return missing_model_message({"name": "o/m"}, "config.json", name)
 
 
 def test_tasks_that_lack_the_same_are_told_together_with_one_command() -> None:
-    found = list(lacking_in([without("a", weights("a")), without("b", "no judge"), without("c", weights("c"))]))
+    found = list(unavailable_in([without("a", weights("a")), without("b", "no judge"), without("c", weights("c"))]))
 
     assert [one.tasks for one in found] == [("a", "c"), ("b",)]
     assert str(found[0]).startswith("a, c: the metric exact_match is unavailable: its model o/m is not here")
@@ -228,13 +228,13 @@ def test_tasks_that_lack_the_same_are_told_together_with_one_command() -> None:
 
 
 def test_several_metrics_are_spoken_of_as_several() -> None:
-    both = Lacking(("a",), ("x", "y"), "it asks the role 'gemini' (as its judge), which this run has not")
+    both = UnavailableMetrics(("a",), ("x", "y"), "it asks the role 'gemini' (as its judge), which this run has not")
 
     assert str(both).endswith(" are unavailable: they ask the role 'gemini' (as their judge), which this run has not")
 
 
 def test_one_task_is_told_as_it_is() -> None:
-    (found,) = lacking_in([without("a", "no judge"), task("b")])
+    (found,) = unavailable_in([without("a", "no judge"), task("b")])
 
     assert str(found) == "a: the metric exact_match is unavailable: no judge"
 
@@ -272,7 +272,7 @@ def test_tasks_that_go_without_the_same_are_told_together() -> None:
 def test_pieces_that_were_skipped_are_spoken_of_as_several() -> None:
     said = "it is left out by --skip_metric; mmeval score RUN --metrics m adds it"
 
-    assert str(Lacking(("a",), ("m", "n"), said, ("x", "y"))) == (
+    assert str(UnavailableMetrics(("a",), ("m", "n"), said, ("x", "y"))) == (
         "a: the metrics m, n are partial, without x, y: they are left out by --skip_metric; mmeval score RUN --metrics "
         "m adds them"
     )

@@ -19,7 +19,7 @@ def wanted(sample: Sample, key: str) -> Wanted | None:
     return "low" if label == "low" else None
 
 
-def wanting_fault(sample: Sample, key: str) -> str:
+def wanted_fault(sample: Sample, key: str) -> str:
     """What is wrong with a row's label; empty when nothing is. A row need not have one."""
     label = sample.metadata.get(key)
     return "" if label in (None, "high", "low") else f"the label {key!r} must be high or low, not {label!r:.80}"
