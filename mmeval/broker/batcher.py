@@ -82,7 +82,7 @@ _Group: TypeAlias = "list[_Waiting]"
 
 
 class Batcher:
-    """Collects calls into batches whose rows are equal in wants and parameters.
+    """Collects calls into batches whose rows are equal in wanted kinds and parameters.
 
     A batch goes when it is full, when every live trial is waiting (no other can come), or after a short wait. It is
     cut out of the group that holds the call that has waited longest, so that this call is in it and the lengths of its
@@ -242,7 +242,7 @@ class Batcher:
             self._settle(call, Response.failed("internal", why))
 
     def _ask_again(self, batch: Sequence[_Waiting], death: str) -> None:
-        """Ask the rows once more, one by one, so that only the row that kills is lost."""
+        """Ask the rows once more, one by one, so that a fatal row is lost alone."""
         for call in batch:
             if not call.open:
                 continue
@@ -254,8 +254,8 @@ class Batcher:
                 self._again.append(call)
 
     def _settle(self, call: _Waiting, response: Response) -> None:
-        """Answer the call. Its future is set a moment later:
-        when this was the last row of a batch, the next batch goes before these answers are read."""
+        """Answer the call; its future is set a moment later.
+        When this was the last row of a batch, the next batch goes before any of these answers is read."""
         if call.open:
             self._close_call(call)
             asyncio.get_running_loop().call_soon(_resolve, call.future, response)

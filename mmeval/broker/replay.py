@@ -30,7 +30,7 @@ def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
 
 
 def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Iterator[bool]:
-    """Yield for each step whether all its replies are known; raises as the program."""
+    """Yield for each step whether its replies are known. Raises as the program does."""
     step = 0
     sent: Any = None
     while True:

@@ -199,7 +199,6 @@ class BackendRuntime:
         await self.backend.close()
 
     async def _load(self) -> None:
-        """Get the backend ready where it will answer, or in a thread of its own."""
         if self.batcher is not None:
             await self.batcher.start()
         elif isinstance(self.backend, Startable):

@@ -43,7 +43,7 @@ class WorkerStartError(MmevalError):
 
 
 class WorkerProcess:
-    """A worker process as its parent sees it: one exchange at a time, in one thread."""
+    """A worker process as its parent sees it: one job at a time, in its own thread."""
 
     def __init__(self, job: WorkerJob) -> None:
         self.job = job

@@ -60,7 +60,7 @@ class Media:
         self._unproven = False  # True while a record's digest has not been compared with the file's bytes
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """The state for another process: without the memo, often large or of one process."""
+        """The state for another process, without the memo (large, or of this process)."""
         kept = (name for name in self.__slots__ if name != "_memo")
         return None, {**{name: getattr(self, name) for name in kept}, "_memo": None}
 
@@ -144,7 +144,7 @@ class Media:
         return media
 
     def _prove(self, data: bytes) -> None:
-        """Compare the recorded size and digest; CorruptMediaError where the bytes differ."""
+        """Check the recorded size and digest; CorruptMediaError where the bytes differ."""
         if len(data) == self._size and hashlib.sha256(data).hexdigest() == self._sha256:
             self._unproven = False
             return

@@ -71,7 +71,7 @@ def media_part(media: Media, kind: PartKind | None = None) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """An ordered sequence of parts, the type of prompts, answers and references."""
+    """An ordered sequence of parts: the one type of prompts, answers and references."""
 
     parts: tuple[Part, ...] = ()
 
@@ -83,7 +83,7 @@ class Interleaved:
         *,
         spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> Interleaved:
-        """Text with placeholders; ``media`` maps labels to media or words (``code1``).
+        """Text with placeholders; ``media`` maps ``image1`` to media, ``code1`` to words.
 
         A placeholder that the mapping does not know becomes a dangling part; a medium that no placeholder names is
         appended, in the mapping's order. A placeholder without a number is the n-th of its kind.
@@ -157,7 +157,7 @@ class Interleaved:
         )
 
     def rendered(self, spelling: str = "tag") -> str:
-        """The text with fresh placeholders of one spelling, numbered by order per kind."""
+        """The text with non-text parts as fresh placeholders, numbered by order per kind."""
         seen: dict[str, int] = {}
         out: list[str] = []
         for part in self.parts:

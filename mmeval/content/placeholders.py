@@ -59,7 +59,7 @@ class Tag(NamedTuple):
 
 
 class Spelling(NamedTuple):
-    """A family's spelling; ``pattern`` captures kind (or nothing), index (or nothing)."""
+    """How data write placeholders; ``pattern`` captures kind and index (or nothing)."""
 
     pattern: str
     render: Callable[[TagKind, int], str]

@@ -113,7 +113,7 @@ def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterat
 
 
 def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """The pages of a PDF, counted without drawing. Raises the package's errors."""
+    """How many pages a PDF has, without drawing. Raises the errors of this package."""
     need("pypdfium2", "doc")
     data = _pdf_bytes(media, limits)
     with contextlib.closing(steps_apart("mmeval.decode.document:count_steps", media, data, limits)) as steps:

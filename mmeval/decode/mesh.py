@@ -174,7 +174,7 @@ def _as_step(geometry: Any, *, colours: bool) -> Step:
 
 
 def _colours_of(geometry: Any) -> tuple[str | None, Any]:
-    """What the colours belong to, and one for each; none where there are none."""
+    """What the colours belong to, and one colour for each; empty without colours."""
     import numpy as np
 
     visual = getattr(geometry, "visual", None)

@@ -22,7 +22,7 @@ class MeshCounts(NamedTuple):
 
 
 def declared_counts(data: bytes, mime: str) -> MeshCounts:
-    """The declared counts. Raises ValueError for impossible ones, or no header."""
+    """The declared counts. Raises ValueError for no header, or more than bytes hold."""
     counts = _COUNTS[mime](data)
     # A vertex or a face takes at least one byte everywhere but in a scene that shows one mesh many times.
     if mime != "model/gltf-binary" and max(counts) > len(data):

@@ -39,7 +39,7 @@ FinishReason = Literal["stop", "length", "content_filter", "error"]
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Why a call has no answer; ``retry_after`` is the server's wish, in seconds."""
+    """Why a call has no answer; ``retry_after`` is the server's request, in seconds."""
 
     kind: ErrorKind
     message: str

@@ -61,7 +61,7 @@ class ScorePool:
             self._pool.submit(work)
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Results of the works. Raises their errors; MmevalError if they kill a process."""
+        """Results of ``works``. Raises their errors; MmevalError if they kill a process."""
         self._under_way += 1
         try:
             found = list(self._pool.map(_call, works))

@@ -1,4 +1,4 @@
-"""The scorer: scores finished trials while requests are in flight, returns rows.
+"""Scores finished trials while requests are in flight and returns their rows.
 
 Trials of tasks whose metrics use models go to a process of their own (see :mod:`mmeval.scoring.model_queue`), all
 others in batches to the ordinary ones. A metric that kills its process costs that one trial its score, with the reason.
@@ -125,9 +125,8 @@ class Scorer:
             self._pool.prepare(work)
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Results of the works, by the processes, or here where there are none.
-        Each work is a module's function or a ``partial`` of one. Raises their errors, MmevalError where one kills its
-        process."""
+        """Results of ``works``, by the processes, or here where there are none.
+        Each is a module function or a ``partial``. Raises their errors; MmevalError if they kill a process."""
         return [work() for work in works] if self._pool is None else self._pool.compute(works)
 
     def device_of_models(self) -> str:

@@ -26,7 +26,7 @@ from mmeval.system.time_limit import TimeLimit
 
 @dataclass(frozen=True)
 class ScoringPlan:
-    """What a worker must know of a task; metrics by name, for a fresh process.
+    """What a worker must know of a task; metrics by name, to send to a new process.
 
     ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to the reason known before the run.
     ``batch`` is how many trials a metric wants at once, at least 1 where one opens a model; 0 where none does either:

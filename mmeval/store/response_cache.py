@@ -42,7 +42,7 @@ class ResponseCache:
         return digest([identity, request_digest, seed])
 
     def get(self, key: str) -> Response | None:
-        """A kept answer, media in memory; None for none, or for damage to it or a medium."""
+        """A kept answer, its media in memory; None if missing, or if any of it is damaged."""
         try:
             row = self._db.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as error:

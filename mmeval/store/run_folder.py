@@ -170,7 +170,7 @@ def _locked(folder: Path) -> int:
 
 
 def provenance() -> dict[str, Any]:
-    """The machine and the libraries, recorded; never decides what may be reused."""
+    """The record of machine and libraries; it never decides what may be reused."""
     return {"python": platform.python_version(), "platform": platform.platform(), "argv0": Path(sys.argv[0]).name}
 
 

@@ -1,4 +1,4 @@
-"""A segment: one process's part of a journal, one line an answer, whole or not.
+"""A segment: a process's part of a journal; a line an answer, all or nothing.
 
 An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media go to the
 content-addressed store, then its line is written, then the receipt is removed.
@@ -51,8 +51,7 @@ class Segment:
 
     def keep(self, head: Mapping[str, Any], response: Response, *, in_place: bool = False) -> JournalLine:
         """Keep an answer, or the record of a failure, media first.
-        With ``in_place`` media that are files already stay where they are. Raises StorageError when it cannot be
-        written."""
+        With ``in_place`` existing files stay where they are. Raises StorageError when it cannot be written."""
         unsaved = self._unsaved_media(response, in_place=in_place)
         receipt = self._write_receipt(head, response, unsaved) if unsaved else None
         if receipt is not None:
@@ -139,7 +138,7 @@ def key_hash(key: str) -> bytes:
 
 
 def portable(response: Response, store: Path) -> dict[str, Any]:
-    """A response, stored media named by content alone: a run folder can be moved."""
+    """A response with stored media named by content alone, so the folder can be moved."""
     row = response.to_json()
     if "output" in row:
         forget_store(row["output"], store)

@@ -10,7 +10,7 @@ from mmeval.records.response import Response
 
 
 class Payee(NamedTuple):
-    """Who was asked: the role, the name that calls are priced by, and whether local.
+    """Who was asked: role, the name that calls are priced by, and whether it is local.
     A local model costs nothing but electricity."""
 
     role: str

@@ -1,4 +1,4 @@
-"""Tickets: what goes with a call, so that the process that answers can keep it."""
+"""Tickets: what goes with a call so that the process with its answer can keep it."""
 
 from __future__ import annotations
 

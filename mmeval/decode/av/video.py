@@ -110,7 +110,7 @@ def _passed(media: Media, data: bytes, limits: DecodeLimits) -> Generator[tuple[
 
 
 def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
-    """What the container declares; decodes no frame. Raises the package's errors."""
+    """What the container declares, no frame decoded. Raises this package's errors."""
     need("av", "video")
     data = whole_bytes(media, limits)
     with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
