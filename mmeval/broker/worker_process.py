@@ -116,6 +116,7 @@ def work(job: WorkerJob, connection: Connection) -> None:
 
 
 def _settle(job: WorkerJob) -> None:
+    """Settle signals, output and the share of the processors, before anything else."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it was blocked until now
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -111,7 +111,7 @@ def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: M
 def score_trials(
     trials: Sequence[Trial], plan: ScoringPlan, metrics: Sequence[BoundMetric], limit: TimeLimit = NO_LIMIT
 ) -> list[dict[str, Score]]:
-    """All scores of a task's trials that need no judge, batched metrics all at once.
+    """The scores that need no judge, of a task's trials; batched metrics all at once.
     A trial without an answer has none; an empty answer has the score that the benchmark defines for it, if any."""
     found = [_without_looking(trial, plan, metrics) for trial in trials]
     open_ = [
