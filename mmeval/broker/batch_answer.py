@@ -1,4 +1,4 @@
-"""Answering a batch: every row once, whatever the backend does with its neighbours."""
+"""Answers a batch: every row once, whatever happens to the rows beside it."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class ThisProcess:
 
 @dataclass
 class _Memory:
-    """What a batch has shown of the memory: the batches that it did not suffice for, and whether one row alone was too
-    large, which says nothing of how many others fit."""
+    """What a batch has shown of the memory; ``failed`` are the sizes that did not fit.
+    ``alone``: one row did not fit by itself, which says nothing of how many others fit."""
 
     failed: list[int] = field(default_factory=list)
     alone: bool = False
@@ -59,8 +59,8 @@ class _Memory:
 
 
 def answer_batch(backend: BatchBackend, requests: Sequence[Request], deliver: Deliver) -> int:
-    """Answer every request once. After an error in a batch its open rows are asked again: in halves when memory ran
-    out, else one by one, so that one bad row never takes its neighbours with it.
+    """Answer every request once, also after an error in a batch.
+    After an error the open rows are asked again: in halves when memory ran out, else singly, so a bad row fails alone.
 
     Returns the largest batch that memory suffices for, as far as this one has shown, and 0 where none ran out of it.
     Raises what ``deliver`` raises.
@@ -97,7 +97,7 @@ def _answer(backend: BatchBackend, requests: Sequence[Request], deliver: Deliver
 
 @dataclass(frozen=True)
 class _Fault:
-    """What a batch was ended by: words, and not the exception, which would hold the memory that its frames have."""
+    """Why a batch ended, in words: the exception would hold the memory of its frames."""
 
     kind: ErrorKind
     text: str
@@ -106,7 +106,7 @@ class _Fault:
 def _yielded(
     backend: BatchBackend, requests: Sequence[Request], faults: list[_Fault]
 ) -> Iterator[tuple[int, Response]]:
-    """What the backend yields; what it raises goes to ``faults``, and so does what is no answer."""
+    """What the backend yields; errors and non-answers are added to ``faults``."""
     try:
         for position, response in backend.generate_batch(requests):
             if not isinstance(position, int) or not isinstance(response, Response):

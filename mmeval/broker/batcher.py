@@ -50,8 +50,8 @@ class Answerer(Protocol):
         """Load what is needed. Raises what keeps the backend from answering."""
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """Have a batch answered; ``deliver`` is called in the loop's thread, once for each row. Returns the largest
-        batch that memory suffices for where that has shown, else 0.
+        """Answer a batch; ``deliver`` is called in the loop's thread, once for each row.
+        Returns the largest batch that memory suffices for where that has shown, else 0.
 
         Raises AnswererDiedError where the worker is gone, with open rows; MmevalError where no row can be
         answered any more.
@@ -82,7 +82,7 @@ _Group: TypeAlias = "list[_Waiting]"
 
 
 class Batcher:
-    """Collects calls and answers them in batches, whose rows are equal in what they want and in their parameters.
+    """Collects calls into batches whose rows are equal in wanted kinds and parameters.
 
     A batch goes when it is full, when every live trial is waiting (no other can come), or after a short wait. It is
     cut out of the group that holds the call that has waited longest, so that this call is in it and the lengths of its
@@ -121,7 +121,7 @@ class Batcher:
         await self._answerer.start()
 
     async def ask(self, request: Request, ticket: Ticket) -> Response:
-        """The answer, once the call's batch has had its turn. Raises what concerns every call of the backend."""
+        """The answer to a request. Raises what concerns every call of the backend."""
         loop = asyncio.get_running_loop()
         waiting = _Waiting(BatchRow(request, ticket), loop.create_future(), loop.time(), length(request))
         self._groups.setdefault(likeness(request), []).append(waiting)
@@ -133,7 +133,7 @@ class Batcher:
             self._close_call(waiting)
 
     def stop(self, error: MmevalError) -> None:
-        """From now on no batch is made: who waits for one is told so. Those that are under way are answered."""
+        """Make no more batches: waiting calls get ``error``; those under way are answered."""
         waiting = [*self._again, *(call for group in self._groups.values() for call in group)]
         self._groups, self._again = {}, []
         for call in waiting:
@@ -187,7 +187,7 @@ class Batcher:
         return list(self._groups.values())
 
     def _fair_share(self, group: _Group) -> int:
-        """How many rows to send where no more are expected: every place that is free gets its part."""
+        """Rows to send where no more are expected: an equal part for every free place."""
         free = self._answerer.places - self._in_flight
         return min(self.size, -(-len(group) // free))
 
@@ -242,7 +242,7 @@ class Batcher:
             self._settle(call, Response.failed("internal", why))
 
     def _ask_again(self, batch: Sequence[_Waiting], death: str) -> None:
-        """Once more, one by one: whatever killed the one that answered takes only its own row with it then."""
+        """Ask the rows once more, one by one, so that a fatal row is lost alone."""
         for call in batch:
             if not call.open:
                 continue
@@ -254,8 +254,8 @@ class Batcher:
                 self._again.append(call)
 
     def _settle(self, call: _Waiting, response: Response) -> None:
-        """The call is answered. Its future is set a moment later: when this was the last row of a batch,
-        the next batch goes before anybody looks at the answers of this one."""
+        """Answer the call; its future is set a moment later.
+        When this was the last row of a batch, the next batch goes before any of these answers is read."""
         if call.open:
             self._close_call(call)
             asyncio.get_running_loop().call_soon(_resolve, call.future, response)
@@ -313,7 +313,7 @@ def length(request: Request) -> int:
 
 
 def least_padded(lengths: Sequence[int], wanted: int, count: int) -> int:
-    """Where to begin a slice of ``count`` rising lengths that holds the ``wanted`` one and needs the least padding."""
+    """Where the least padded slice of ``count`` rising lengths with ``wanted`` begins."""
     total = [0, *accumulate(lengths)]
     begins = range(max(0, wanted - count + 1), max(0, min(wanted, len(lengths) - count)) + 1)
 

@@ -45,10 +45,10 @@ MAX_EXCERPT_CHARS = 300
 
 @dataclass(slots=True)
 class Scope:
-    """Whose calls these are: what a key is made of. ``share`` lets the first step be shared by content, ``by_content``
-    every step, whatever trial it belongs to; ``within`` is the key of the call that an agent answers by these, so that
-    they are shared and replayed together with it, and ``draw`` counts how often the agent was asked the same before:
-    its calls then draw anew too."""
+    """The program and trial that calls belong to: what a key is made of.
+    ``share`` lets the first step be shared by content, ``by_content`` every step, whatever trial it belongs to;
+    ``within`` is the key of the call that an agent answers by these, so that they are shared and replayed together with
+    it; ``draw`` counts how often the agent was asked the same before: its calls then draw anew too."""
 
     task: str
     sample: Sample
@@ -84,7 +84,7 @@ class Scope:
 
     @property
     def seed_repeat(self) -> int:
-        """The repeat that seeds depend on: what is shared by content must not tell whose repeat asked first."""
+        """The repeat for seeds; 0 where calls are shared, as any repeat may ask first."""
         return 0 if self.by_content else self.repeat
 
     def occurrence(self, request_digest: str) -> int:
@@ -95,8 +95,8 @@ class Scope:
 
 
 class _Asked(NamedTuple):
-    """A call on its way: whose it is, its place in the program, its name in the journal, and how many equal calls of
-    the program came before it."""
+    """A call on its way to its role.
+    ``path`` is its place in the program, ``key`` its name in the journal, ``occurrence`` counts equal ones before."""
 
     call: Call
     scope: Scope
@@ -140,7 +140,7 @@ class Broker:
         return sum(runtime.in_flight for runtime in runtimes.values())
 
     async def run(self, program: Program[T], scope: Scope) -> T:
-        """Drive a program to its result, recording its exchanges in ``scope``. Raises what the program raises."""
+        """Run a program; its exchanges go to ``scope``. Raises what the program raises."""
         return await self._drive(program, scope, "", share=scope.share)
 
     async def _drive(self, program: Program[T], scope: Scope, prefix: str, *, share: bool) -> T:
@@ -160,7 +160,7 @@ class Broker:
             step += 1
 
     async def _calls(self, calls: Sequence[Call], scope: Scope, path: str, shared: bool) -> list[Reply]:
-        """Independent calls at the same time; when one raises, the answers to the others are waited for and kept."""
+        """Ask independent calls at the same time; when one raises, the others are kept."""
         paths = [f"{path}.{i}" for i in range(len(calls))]
         occurrences = [self._occurrence(call, scope) for call in calls]
         answers = await asyncio.gather(
@@ -218,7 +218,7 @@ class Broker:
         return key, await self._fly(asked)
 
     def key_of(self, call: Call, scope: Scope, path: str, *, shared: bool, occurrence: int = 0) -> str:
-        """A call's name in the journal: by content where it may be shared, by its place in the program elsewhere."""
+        """A call's name in the journal: by content where shared, else by its place."""
         runtime = self.roles.get(call.role)
         routes = "" if runtime is None else route_mark(call, runtime.capabilities)
         form = f"+{routes}" if routes else ""  # in which media may have been shown
@@ -237,8 +237,8 @@ class Broker:
         return f"{place}/{scope.sample.digest[:12]}{call.request.digest[:12]}"
 
     def _kept(self, asked: _Asked) -> JournalEntry | None:
-        """The journalled answer to a call. One that a worker has written, and that its process had no time to look at,
-        is looked at now."""
+        """The journalled answer to a call.
+        An answer that a worker wrote, and that its process had no time to check, is checked now."""
         entry = self.journal.get(asked.key)
         if entry is None or not entry.raw or entry.request_digest != asked.call.request.digest:
             return entry
@@ -253,7 +253,7 @@ class Broker:
         return None if fault else replace(kept, earlier=entry.earlier)
 
     def _looked_at(self, call: Call, response: Response, unknown: Sequence[str]) -> tuple[Response, str]:
-        """A response as it is kept, and what is wrong with it; the very same one where nothing has to be changed.
+        """A response as it is kept, and its fault; the same object where nothing changes.
         ``unknown`` are options that it was asked without."""
         if response.output is None:
             return response, ""
@@ -299,7 +299,7 @@ class Broker:
         return (await self._ask_once(runtime, asked, sent, first + tries - 1))[0]
 
     async def _sendable(self, runtime: BackendRuntime, call: Call) -> Sendable:
-        """What a call sends; where media may have to be converted, that is done in a thread."""
+        """What a call sends; where media may have to be converted, a thread does it."""
         if runtime.samples is None and call.convert:
             if self._converting is None:
                 self._converting = ThreadPoolExecutor(CONVERTING, "mmeval-convert")
@@ -312,8 +312,8 @@ class Broker:
     async def _ask_once(
         self, runtime: BackendRuntime, asked: _Asked, sent: Sendable, attempt: int
     ) -> tuple[JournalEntry, bool]:
-        """The reply as it is journalled, and whether it is acceptable. One that is not is journalled as a failure, with
-        what it cost. A call that failed was tried again by its role, so it counts as acceptable here."""
+        """The reply as it is journalled, and whether it is acceptable.
+        An unacceptable one is journalled as a failure with its cost; a failed call was retried, so is acceptable."""
         call, scope = asked.call, asked.scope
         digest = call.request.digest
         seed = call_seed(self._seed, digest, scope.seed_repeat, asked.occurrence, scope.draw, attempt)
@@ -369,7 +369,7 @@ class Broker:
         return answered
 
     def _keep_tries(self, runtime: BackendRuntime, asked: _Asked, failed: Tries) -> None:
-        """Journal the tries of a call that is given up: they were sent, so later sessions count them too."""
+        """Journal the tries of a call that is given up, so that later sessions count them."""
         if failed.last is None:
             return
         with contextlib.suppress(StorageError):  # what ends the call is worth more than the record of its tries
@@ -383,7 +383,7 @@ class Broker:
             )
 
     def stop(self) -> None:
-        """From now on no call is made; those in flight are answered. The others raise StoppedError."""
+        """Make no more calls: these raise StoppedError; those in flight are answered."""
         for runtime in self.roles.values():
             runtime.stop()
 
@@ -400,7 +400,7 @@ class Broker:
 
 
 def _put(cache: ResponseCache, key: str, response: Response) -> None:
-    """Keep an answer for other runs. This run has it already: a cache that cannot take it is worth a warning only."""
+    """Keep an answer for other runs; a failure is a warning, as this run has it."""
     try:
         cache.put(key, response)
     except StorageError as error:
@@ -414,7 +414,7 @@ def _unknown_options(runtime: BackendRuntime, call: Call) -> Sequence[str]:
 
 
 def _with_left_out(response: Response, role: str, unknown: Sequence[str]) -> Response:
-    """The response with a warning of each option that was left out; the very same one where it has them already."""
+    """The response with a warning of each option that was left out."""
     return _with_warnings(response, [f"the {role} knows no option {name}; it was left out" for name in unknown])
 
 
@@ -434,7 +434,7 @@ def _fault(call: Call, response: Response) -> str:
 
 
 def _refused(response: Response, fault: str) -> Response:
-    """The failure that a reply becomes which is not acceptable: what it cost and who gave it stay."""
+    """An unacceptable reply as a failure; its cost and its source stay."""
     said = " ".join(response.text.split())
     said = said if len(said) <= MAX_EXCERPT_CHARS else said[:MAX_EXCERPT_CHARS] + "..."
     error = ErrorInfo("bad_reply", f"{fault}; the reply was {said!r}")
@@ -442,7 +442,7 @@ def _refused(response: Response, fault: str) -> Response:
 
 
 def _cache_key(runtime: BackendRuntime, request: Request, call: Call) -> str:
-    """By what an answer is known in other runs: who was asked what, and in which form media were shown."""
+    """The key of an answer in other runs: the backend, the request, the media's form."""
     routes = route_mark(call, runtime.capabilities)
     identity = {**runtime.identity, "routes": routes} if routes else runtime.identity
     return ResponseCache.key(identity, request.digest, request.seed)
@@ -455,7 +455,7 @@ def _unkept(request: Request, why: str, kind: ErrorKind = "unsupported") -> Jour
 
 
 def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interleaved:
-    """Hidden reasoning that a model wrote into its text, as parts of its own; a quick look when there is none.
+    """Make hidden reasoning that a model wrote into its text parts of its own.
 
     Placeholders that the model only thought of stay in its reasoning: the media of the answer belong to the others.
     """
@@ -472,6 +472,6 @@ def _split_reasoning(output: Interleaved, opening: str, closing: str) -> Interle
 
 
 def _natively_interleaved(output: Interleaved) -> bool:
-    """Whether media stand between words without a placeholder: their place is all that says where they belong."""
+    """Whether media without a placeholder stand before words, placed by order alone."""
     written = [position for position, part in enumerate(output.parts) if part.raw]
     return any(part.media is not None and not part.raw for part in output.parts[: written[-1] if written else 0])

@@ -1,4 +1,4 @@
-"""How many calls a role may have in flight: all of them at once, fewer while the server says that it is too many."""
+"""How many calls a role may have in flight: fewer while the server refuses some."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ BURST_SECONDS = 0.5
 
 
 class Limiter:
-    """Starts at the full limit, halves when most of a round of replies are refusals, and climbs back by one for each
-    round of answers. Fewer refusals than that are chance, or a server that is just full: the refused calls wait, and
-    the others go on.
+    """Limits the calls in flight: halves after refusals, climbs back by one a round.
+    It starts at the full limit and halves when most of a round of replies are refusals. Fewer refusals are chance, or a
+    server that is just full: the refused calls wait, and the others go on.
 
-    Places go to those who wait longest. ``async with``-free on purpose: ``acquire`` returns at once, without a task
-    switch, while there is room.
+    Places go to those that wait longest. ``acquire`` is no ``async with`` on purpose: it returns at once, without a
+    task switch, while there is room.
     """
 
     def __init__(self, limit: int) -> None:
@@ -62,9 +62,9 @@ class Limiter:
             self._wake()
 
     def refused(self, retry_after: float | None) -> float:
-        """The server refused a call for its rate. Returns the seconds after which that call may be sent again.
+        """Note a refusal for the rate; returns the seconds until the call may go again.
 
-        Where most of a round is refused, everybody waits as long as the server asked, and fewer go on.
+        Where most of a round is refused, every call waits as long as the server asked, and fewer go on.
         """
         wait = min(MAX_PAUSE, retry_after if retry_after is not None else 1.0)
         self._refused += 1
@@ -85,7 +85,7 @@ class Limiter:
             self.allowed = max(1.0, self.allowed / 2)
 
     async def _turn(self) -> None:
-        """Wait for a place, which ``_wake`` has reserved for the call that it wakes: a later call cannot take it."""
+        """Wait for the place that ``_wake`` reserves: a later call cannot take it."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         try:

@@ -1,4 +1,4 @@
-"""Outages: a backend is out of reach. Every call waits, and one at a time tests whether the outage is over."""
+"""Outages: while a backend is out of reach, calls wait and one at a time tests it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Outage:
         return max(0.0, min(pause, self.patience - self.lasted))
 
     def note(self, error: ErrorInfo | None) -> None:
-        """What came of a call that was sent while the backend was within reach, or by the one that looks."""
+        """Note the outcome of a call sent while in reach, or of the one that tests."""
         if error is None or error.kind not in SILENT:
             self._answered = True
             if self.on:

@@ -1,4 +1,4 @@
-"""How far a trial has come before this process: the first line of a run says what is kept and what is still to ask."""
+"""How far a trial has come before this process: kept answers and open calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
 
 
 def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Iterator[bool]:
-    """Step by step, whether everything that the program asks there is known. Raises what the program raises."""
+    """Yield for each step whether its replies are known. Raises as the program does."""
     step = 0
     sent: Any = None
     while True:
@@ -47,14 +47,14 @@ def _known_replies(program: Program[Any], scope: Scope, broker: Broker) -> Itera
 
 
 class KnownReply(NamedTuple):
-    """A reply that is known without a call, and its name in the journal; empty where the call cannot be made."""
+    """A reply known without a call; ``key`` is empty where the call cannot be made."""
 
     reply: Reply
     key: str = ""
 
 
 def known_reply(call: Call, scope: Scope, path: str, broker: Broker, *, shared: bool) -> KnownReply | None:
-    """What a call is answered with without asking anybody: its journalled answer, or that it cannot be asked."""
+    """The reply known without a call: journalled, or that the call cannot be asked."""
     if len(broker.journal):  # else there is nothing to find, and media need not be read to know what is looked for
         occurrence = scope.occurrence(f"{call.role}/{call.request.digest}")
         key = broker.key_of(call, scope, path, shared=shared, occurrence=occurrence)

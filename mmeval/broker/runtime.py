@@ -58,7 +58,7 @@ REFUSED_BASE = 0.05
 
 @dataclass(slots=True)
 class Tries:
-    """The tries of one call that have failed so far: how many, and what the last of them brought."""
+    """The failed tries of one call so far: how many, and the response of the last."""
 
     failed: int = 0
     last: Response | None = None
@@ -74,8 +74,8 @@ def mark_of(identity: Mapping[str, Any]) -> str:
 
 
 class BackendRuntime:
-    """A role's backend with its limits and retries. ``answerer`` answers the batches of a local model, unless given a
-    thread of this process.
+    """A role's backend with its limits and retries.
+    ``answerer`` answers the batches of a local model; by default a thread of this process does.
 
     What a backend is and can do is looked up once: protocols and properties are too slow to ask at every call.
     """
@@ -129,12 +129,12 @@ class BackendRuntime:
 
     @property
     def width(self) -> int:
-        """How many calls keep it busy: a connection each, or some batches of a local model."""
+        """How many calls keep it busy: one a connection, or some batches of a local model."""
         return self.limiter.limit if self.batcher is None else self.batcher.width
 
     @property
     def in_flight(self) -> int:
-        """Calls that were sent and are not answered yet; of a local model those that are in a batch."""
+        """Calls sent and not yet answered; of a local model, those that are in a batch."""
         return self.limiter.in_flight if self.batcher is None else self.batcher.in_flight
 
     @property
@@ -142,7 +142,7 @@ class BackendRuntime:
         return self._stopped.is_set()
 
     def payee(self, role: str) -> Payee | None:
-        """Who is paid for a call of a role; None where answering it takes no call of this backend."""
+        """Who is paid for a call of a role; None where this backend is not called for it."""
         if self.samples is not None or self.programs is not None:
             return None
         payee = self._payees.get(role)
@@ -156,8 +156,8 @@ class BackendRuntime:
             self._start.told = told
 
     async def ask(self, request: Request, ticket: Ticket, failed: Tries | None = None) -> tuple[Response, int]:
-        """The answer and how many tries failed before it. Retries errors of the way, within the limits. ``failed``
-        counts the tries that failed as they come, so that they are known where this raises.
+        """The answer and how many tries failed before it; failed calls are retried.
+        Errors of the connection are retried within the limits. ``failed`` counts the tries, also where this raises.
 
         Raises KeyRefusedError, StartFailedError and BackendDownError, from then on at every call: no call waits for
         what is gone. Raises StoppedError for a call that was not made when the run was stopped.
@@ -187,7 +187,7 @@ class BackendRuntime:
             tries += 1
 
     def stop(self) -> None:
-        """From now on no call is sent; those in flight are answered, and those that wait raise StoppedError."""
+        """Send no more calls: waiting ones raise StoppedError; the others are answered."""
         self._stopped.set()
         self.limiter.stop()
         if self.batcher is not None:
@@ -199,14 +199,13 @@ class BackendRuntime:
         await self.backend.close()
 
     async def _load(self) -> None:
-        """Get the backend ready to answer: where it will answer, or in a thread of its own."""
         if self.batcher is not None:
             await self.batcher.start()
         elif isinstance(self.backend, Startable):
             await OwnThread("mmeval-start").do(self.backend.start)
 
     async def _loaded(self, start: Start) -> None:
-        """Until the backend is ready. Raises StartFailedError when it cannot be, StoppedError."""
+        """Wait until the backend is ready. Raises StartFailedError, StoppedError."""
         with Caught(StoppedError) as failure:
             await start.done(self._stopped)
         if failure:
@@ -217,8 +216,8 @@ class BackendRuntime:
         self._start = None
 
     async def _within_reach(self, request: Request, ticket: Ticket) -> Response:
-        """What the backend says. While it cannot be reached, calls wait, and one at a time looks whether it can: none
-        of them has been sent, so none has failed."""
+        """The backend's answer, waiting while it cannot be reached.
+        One waiting call at a time tests whether it can; none of them has been sent, so none has failed."""
         while True:
             if self._outage.on:
                 response = await self._look(request, ticket)
@@ -229,7 +228,7 @@ class BackendRuntime:
                 return response
 
     async def _look(self, request: Request, ticket: Ticket) -> Response | None:
-        """Send a call when it is its turn to look for the backend; None where another has found it meanwhile."""
+        """Test the backend with a call in its turn; None where another has found it."""
         async with self._outage.turn:
             if self._gone is not None:
                 raise self._gone

@@ -1,4 +1,4 @@
-"""The start of a backend: once, before the first call that is really sent, however many calls wait for it."""
+"""The start of a backend: once, before the first call that is really sent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _ignore(_model: str, _seconds: float | None) -> None:
 
 
 class Start:
-    """Loads a model with the first call. ``work`` does it; ``told`` is who wants to know of it."""
+    """Loads a model by ``work`` with the first call, and reports it to ``told``."""
 
     def __init__(self, model: str, work: Callable[[], Awaitable[None]]) -> None:
         self.told: OnLoading = _ignore
@@ -25,8 +25,8 @@ class Start:
         self._task: asyncio.Task[None] | None = None
 
     async def done(self, unless: asyncio.Event) -> None:
-        """Until the model is loaded. Raises what keeps it from being loaded, to everybody who waits, and StoppedError
-        where the event comes first: no call waits for a model that is not asked any more."""
+        """Wait until the model is loaded. Raises, in every waiting call, what prevents it.
+        Raises StoppedError where the event comes first: no call waits for a model that is not asked any more."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._load())
             self._task.add_done_callback(_seen)

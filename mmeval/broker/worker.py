@@ -1,4 +1,4 @@
-"""A worker process as its parent sees it: how it is started, asked, and found dead."""
+"""A worker process as its parent sees it: started, asked, and found dead."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ END_SECONDS = 5.0
 
 
 class WorkerStartError(MmevalError):
-    """A worker could not make or load its backend; ``exit_code`` is that of what it met."""
+    """A worker could not make or load its backend; ``exit_code`` is the cause's."""
 
     def __init__(self, message: str, exit_code: int = EXIT_UNEXPECTED) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class WorkerStartError(MmevalError):
 
 
 class WorkerProcess:
-    """A worker process, as its parent sees it: one conversation at a time, in a thread of its own."""
+    """A worker process as its parent sees it: one job at a time, in its own thread."""
 
     def __init__(self, job: WorkerJob) -> None:
         self.job = job
@@ -61,8 +61,8 @@ class WorkerProcess:
         await self._thread.do(self._start)
 
     async def answer(self, batch: Sequence[BatchRow], told: Callable[[AnswerRow], None]) -> int:
-        """Have a batch answered; ``told`` is called in the loop's thread. Raises AnswererDiedError, and StorageError
-        where the worker cannot write."""
+        """Answer a batch; ``told`` is called in the loop's thread, for each row.
+        Raises AnswererDiedError, and StorageError where the worker cannot write."""
         loop = asyncio.get_running_loop()
         return await self._thread.do(lambda: self._answer(batch, lambda row: loop.call_soon_threadsafe(told, row)))
 
@@ -120,7 +120,7 @@ class WorkerProcess:
                 return message.most
 
     def _heard(self) -> FromWorker:
-        """What it says next, but for warnings, which are passed on. Raises AnswererDiedError."""
+        """The worker's next message; warnings are passed on. Raises AnswererDiedError."""
         assert self._line is not None
         while True:
             try:
@@ -162,7 +162,7 @@ class WorkerProcess:
 
 @contextlib.contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """A process that is started in the block is not ended by Ctrl-C before it can say that it ignores it."""
+    """Keep Ctrl-C from ending a process of the block before it can ignore the signal."""
     resource_tracker.ensure_running()  # it is started with the first process, and would let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -1,4 +1,4 @@
-"""Worker processes: copies of a local model, each in a process of its own, that answer batches from one queue.
+"""Worker processes: copies of a local model that answer batches from one queue.
 
 The core knows nothing of what a worker loads: a backend declares by its ``workers`` in which arguments the copies
 differ. A worker that dies is started again, and the rows that it had not answered are asked once more.
@@ -89,7 +89,8 @@ class WorkerPool:
             self._free.put_nowait(worker)
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """Have the next free worker answer a batch. Raises AnswererDiedError, BackendDownError, and StorageError."""
+        """Have the next free worker answer a batch.
+        Raises AnswererDiedError, BackendDownError, and StorageError."""
         worker = await self._next()
         worker.open_rows = open_rows = dict(enumerate(batch))
 

@@ -1,4 +1,4 @@
-"""A worker process: makes a backend, and answers the batches that its parent sends, one after the other.
+"""A worker process: makes a backend, and answers its parent's batches in turn.
 
 Every answer is written into a journal segment of the worker's own before its parent hears of it, so that it survives
 the end of either. A worker whose parent is gone finishes the batch at hand, for a few seconds at most, and ends.
@@ -41,8 +41,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 
 @dataclass(frozen=True)
 class WorkerJob:
-    """What a worker is: the backend that it makes, the ``identity`` (a digest) that this must have, where it writes,
-    and the number of CPU ``threads`` that is its share."""
+    """What a worker is started with: its backend and where it writes.
+    ``identity`` is the digest that the backend must have, ``threads`` its share of the CPU threads."""
 
     name: str
     backend: str
@@ -116,7 +116,7 @@ def work(job: WorkerJob, connection: Connection) -> None:
 
 
 def _settle(job: WorkerJob) -> None:
-    """What is to be settled before anything else: signals, output, the share of the processors."""
+    """Settle signals, output and the share of the processors, before anything else."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it was blocked until now
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -197,7 +197,7 @@ class _Desk:
 
 
 class _Parent:
-    """The line to the parent. What cannot be told, because it is gone, is in the segment."""
+    """The connection to the parent; what cannot be sent to it is in the segment."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -230,8 +230,8 @@ class _Parent:
         self._batches.put(None)
 
     def _heard(self) -> Sequence[BatchRow] | None:
-        """What the parent says next. Raises EOFError when it is gone; a process of its own that has inherited its end
-        of the line may keep that open."""
+        """The parent's next message. Raises EOFError when the parent is gone.
+        The connection may stay open then: a process that the parent started may have inherited its end."""
         while not self._connection.poll(1.0):
             if os.getppid() != self._parent:
                 raise EOFError

@@ -19,7 +19,7 @@ PNG_LEVEL = 6
 
 
 def png(picture: Image) -> Media:
-    """A picture as PNG: its pixels and nothing that came with it (no colour profile, no text, no time)."""
+    """A picture as PNG: its pixels alone (no colour profile, no text, no time)."""
     bare = picture.copy()
     bare.info = {}
     file = io.BytesIO()
@@ -28,7 +28,7 @@ def png(picture: Image) -> Media:
 
 
 def rgb_png(pixels: bytes, width: int) -> Media:
-    """Pixels as PNG, without pillow, which is an extra: 8 bits each of red, green and blue, row by row.
+    """Pixels as PNG, without pillow (an extra): 8 bits of red, green, blue, by rows.
 
     ``width`` is the pixels of a row. Raises ValueError for pixels that do not fill their rows, and for no pixels.
     """

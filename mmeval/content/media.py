@@ -23,7 +23,7 @@ _PAGES = ("image/png", "image/jpeg")
 
 
 def kind_for(mime: str) -> MediaKind:
-    """The kind of part for a medium of this MIME type; ``document`` where no other kind fits."""
+    """The kind of part for a MIME type; ``document`` where no other kind fits."""
     family = mime.partition("/")[0]
     if family in ("image", "audio", "video"):
         return family  # type: ignore[return-value]  # just narrowed
@@ -31,12 +31,12 @@ def kind_for(mime: str) -> MediaKind:
 
 
 def may_be(kind: str, mime: str) -> bool:
-    """Whether a part of this kind can hold a medium of this MIME type; a document may be the picture of a page."""
+    """Whether a kind of part can hold a MIME type; a document may be a page's picture."""
     return kind_for(mime) == kind or (kind == "document" and mime in _PAGES)
 
 
 class Media:
-    """One medium: nothing is read before it is needed, and equal bytes are equal media.
+    """One medium: read only when needed; equal bytes are equal media.
 
     Made by :meth:`from_path` (input media stay where they are), :meth:`from_bytes` (just produced), or
     :meth:`from_json` (a record). ``name`` is a label for people; it is never sent to a model and not compared.
@@ -60,7 +60,7 @@ class Media:
         self._unproven = False  # True while a record's digest has not been compared with the file's bytes
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """The state for another process: all but the memo, which may be large or tied to this process."""
+        """The state for another process, without the memo (large, or of this process)."""
         kept = (name for name in self.__slots__ if name != "_memo")
         return None, {**{name: getattr(self, name) for name in kept}, "_memo": None}
 
@@ -101,12 +101,12 @@ class Media:
 
     @property
     def label(self) -> str:
-        """The medium's name in messages: its path, else its name, else the beginning of its digest."""
+        """The medium's name in messages: its path, else its name, else its digest's start."""
         return str(self.path or self.name or f"medium {self.sha256[:12]}")
 
     @property
     def memo(self) -> dict[Hashable, object]:
-        """Results computed from the bytes and kept as long as this object; ``mmeval.decode`` fills it."""
+        """Results computed from the bytes, kept with this object by ``mmeval.decode``."""
         if self._memo is None:
             self._memo = {}
         return self._memo
@@ -144,7 +144,7 @@ class Media:
         return media
 
     def _prove(self, data: bytes) -> None:
-        """Compare the bytes with the recorded size and digest; CorruptMediaError where they differ."""
+        """Check the recorded size and digest; CorruptMediaError where the bytes differ."""
         if len(data) == self._size and hashlib.sha256(data).hexdigest() == self._sha256:
             self._unproven = False
             return

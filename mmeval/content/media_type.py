@@ -124,7 +124,7 @@ _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def sniff_file(file: BinaryIO, name: str = "") -> str:
-    """The MIME type of a whole file, by its first bytes, the end of a zip and the tracks of an MP4."""
+    """The MIME type of a file by its first bytes, a zip's end and an MP4's tracks."""
     head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
     if head.startswith(b"PK"):
         file.seek(max(0, size - ZIP_TAIL_BYTES))
@@ -137,7 +137,7 @@ def sniff_file(file: BinaryIO, name: str = "") -> str:
 
 
 def sniff_mime(head: bytes, name: str = "", *, size: int | None = None, tail: bytes = b"") -> str:
-    """The MIME type of content by its first bytes; a file name decides only between kinds of plain text.
+    """The MIME type of content by its first bytes; a name decides only for plain text.
 
     A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in all), an office file whose first
     entries are large by its ``tail`` (the last bytes). Unknown binary content is ``application/octet-stream``.
@@ -164,7 +164,7 @@ def suffix_for(mime: str) -> str:
 
 
 def handlers(file: BinaryIO, size: int) -> set[bytes]:
-    """The handlers of an MP4 file's tracks: ``soun`` for sound, ``vide`` for video, and others.
+    """The handlers of an MP4's tracks: ``soun`` for sound, ``vide`` for video, others.
 
     ``size`` is the file's, in bytes. Of a damaged file, those that can be found.
     """
@@ -220,7 +220,7 @@ def _handlers(file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget
 
 
 def _boxes(file: BinaryIO, at: int, end: int, budget: Iterator[int]) -> Iterator[_Box]:
-    """The boxes between two places. A length of 1 stands for a long one that follows, 0 for all the rest."""
+    """The boxes between two places. Length 1: a long one follows; 0: all the rest."""
     while at + 8 <= end and next(budget, None) is not None:
         file.seek(at)
         head = file.read(16)

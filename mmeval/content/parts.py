@@ -65,13 +65,13 @@ def text_part(text: str) -> Part:
 
 
 def media_part(media: Media, kind: PartKind | None = None) -> Part:
-    """A medium that no placeholder announces; its kind follows from its MIME type unless given."""
+    """A medium without a placeholder; the MIME type gives its kind by default."""
     return Part(kind or media.kind, media=media)
 
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """An ordered sequence of parts: the one type of prompts, answers and references. Order is data."""
+    """An ordered sequence of parts: the one type of prompts, answers and references."""
 
     parts: tuple[Part, ...] = ()
 
@@ -83,7 +83,7 @@ class Interleaved:
         *,
         spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> Interleaved:
-        """Text with placeholders. ``media`` maps labels (``image1``) to media, or to the words of ``code1``.
+        """Text with placeholders; ``media`` maps ``image1`` to media, ``code1`` to words.
 
         A placeholder that the mapping does not know becomes a dangling part; a medium that no placeholder names is
         appended, in the mapping's order. A placeholder without a number is the n-th of its kind.
@@ -132,12 +132,12 @@ class Interleaved:
 
     @property
     def text(self) -> str:
-        """The answer's text as it was written, placeholders included, hidden reasoning left out."""
+        """The answer's text as written, with placeholders, without hidden reasoning."""
         return "".join(part.raw for part in self.parts if part.kind != "reasoning")
 
     @property
     def words(self) -> str:
-        """The text parts alone: no placeholders, code or reasoning; where one is left out, a blank separates words."""
+        """The text parts alone; where other parts are left out, a blank separates words."""
         texts: list[str] = []
         for is_text, run in groupby(self.parts, key=lambda part: part.kind == "text"):
             text = "".join(part.text or "" for part in run) if is_text else ""
@@ -151,13 +151,13 @@ class Interleaved:
 
     @property
     def empty(self) -> bool:
-        """True when there is no medium, no placeholder, no code and no character but white space outside reasoning."""
+        """True for nothing but white space and reasoning: no medium, placeholder or code."""
         return all(
             part.kind == "reasoning" or (part.kind == "text" and not (part.text or "").strip()) for part in self.parts
         )
 
     def rendered(self, spelling: str = "tag") -> str:
-        """The text with every non-text part as a fresh placeholder of one spelling, numbered by order per kind."""
+        """The text with non-text parts as fresh placeholders, numbered by order per kind."""
         seen: dict[str, int] = {}
         out: list[str] = []
         for part in self.parts:
@@ -179,7 +179,7 @@ class Interleaved:
         return Interleaved(tuple(_filled(self.parts, map(media_part, media))))
 
     def respelled(self, spellings: Sequence[str]) -> Interleaved:
-        """The same answer with its placeholders read in other spellings; its raw text stays.
+        """The same answer, placeholders read in other spellings; its raw text stays.
 
         What a placeholder stands for stays with it. Media and words that follow the text, and those whose placeholder
         is none in these spellings, go where :meth:`filled` puts them, a labelled one only to its own placeholder; what
@@ -208,8 +208,8 @@ class Interleaved:
 
 
 def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
-    """Parts whose dangling placeholders hold what is loose: each distinct one the next part of its kind that has its
-    label or none. What is left follows in its order."""
+    """Parts whose dangling placeholders hold what is loose.
+    Each distinct one holds the next part of its kind that has its label or none; the rest follows in its order."""
     open_: dict[str, Part] = {}
     for at, part in enumerate(parts):
         if part.dangling:
@@ -232,13 +232,13 @@ def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
 
 
 def _place(part: Part, at: int) -> str:
-    """What a placeholder is known by: its label, or its position when it has no number."""
+    """A placeholder's identity: its label, or its position when it has no number."""
     return part.label if part.label[-1:].isdigit() else f"@{at}"
 
 
 def _read_again(run: Sequence[Part], spellings: Sequence[str]) -> tuple[list[Part], list[Part]]:
-    """The parts of a written run with its placeholders read in some spellings, and what no placeholder stands for now:
-    its placeholder has become words."""
+    """The parts of a written run with its placeholders read in some spellings.
+    Also what no placeholder stands for now: its placeholder has become words."""
     held: dict[int, Part] = {}
     at = 0
     for part in run:
@@ -261,7 +261,7 @@ def _shown(part: Part) -> bool:
 
 
 def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
-    """Text cut at hidden reasoning: ``<think>...</think>`` becomes a reasoning part that keeps its raw characters.
+    """Cut text at hidden reasoning, ``<think>...</think>``; parts keep their raw text.
 
     An opening tag that is never closed hides the rest (the model ran out of tokens while thinking); a closing tag
     without an opening one hides what stands before it (chat templates often write the opening tag themselves). Nested
@@ -292,7 +292,7 @@ def _reasoning(raw: str, inner: str) -> Part:
 
 
 def _closing_mark(marks: Sequence[re.Match[str]], opened: int, closing: str) -> int | None:
-    """Which mark ends the reasoning that mark ``opened`` begins; None when it is never closed."""
+    """The mark that ends the reasoning begun by mark ``opened``; None if never closed."""
     at = opened + 1
     while at < len(marks) and marks[at][0] != closing:
         at += 1

@@ -43,7 +43,7 @@ _KINDS: dict[str, TagKind] = {
 
 
 class Tag(NamedTuple):
-    """One placeholder in a text: ``text[start:end] == raw``. ``index`` is as written, None for `pair`."""
+    """A placeholder: ``text[start:end] == raw``; ``index`` as written (`pair`: None)."""
 
     kind: TagKind
     index: int | None  # type: ignore[assignment]  # the word of the data, hiding tuple.index
@@ -54,12 +54,12 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Kind and number, such as ``image1``: the key of a medium in a row's ``media`` mapping."""
+        """Kind and number, such as ``image1``: the key in a row's ``media`` mapping."""
         return self.kind if self.index is None else f"{self.kind}{self.index}"
 
 
 class Spelling(NamedTuple):
-    """How one family of data writes its placeholders. ``pattern`` captures kind (or nothing) and index (or nothing)."""
+    """How data write placeholders; ``pattern`` captures kind and index (or nothing)."""
 
     pattern: str
     render: Callable[[TagKind, int], str]
@@ -141,7 +141,7 @@ def _tag(match: re.Match[str]) -> Tag | None:
 
 
 def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
-    """The placeholder of the ``ordinal``-th item of a kind, counted from 1 whatever the spelling's own first number.
+    """The placeholder of a kind's ``ordinal``-th item, counted from 1 in any spelling.
 
     Raises UnknownNameError for a spelling that is unknown or has no word for the kind.
     """
@@ -157,7 +157,7 @@ def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
 
 
 def canonical_label(name: str) -> str:
-    """The label for a data file's own name of a medium: ``3d1`` for ``threeD1`` and ``3d 1``.
+    """The label for a data file's name of a medium: ``3d1`` for ``threeD1``, ``3d 1``.
 
     A name that is no kind and number stays as it is.
     """
@@ -169,5 +169,5 @@ def canonical_label(name: str) -> str:
 
 
 def label_kind(label: str) -> TagKind | None:
-    """The kind that a label begins with (``audio`` of ``audio2``), None when it begins with none."""
+    """The kind that begins a label (``audio`` of ``audio2``); None for no kind."""
     return _KINDS.get(label.rstrip("0123456789").lower())

@@ -39,7 +39,7 @@ _TYPE_NAMES: Mapping[type, str] = {
 
 
 def normal_label(written: str) -> str | None:
-    """The label for a key of a ``media`` mapping (``3d1`` for ``threeD1``), or None when it is no label."""
+    """The label of a ``media`` key (``3d1`` for ``threeD1``); None when it is none."""
     match = _LABEL.fullmatch(written)
     if match is None:
         return None
@@ -48,7 +48,7 @@ def normal_label(written: str) -> str | None:
 
 
 class ContentReader:
-    """Reads the content of one row. ``shared`` are the row's own media by label, found by the tags of all its texts."""
+    """Reads a row's content. ``shared`` are its own media by label, for all its texts."""
 
     __slots__ = ("_named", "resolve", "shared", "spellings")
 
@@ -63,7 +63,7 @@ class ContentReader:
         self._named: set[str] = set()
 
     def read(self, written: Any, where: str) -> Interleaved:
-        """Content in any of the written forms. Raises UsageError for what is wrong at ``where``."""
+        """Content in any written form. Raises UsageError for what is wrong at ``where``."""
         if isinstance(written, str):
             return self._text(written, {})
         if isinstance(written, Mapping):

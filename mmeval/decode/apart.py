@@ -46,7 +46,7 @@ _START = (
 
 
 class Step(NamedTuple):
-    """The result of one step of a decoder: facts that JSON can hold, and the bytes that they describe."""
+    """The result of a decoder's step: facts for JSON, and the bytes they describe."""
 
     facts: dict[str, Any]
     buffers: tuple[bytes, ...] = ()

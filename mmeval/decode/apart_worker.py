@@ -41,8 +41,8 @@ def work(handle: int) -> None:
 
 
 def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bool:
-    """Wait for a request. False when none came for so long, or when the parent is gone (a process that it has forked
-    may keep its end of the line open)."""
+    """Wait for a request. False when none came in time, or when the parent is gone.
+    A process that the parent has forked may keep its end of the line open."""
     end = time.monotonic() + seconds
     while not line.poll(1.0):
         if os.getppid() != parent or time.monotonic() > end:
@@ -84,7 +84,7 @@ def _send(line: Connection, reply: dict[str, Any], *buffers: bytes) -> None:
 
 @contextlib.contextmanager
 def _bounded(seconds: float, size: int) -> Iterator[None]:
-    """Limit processor time, after which the kernel ends the process, and memory on top of what is in use."""
+    """Limit processor time (the kernel kills the process) and added memory."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     depth = sys.getrecursionlimit()
     most = _addresses() + size
@@ -100,7 +100,7 @@ def _bounded(seconds: float, size: int) -> Iterator[None]:
 
 
 def _addresses() -> int:
-    """Bytes of addresses in use; where the system does not report them, so many that there is no limit."""
+    """Bytes of addresses in use; 2**40 (no limit) where they are not reported."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:

@@ -27,8 +27,8 @@ _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
 
 @dataclass
 class MediaLook:
-    """Decodes media until the seconds are over. Pictures, sounds and meshes are decoded whole; of videos and PDF
-    documents what they declare is read. Media whose decoder is not installed are passed over."""
+    """Decodes media until the seconds are over.
+    Pictures, sounds and meshes whole, of videos and PDFs the declared data; media without a decoder are passed over."""
 
     seconds: float = SECONDS
     spent: float = 0.0
@@ -62,7 +62,7 @@ class MediaLook:
         return ""
 
     def warnings(self) -> list[str]:
-        """The kinds of media that were not decoded for lack of a package, with the command that installs it."""
+        """The kinds not decoded for lack of a package, with the command to install it."""
         return [
             f"{', '.join(sorted(kinds))}: not decoded, so that damaged ones are not found; {error}"
             for error, kinds in self.lacking.items()
@@ -80,7 +80,7 @@ class MediaLook:
 
 
 def medium_problem(part: Part, media: Media) -> str:
-    """What is wrong with a medium, by its type and size; empty for a sound one. A file of code may be any text."""
+    """What is wrong with a medium's type and size; empty if nothing. Code is any text."""
     try:
         mime, size = media.mime, media.size
     except (MissingError, ContentError) as error:

@@ -19,7 +19,7 @@ Words = list[tuple[TokenClass, str]]
 
 
 def code_words(texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAULT_LIMITS) -> list[Words | None]:
-    """The words of each of ``texts``, given as (text, language), in order and with their classes.
+    """The words of each of ``texts``, (text, language), in order with their classes.
 
     None where no lexer knows the language, where one fails, and where it finds more than MAX_TOKENS words. All are read
     in one step: raises MediaLimitError where they take more than ``limits`` allow together, CorruptMediaError where

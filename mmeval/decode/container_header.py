@@ -105,7 +105,7 @@ def _matroska(data: bytes) -> int:
 
 
 def _element_end(data: bytes, at: int) -> int:
-    """Where the element ends whose size is written at ``at``; 0 when its size is open (a live stream)."""
+    """End of the element whose size is at ``at``; 0 for an open size (live stream)."""
     if at >= len(data) or not data[at]:
         return 0
     width = 9 - data[at].bit_length()
@@ -120,7 +120,7 @@ def _ogg(data: bytes) -> int:
 
 
 def _mpeg(data: bytes) -> int:
-    """The Xing header in the first frame counts the bytes of the stream; a few bytes more are a writer's slip."""
+    """The end by the Xing header's byte count; 0 if it fits within a writer's slip."""
     start = 0
     if data.startswith(b"ID3"):
         start = 10 + sum((byte & 0x7F) << shift for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=False))
@@ -148,7 +148,7 @@ _DECLARED: Mapping[str, Callable[[bytes], int]] = {
 
 
 def _boxes(data: bytes, start: int, end: int, depth: int) -> Iterator[_Box]:
-    """The boxes between two places, each followed by those inside it. A reader clips a box that is too long."""
+    """The boxes between two places, each before its inner ones; too long ones are cut."""
     while start + 8 <= end:
         size, head = _number(data, start), 8
         if size == 1:

@@ -48,8 +48,8 @@ def pages(
     numbers: Sequence[int] | None = None,
     limits: DecodeLimits = DEFAULT_LIMITS,
 ) -> Iterator[Image]:
-    """The pages of a PDF as RGB pictures, one at a time: all of them, or those of some numbers, counted from 0. Raises
-    the errors of this package."""
+    """The pages of a PDF as RGB pictures, one at a time; ``numbers`` count from 0.
+    All pages are given by default. Raises the errors of this package."""
     need("pypdfium2", "doc")
     pictures = need("PIL.Image", "image")
     data = _pdf_bytes(media, limits)
@@ -86,9 +86,8 @@ def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str
 
 
 def document_start(media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_LIMITS) -> tuple[str, bool]:
-    """The first ``chars`` characters of a document's words, and whether there are more. No more of it is read than
-    that takes, so that a document may be longer than the limits allow for a whole one. Raises the errors of this
-    package."""
+    """The first ``chars`` characters of a document's words, and whether more follow.
+    No more is read, so the document may be longer than the limits allow. Raises the errors of this package."""
     if media.mime == "application/pdf":
         text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
     elif media.mime in OFFICE:
@@ -114,7 +113,7 @@ def page_boxes(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Iterat
 
 
 def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """How many pages a PDF has, without drawing them. Raises the errors of this package."""
+    """How many pages a PDF has, without drawing. Raises the errors of this package."""
     need("pypdfium2", "doc")
     data = _pdf_bytes(media, limits)
     with contextlib.closing(steps_apart("mmeval.decode.document:count_steps", media, data, limits)) as steps:
@@ -122,7 +121,7 @@ def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 
 
 def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
-    """A text file, or about the first ``chars`` of its characters and at least one more, if it has them."""
+    """A text file, or about its first ``chars`` characters and one more, if there is."""
     if not media.mime.startswith(_TEXT_MIMES):
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, from which no text is read")
     with decoding(media, "text"):
@@ -192,7 +191,7 @@ def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 
 def _pages(media: Media, pdfium: Any, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
-    """The opened PDF with the number of each of its pages (untyped: the package is optional)."""
+    """The opened PDF with each page's number (untyped: the package is optional)."""
     with _opened(media, pdfium, limits) as document:
         for number in range(len(document)):
             yield document, number
@@ -247,8 +246,8 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
 def _upright(
     box: tuple[float, float, float, float], size: tuple[float, float], turns: int
 ) -> tuple[float, float, float, float]:
-    """A box (left, bottom, right, top; from the lower left corner of a page of this size) as it is shown after some
-    quarter turns to the right: left, top, right, bottom, from the upper left corner."""
+    """A box of a page as it is shown after some quarter turns to the right.
+    From left, bottom, right, top (from the lower left corner) to left, top, right, bottom (from the upper left)."""
     (left, bottom, right, top), (width, height) = box, size
     return (
         (left, height - top, right, height - bottom),

@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
 def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
-    """All bytes of a medium; CorruptMediaError where there are none, or fewer than its container declares."""
+    """All bytes of a medium; CorruptMediaError for none, or fewer than it declares."""
     within(media, "max_bytes", limits.max_bytes, media.size, "bytes")
     data = media.read()
     if not data:
@@ -30,7 +30,7 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
 
 @contextlib.contextmanager
 def decoding(media: Media, what: str) -> Iterator[None]:
-    """Turn what a decoder of hostile bytes raises into a typed error that names the medium."""
+    """Turn what a decoder of hostile bytes raises into an error that names the medium."""
     try:
         yield
     except MmevalError:
@@ -42,14 +42,14 @@ def decoding(media: Media, what: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of a library's message, without memory addresses: the same file gives the same reason."""
+    """A message's first line without memory addresses: same file, same reason."""
     words = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
     return words[:300] or type(error).__name__
 
 
 @contextlib.contextmanager
 def quiet(logger: str = "PIL") -> Iterator[None]:
-    """Silence the warnings and log lines of a library, as errors are raised. Never held across a ``yield``."""
+    """Silence a library's warnings and log lines; never held across a ``yield``."""
     log = logging.getLogger(logger)
     before = log.level
     log.setLevel(logging.CRITICAL + 1)

@@ -42,11 +42,11 @@ class DecodeLimits:
     """Of memory on top of the decoder's own, for a small file. It is checked for a picture, too."""
 
     def step_seconds(self, size: int) -> float:
-        """Processor time for a step of a file of ``size`` bytes: half a second more for each MiB above four."""
+        """Processor seconds for a step: half a second more per MiB of the file above four."""
         return self.max_step_seconds + max(0, size - _SMALL_FILE) / 2**21
 
     def step_bytes(self, size: int) -> int:
-        """Memory for a step of a file of ``size`` bytes: 24 bytes more for each above four MiB."""
+        """Bytes of memory for a step: 24 more for each byte of the file above four MiB."""
         return self.max_step_bytes + 24 * max(0, size - _SMALL_FILE)
 
 
@@ -83,7 +83,7 @@ class ArchiveLimits:
 
 
 def within(media: Media, limit: str, most: float, found: float, unit: str) -> None:
-    """Raise MediaLimitError, naming the medium and the limit, when more was found than is allowed."""
+    """Raise MediaLimitError with medium and limit when more was found than allowed."""
     if found > most:
         raise MediaLimitError(f"{media.label}: {found:.15g} {unit} found, above the limit {limit} = {most:.15g}")
 

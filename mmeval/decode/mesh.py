@@ -41,7 +41,7 @@ def _copy(geometry: trimesh.Trimesh | trimesh.PointCloud) -> trimesh.Trimesh | t
 
 @decoded_once(size=_kept_size, copy=_copy)
 def mesh(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> trimesh.Trimesh | trimesh.PointCloud:
-    """The geometry of an obj, off, ply, stl or glb: one mesh, or a point cloud where there are no faces.
+    """The geometry of an obj, off, ply, stl or glb: a mesh; without faces, points.
 
     Materials and textures are left out, references to other files are not followed, the parts of a scene are put
     together where it places them, vertices at one place are merged. Colours of vertices and faces are kept. Decoded
@@ -54,14 +54,14 @@ def mesh(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> trimesh.Trim
 
 
 class MeshArrays(NamedTuple):
-    """The coordinates of vertices (n x 3), and the three vertices of each face (m x 3; none: a point cloud)."""
+    """Coordinates of vertices (n x 3), vertices of faces (m x 3; none: a point cloud)."""
 
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
 
 
 def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The geometry that :func:`mesh` gives, without importing trimesh into this process."""
+    """The geometry of :func:`mesh`, without importing trimesh into this process."""
     return _arrays(media, limits)
 
 
@@ -71,7 +71,7 @@ def _bytes_of(arrays: MeshArrays) -> int:
 
 @decoded_once(size=_bytes_of)
 def raw_mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The geometry as the file holds it: no vertices are merged, and those that no face names are kept.
+    """The geometry as the file holds it: no vertex is merged or left out.
 
     The parts of a scene are put together as :func:`mesh` does it; polygons are cut into triangles. Read-only arrays,
     decoded once, without importing trimesh into this process. Raises the errors of this package.
@@ -81,7 +81,7 @@ def raw_mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> M
 
 @decoded_once(size=_bytes_of)
 def point_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The vertices alone as the file holds them, whatever its faces name: a point cloud. Read-only arrays."""
+    """The vertices alone as the file holds them: a point cloud. Read-only arrays."""
     return _arrays(media, limits, plain=True, faces=False)
 
 
@@ -124,9 +124,9 @@ def _from_step(step: Step) -> trimesh.Trimesh | trimesh.PointCloud:
 def mesh_steps(
     media: Media, limits: DecodeLimits, *, kind: str, plain: bool = False, faces: bool = True
 ) -> Iterator[Step]:
-    """One step: what the colours belong to, and the bytes of vertices, faces and colours. Runs in the decoding process.
+    """One step: what the colours belong to, and the bytes of vertices, faces, colours.
 
-    ``plain``: nothing is merged, and colours are left out; without ``faces``, the vertices alone.
+    Runs in the decoding process. ``plain``: nothing merged, no colours; without ``faces``, the vertices alone.
     """
     trimesh = need("trimesh", "3d")
     _import_readers()
@@ -146,7 +146,7 @@ def mesh_steps(
 
 
 def _with_wide_numbers(data: bytes) -> bytes:
-    """A PLY file of text with its four-byte numbers declared as eight-byte ones, so that all digits are read."""
+    """A text PLY with its floats declared as doubles, so that all digits are read."""
     head, end, body = data.partition(b"end_header")
     if b"format ascii" not in head:
         return data
@@ -154,7 +154,7 @@ def _with_wide_numbers(data: bytes) -> bytes:
 
 
 def _import_readers() -> None:
-    """Import what trimesh imports when it first needs it, so that no medium pays for it."""
+    """Import what trimesh imports when first used, so that no medium pays for it."""
     import trimesh
 
     square = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
@@ -174,7 +174,7 @@ def _as_step(geometry: Any, *, colours: bool) -> Step:
 
 
 def _colours_of(geometry: Any) -> tuple[str | None, Any]:
-    """What the colours belong to, and one colour for each; none where there are no such colours."""
+    """What the colours belong to, and one colour for each; empty without colours."""
     import numpy as np
 
     visual = getattr(geometry, "visual", None)

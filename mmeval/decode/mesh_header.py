@@ -15,14 +15,14 @@ _OFF_COUNTS = re.compile(rb"[A-Za-z0-9]*?OFF\s*(?:BINARY\s*)?(?:#[^\n]*\n\s*)*([
 
 
 class MeshCounts(NamedTuple):
-    """Vertices and faces that a file declares; at least as many as a reader would make room for."""
+    """Vertices and faces that a file declares: at least those a reader makes room for."""
 
     vertices: int
     faces: int
 
 
 def declared_counts(data: bytes, mime: str) -> MeshCounts:
-    """What the file declares. Raises ValueError when it declares more than its bytes can hold, or has no header."""
+    """The declared counts. Raises ValueError for no header, or more than bytes hold."""
     counts = _COUNTS[mime](data)
     # A vertex or a face takes at least one byte everywhere but in a scene that shows one mesh many times.
     if mime != "model/gltf-binary" and max(counts) > len(data):
@@ -70,7 +70,7 @@ def _glb(data: bytes) -> MeshCounts:
 
 
 def _nodes(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The nodes of a scene. Raises ValueError unless they form trees: a reader may follow a circle for ever."""
+    """The nodes of a scene. Raises ValueError unless they form trees, without circles."""
     nodes: list[Mapping[str, Any]] = tree.get("nodes", [])
     if max(len(nodes), len(tree.get("meshes", ()))) > _MOST_NODES:
         raise ValueError(f"it has more than {_MOST_NODES} nodes or meshes")

@@ -41,7 +41,7 @@ def _copy(picture: Image) -> Image:
 
 @decoded_once(size=_kept_size, copy=_copy)
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
-    """The picture, upright, as RGB or, where it has transparency, RGBA; of an animation the first frame.
+    """The picture, upright, RGB or (if transparent) RGBA; an animation's first frame.
 
     Sixteen-bit grey is scaled to eight. An SVG is drawn in its own size, as RGBA, with one font for all text. Decoded
     once; every call gives a copy of its own. Raises the errors of this package.
@@ -50,7 +50,7 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
 
 
 def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
-    """As ``image``, but as it is stored: not turned by the file's orientation. Decoded at each call."""
+    """As ``image``, but not turned by the file's orientation. Decoded at each call."""
     return _decoded(media, limits, upright=False)
 
 
@@ -111,7 +111,7 @@ def _rgb(picture: Image) -> Image:
 
 
 def _eight_bit(picture: Image) -> Image:
-    """Grey of sixteen or more bits, which Pillow would clip to white. A few rows at a time."""
+    """Grey of 16 or more bits in 8, a strip at a time; Pillow would clip it to white."""
     import numpy as np
     from PIL import Image as Pictures
 

@@ -45,7 +45,7 @@ def check_size(media: Media, *, limits: DecodeLimits) -> None:
 
 
 def check_pieces(data: bytes, kind: str) -> None:
-    """Raises ValueError for a PNG or JPEG (``kind`` as Pillow names it) that is cut into too many."""
+    """Raise ValueError for a PNG or JPEG (``kind``, as in Pillow) of too many pieces."""
     if kind == "PNG":
         _check_png(data)
     elif kind == "JPEG":

@@ -61,7 +61,7 @@ class Size(NamedTuple):
 
 
 def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
-    """The drawing as PNG, transparent where nothing is drawn, in the size that it states itself.
+    """The drawing as PNG, transparent where nothing is drawn, in its stated size.
 
     Raises CorruptMediaError for what is no SVG, names anything outside, or holds what is not drawn (``foreignObject``);
     MediaLimitError above a limit.
@@ -122,7 +122,7 @@ def _refuse_entity(*_: object) -> NoReturn:
 
 
 class _Check:
-    """Follows the elements of a drawing. Elements are known by their number, in the order of their beginnings."""
+    """Follows a drawing's elements, known by number in the order of their beginnings."""
 
     def __init__(self) -> None:
         self.size: Size | None = None

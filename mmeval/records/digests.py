@@ -16,7 +16,7 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=F
 
 
 def canonical_json(value: Any) -> bytes:
-    """A JSON value in canonical form: sorted keys, no blanks, UTF-8 (lone surrogates stay as they are).
+    """Canonical JSON: sorted keys, no blanks, UTF-8 (lone surrogates are kept).
 
     Raises ValueError for NaN and infinities, which JSON cannot hold.
     """
@@ -47,7 +47,7 @@ def line_digest(line: bytes) -> str:
 
 
 def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
-    """The digest of some contents, each under a name: order, kinds, words and media bytes.
+    """The digest of named contents: order, kinds, words and media bytes.
 
     Every field is written with its length before it, so that different contents never give the same bytes.
     """

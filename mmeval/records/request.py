@@ -40,7 +40,7 @@ class GenerationParams:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
-        """From ``generation_kwargs`` with the names that users know (``max_gen_toks``, ``until``, ``do_sample``).
+        """From ``generation_kwargs`` with users' names (``max_gen_toks``, ``until``, ...).
 
         Raises UnknownNameError for an unknown name, UsageError for a value of the wrong type or outside
         its range.
@@ -94,7 +94,7 @@ def _within(name: str, value: Any, number: float) -> float:
 
 @dataclass(frozen=True)
 class Request:
-    """One question to a backend. ``wants`` names the kinds of part that the answer should have.
+    """One question to a backend; ``wants`` are the kinds of part to answer with.
 
     ``seed`` is set by the broker. ``digest`` covers messages, parameters, wanted kinds and the media's bytes, nothing
     else: not the seed, not a file name, not the task.
@@ -141,7 +141,7 @@ _last_how: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = None
 
 
 def _how_digest(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
-    """Parameters and wanted kinds as bytes, kept for the next request, as a task's are the same for every sample."""
+    """Parameters and wanted kinds as bytes; the last are kept, as tasks repeat them."""
     global _last_how  # noqa: PLW0603  a cache of one
     last = _last_how
     if last is not None and last[0] is params and last[1] == wants:

@@ -39,7 +39,7 @@ FinishReason = Literal["stop", "length", "content_filter", "error"]
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Why a call has no answer. ``retry_after`` is what the server asked for, in seconds."""
+    """Why a call has no answer; ``retry_after`` is the server's request, in seconds."""
 
     kind: ErrorKind
     message: str
@@ -55,7 +55,7 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The cost of an answer: tokens in and out as the server counts them (0: not reported)."""
+    """The cost of an answer: tokens in and out as the server counts (0: not reported)."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -63,7 +63,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer, or the typed reason why there is none: exactly one of ``output`` and ``error`` is set.
+    """One answer, or why there is none: exactly one of ``output``, ``error`` is set.
 
     ``latency`` is in seconds; ``served`` is the model that the server reports, ``fingerprint`` its name for the
     state of its software.

@@ -30,7 +30,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Sample:
-    """One item of a task. ``metadata`` holds labels, rubrics and whatever a metric reads; no model ever sees it.
+    """One item of a task; ``metadata`` (labels, rubrics, ...) never goes to a model.
 
     ``fault`` is why the sample cannot be put to a model, with the file and row to correct; empty for a sound one. A
     sample with a fault may have no input and lack labels.
@@ -44,7 +44,7 @@ class Sample:
 
     @cached_property
     def digest(self) -> str:
-        """Covers everything in the sample, the bytes of its media included: scores are tied to it."""
+        """The digest that scores are tied to: of all content, the media's bytes included."""
         from mmeval.system.json_lines import to_line  # listing tasks needs records, but no fast JSON
 
         row = self.to_json()

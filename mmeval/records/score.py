@@ -20,7 +20,7 @@ CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score of one trial by one metric: a value with its evidence, or the reason why there is none.
+    """A trial's score by one metric: a value with evidence, or why there is none.
 
     ``unscored`` is found while scoring (a lost verdict, an unreadable file); ``unavailable`` is known before the run
     (no weights, no judge). Neither is zero. ``inapplicable`` is an answer that holds nothing for the metric, such as
@@ -83,7 +83,7 @@ def _pair(values: Sequence[float] | None) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One number of a report: a metric over the trials of a task, or of one slice of it.
+    """One number of a report: a metric over a task's trials, or over one slice.
 
     ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval; ``bounds`` are those it would have if
     everything failed or unscored were lowest, or highest (None when the metric has no finite range). Where ``value`` is
@@ -138,5 +138,5 @@ class Key(NamedTuple):
 
 
 def is_of_nothing(result: Result) -> bool:
-    """Whether no answer holds anything for the metric, and no trial was lost that might."""
+    """Whether no answer holds anything for the metric, and no lost trial might."""
     return result.inapplicable > 0 and not (result.scored or result.failed or result.unscored or result.unavailable)

@@ -13,7 +13,7 @@ from mmeval.records.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call of a trial and its reply. ``path`` is the call's place in its program, such as ``0`` or ``2.1``."""
+    """One call and its reply; ``path`` is its place in the program: ``0``, ``2.1``."""
 
     path: str
     role: str
@@ -23,7 +23,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One sample put to the model once: the exchanges in order and what came out of them.
+    """One sample put to the model once: the exchanges in order and their outcome.
 
     Exactly one of ``output`` and ``error`` is set. Metrics score trials.
     """
@@ -36,7 +36,7 @@ class Trial:
 
     @property
     def digest(self) -> str:
-        """The digest of the sample, the requests and the answers, as scores depend on them."""
+        """The digest of the sample, requests and answers, on which scores depend."""
         answers = [("answer", e.response.output) for e in self.exchanges if e.response.output is not None]
         if self.output is not None and not any(self.output is answer for _, answer in answers):
             answers.append(("output", self.output))
@@ -50,7 +50,7 @@ def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def finish_reason(trial: Trial) -> str | None:
-    """Why the model's answer ended; one part that was cut off counts for the whole. None where there is no answer."""
+    """Why the model's answer ended; a part cut off counts for all. None: no answer."""
     reasons = [e.response.finish_reason for e in trial.exchanges if e.role == "model"]
     cut = next((reason for reason in reasons if reason not in ("stop", "error")), None)
     return cut or ("stop" if trial.error is None else None)

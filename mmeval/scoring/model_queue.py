@@ -1,4 +1,4 @@
-"""The queue of trials that metrics score with models: one process of their own takes many at once.
+"""The queue of trials for metrics with models: one process takes many at once.
 
 It loads each model once. While it is behind, trials wait here as lines, so that other tasks go on in the ordinary
 processes, and no call to a model waits for a score.
@@ -32,7 +32,7 @@ class Scoring(Protocol):
 
 
 class ModelLane:
-    """Holds trials back until there are as many of one task as its metrics want at once, or no more come.
+    """Holds trials back until a task's metrics have their batch, or no more come.
 
     ``deliver(position, rows)`` is called in the event loop's thread, as is ``fail`` with what goes wrong there.
     """
@@ -110,7 +110,7 @@ class ModelLane:
         return max(LEAST_MESSAGE, self._plans[position].batch)
 
     def _next(self) -> tuple[int, list[bytes]]:
-        """Trials of one task: of a task that has a full message if there is one, else of the one that waits longest."""
+        """Trials of one task: one with a full message, else the one that waits longest."""
         full = (position for position, lines in self._waiting.items() if len(lines) >= self._size(position))
         position = next(full, next(iter(self._waiting)))
         queue = self._waiting.pop(position)

@@ -1,4 +1,4 @@
-"""The processes that score, and what follows when one dies: the trial that killed it is found, and is unscored."""
+"""The processes that score; when one dies, the trial at fault becomes unscored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class ThreadScorer:
-    """A thread of this process that scores; one is enough, and metrics need not be thread-safe."""
+    """One thread of this process that scores: metrics need not be thread-safe."""
 
     def __init__(self, plans: Sequence[ScoringPlan]) -> None:
         self._worker = ScoringWorker(plans)
@@ -37,7 +37,7 @@ class ThreadScorer:
 
 
 class ScorePool:
-    """``count`` processes that score, begun as ``setup`` says. They start with the first work."""
+    """``count`` processes that score, set up by ``setup``, started by the first work."""
 
     def __init__(self, setup: Setup, count: int, *, fork: bool = False) -> None:
         self._setup, self._count = setup, count
@@ -46,7 +46,7 @@ class ScorePool:
         self._under_way = 0
 
     def _new(self, count: int, *, fork: bool | None = None) -> ProcessPoolExecutor:
-        """Processes that replace dead ones are forked only where nothing else knows the plugins of a script."""
+        """Make processes; forked by default only where a script registered plugins."""
         forked = plugins.any_of_script() if fork is None else fork
         context = multiprocessing.get_context("fork") if forked else FreshContext()
         return ProcessPoolExecutor(count, mp_context=context, initializer=start, initargs=(self._setup,))
@@ -61,7 +61,7 @@ class ScorePool:
             self._pool.submit(work)
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """What some pieces of work return. Raises what they raise, MmevalError when they kill their process."""
+        """Results of ``works``. Raises their errors; MmevalError if they kill a process."""
         self._under_way += 1
         try:
             found = list(self._pool.map(_call, works))
@@ -95,9 +95,9 @@ class ScorePool:
         return rows
 
     async def _apart(self, items: Sequence[Item]) -> Rows:
-        """Score trials whose process died in a process of their own, and in halves when that dies too: the one trial
-        that kills even its own process is to blame and is unscored. A process that lives goes on with the next half,
-        so that what it has loaded is loaded once."""
+        """Score trials apart after their process died, and halves when that dies too.
+        The one trial that kills even its own process is unscored. A process that lives goes on with the next half, so
+        that what it has loaded is loaded once."""
         pool: ProcessPoolExecutor | None = None
         left, found = [list(items)], Rows([], 0.0)
         try:

@@ -39,10 +39,10 @@ _SETTLED: tuple[ScoreStatus, ...] = ("scored", "inapplicable")
 
 
 class ScoreSet:
-    """One row a trial: ``{"i", "n", "s", "d", "status", "scores": {output: score}, "labels", "cluster"}``.
+    """Score rows: ``{"i", "n", "s", "d", "status", "scores", "labels", "cluster"}``.
 
-    ``i`` is the sample's place in the data set, ``n`` the repeat, ``d`` the trial's digest. Where a trial has several
-    rows, later ones complete or replace earlier ones.
+    ``scores`` maps outputs to scores. ``i`` is the sample's place in the data set, ``n`` the repeat, ``d`` the trial's
+    digest. Where a trial has several rows, later ones complete or replace earlier ones.
     """
 
     def __init__(self, run: Path, task: str, plan: Mapping[str, Any]) -> None:
@@ -78,7 +78,7 @@ class ScoreSet:
             ) from None
 
     def finish(self) -> None:
-        """Sort the rows into ``scores.jsonl``, one line a trial, whatever order they came in."""
+        """Sort the rows into ``scores.jsonl``, one line a trial."""
         self.close()
         if not self._rows.is_file():
             return
@@ -98,7 +98,7 @@ class ScoreSet:
         self.verdicts.close()
 
     def _complete(self) -> dict[int, str]:
-        """Trials whose every output is scored, but for those that follow from others: key to trial digest."""
+        """Fully scored trials, derived outputs aside: trial key to trial digest."""
         outputs = set(self._plan["outputs"])
         scored: dict[int, tuple[str, set[str]]] = {}
         for path in (self._sorted, self._rows):
@@ -111,8 +111,8 @@ class ScoreSet:
 
 
 def lines_so_far(folder: Path) -> Iterator[bytes]:
-    """The rows of a set's folder in the order of the data set, one line a trial, also where scoring has not come to
-    its end. Holds a few bytes a row."""
+    """The rows of a set's folder in data order, one a trial, also of unfinished sets.
+    Holds a few bytes a row."""
     files = [path for name in (FINISHED, ROWS) if (path := folder / name).is_file()]
     keys, places = array("q"), array("q")  # a few bytes a row, where objects would be hundreds
     for number, path in enumerate(files):
@@ -130,7 +130,7 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
 
 
 def _deriving(folder: Path) -> Callable[[bytes], bytes]:
-    """What puts the derived scores of a set into its rows; rows stay as they are where there are none."""
+    """What puts derived scores into a set's rows, which else stay as they are."""
     try:
         plan = from_line((folder / PLAN).read_bytes())
         is_derived = any(PIECES in entry for entry in plan["metrics"])
@@ -149,15 +149,15 @@ def _as_it_is(line: bytes) -> bytes:
 
 
 def finished_rows(folder: Path, wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """The finished rows of a set's folder, of the trials that are wanted, in the order of the data set."""
+    """A set's finished rows of the trials that are wanted, in the order of the data."""
     for _, row in read_rows(folder / FINISHED):
         if wanted(row["i"], row["n"]):
             yield row
 
 
 def _merged(lines: list[bytes]) -> bytes:
-    """The rows of one trial as one: scores of the same answer are put together, an older answer's are dropped, and
-    what was scored, or inapplicable, stays so when a later attempt leaves it unscored."""
+    """The rows of one trial as one, without the scores of older answers.
+    What was scored, or inapplicable, stays so when a later attempt leaves it unscored."""
     if len(lines) == 1:
         return lines[0]
     rows = [from_line(line) for line in lines]

@@ -1,4 +1,4 @@
-"""The scorer: takes finished trials while requests are still in flight, and hands their rows back.
+"""Scores finished trials while requests are in flight and returns their rows.
 
 Trials of tasks whose metrics use models go to a process of their own (see :mod:`mmeval.scoring.model_queue`), all
 others in batches to the ordinary ones. A metric that kills its process costs that one trial its score, with the reason.
@@ -65,8 +65,8 @@ class Scorer:
         self._has_asked_models = False
 
     def start(self) -> None:
-        """Start the processes: before the event loop, its threads and the run folder's lock, none of which a forked
-        process may inherit.
+        """Start the processes, before the event loop, its threads and the folder's lock.
+        A forked process may inherit none of these.
 
         What a script has registered is known to forked processes alone; where none can be had, this process scores.
         Only one kind can be forked, so that one forked process holds the models and scores everything else too. Raises
@@ -96,7 +96,7 @@ class Scorer:
         return self._lane.left
 
     async def add(self, position: int, line: bytes) -> None:
-        """Queue a trial; waits only when the workers are far behind. Raises what went wrong while delivering rows."""
+        """Queue a trial; waits only when workers are far behind. Raises delivery errors."""
         if self._failure is not None:
             raise self._failure
         if self._plans[position].batch:
@@ -120,17 +120,17 @@ class Scorer:
             raise self._failure
 
     def prepare(self, work: Callable[[], object]) -> None:
-        """Let a process do something early while it waits for trials; nothing where there is none."""
+        """Let a process work early while it waits for trials; without one, do nothing."""
         if self._pool is not None:
             self._pool.prepare(work)
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """What some pieces of work return, done by the processes, or here where there are none. Each must be a function
-        of a module or a ``partial`` of one. Raises what they raise, MmevalError when they kill their process."""
+        """Results of ``works``, by the processes, or here where there are none.
+        Each is a module function or a ``partial``. Raises their errors; MmevalError if they kill a process."""
         return [work() for work in works] if self._pool is None else self._pool.compute(works)
 
     def device_of_models(self) -> str:
-        """Where the models of metrics were, as torch writes it; empty where this scorer has loaded none."""
+        """The device of the metrics' models, as torch writes it; empty: none was loaded."""
         pool = self._model_pool or self._pool
         if not self._has_asked_models or pool is None:
             return used_device()

@@ -13,7 +13,7 @@ from mmeval.store.journal import Journal, JournalEntry
 
 
 def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
-    """A trial by its row (see TaskRecords). A call that failed has left no answer, so its exchange is missing."""
+    """A trial by its row (see TaskRecords); failed calls, without answer, are missing."""
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
     error, output = row.get("error"), row.get("output")
     if error is not None:

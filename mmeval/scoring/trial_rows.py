@@ -26,7 +26,7 @@ from mmeval.system.time_limit import TimeLimit
 
 @dataclass(frozen=True)
 class ScoringPlan:
-    """What a worker must know of one task. Metrics are named, so that a plan can be sent to a fresh process.
+    """What a worker must know of a task; metrics by name, to send to a new process.
 
     ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to the reason known before the run.
     ``batch`` is how many trials a metric wants at once, at least 1 where one opens a model; 0 where none does either:
@@ -55,7 +55,7 @@ def trial_line(
     output: Interleaved | None,
     error: ErrorInfo | None,
 ) -> bytes:
-    """A trial as one JSON object. ``output`` is spelt out only where it is not the only exchange's own output."""
+    """A trial as JSON; ``output`` is left out where the only exchange has the same."""
     calls = b",".join(
         b'{"path":"%s","role":%s,"d":"%s","response":%s}'
         % (e.path.encode(), to_line(e.role), e.request_digest.encode(), line)
@@ -69,7 +69,7 @@ def trial_line(
 
 
 def trial_from(row: Mapping[str, Any], media_root: Path, *, sample: Sample | None = None) -> Trial:
-    """The trial of a line made by :func:`trial_line`; of a ``sample`` that was already read where one is given."""
+    """The trial of a :func:`trial_line` line; of a ``sample`` already read, if given."""
     exchanges = tuple(
         Exchange(e["path"], e["role"], e["d"], Response.from_json(e["response"], media_root)) for e in row["exchanges"]
     )
@@ -111,8 +111,8 @@ def score_row(row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: M
 def score_trials(
     trials: Sequence[Trial], plan: ScoringPlan, metrics: Sequence[BoundMetric], limit: TimeLimit = NO_LIMIT
 ) -> list[dict[str, Score]]:
-    """All scores of some trials of a task that need no judge; batched metrics have them all at once. A trial without an
-    answer has none; an empty answer has the score that the benchmark defines for it, where it does."""
+    """The scores that need no judge, of a task's trials; batched metrics all at once.
+    A trial without an answer has none; an empty answer has the score that the benchmark defines for it, if any."""
     found = [_without_looking(trial, plan, metrics) for trial in trials]
     open_ = [
         (trial, scores)

@@ -64,7 +64,7 @@ def asked_model(identity: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Served:
-    """A version of a judge that has given verdicts: what was asked for, and what the server says it used."""
+    """A judge's version behind verdicts: what was asked for, what the server reports."""
 
     role: str
     asked: str
@@ -73,13 +73,13 @@ class Served:
 
 
 def served_versions(folder: Path) -> list[Served]:
-    """Every version that stands in a score set's log, in the order of their first verdicts."""
+    """Every version in a score set's log, in the order of their first verdicts."""
     found = (row for _, row in read_rows(folder / FILE) if "error" not in row)
     return list(dict.fromkeys(Served(r["role"], r["asked"], r["served"], r["fingerprint"]) for r in found))
 
 
 def version_warnings(judges: Mapping[str, list[Served]]) -> Iterator[str]:
-    """One line for each judge of a task that was served under several versions: its verdicts may not compare."""
+    """A line for each judge served under several versions: verdicts may not compare."""
     for task, versions in judges.items():
         for role, asked in dict.fromkeys((one.role, one.asked) for one in versions):
             names = [

@@ -1,4 +1,4 @@
-"""What a scoring process does: it makes rows of the trials that it is sent, in any order, each metric loaded once."""
+"""A scoring process: makes rows of trials in any order, each metric loaded once."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Rows(NamedTuple):
 
 
 class _LastSamples:
-    """The samples of the last trials. The repeats of a sample come close together and share what is decoded of its
-    media; few are kept, since decoded media are large."""
+    """The samples of the last trials, as repeats share their decoded media.
+    Only few are kept, since decoded media are large; the repeats of a sample come close together."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[Any, Path, Sample]] = deque(maxlen=SAMPLES_KEPT)
@@ -62,7 +62,7 @@ class _LastSamples:
 
 
 class ScoringWorker:
-    """What a process that scores holds: the plans, and each task's metrics once they are loaded."""
+    """What a scoring process holds: the plans, and each task's metrics once loaded."""
 
     def __init__(self, plans: Sequence[ScoringPlan], seconds: float = METRIC_SECONDS) -> None:
         self._plans = plans
@@ -71,8 +71,7 @@ class ScoringWorker:
         self._limit = TimeLimit(seconds)
 
     def score(self, items: Sequence[Item]) -> Rows:
-        """Rows for trials, in their order. Trials of one task that follow each other are scored together where it has a
-        batched metric."""
+        """Rows for trials, in order; batched metrics score a task's neighbours together."""
         started = time.perf_counter()
         rows: list[bytes] = []
         with self._limit.alarmed():
@@ -96,7 +95,7 @@ class ScoringWorker:
 
 
 class Setup(NamedTuple):
-    """How a scoring process begins. ``threads``: whether libraries may use every core, as models want."""
+    """How a scoring process begins; ``threads``: libraries may use every core."""
 
     plans: Sequence[ScoringPlan]
     seconds: float
@@ -125,7 +124,7 @@ def start(setup: Setup) -> None:
 
 
 def _die_with(parent: int) -> None:
-    """A killed parent cannot say good-bye; its workers leave when they see that they were adopted."""
+    """End when the parent is gone: a killed parent cannot end its workers."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)

@@ -40,7 +40,7 @@ MAX_READERS = 16
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One answered call: the digest of what was asked, the response, and the response's JSON as it was written.
+    """One answered call: its request's digest, the response, its JSON as written.
 
     ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier process was given this answer;
     ``raw``: it stands there as a worker wrote it.
@@ -135,8 +135,8 @@ class Journal:
         in_place: bool = False,
         refused: bool = False,
     ) -> JournalEntry:
-        """Keep an answer, or the record of a failure (which never answers a later call); ``refused`` is a failure for
-        which a reply came that was not acceptable.
+        """Keep an answer, or the record of a failure, which never answers a later call.
+        ``refused``: a failure for which a reply came that was not acceptable.
 
         ``to`` is who was asked, after ``attempt`` tries that failed; None where no call was sent for the answer.
         Returns the response with its media backed by files of the store; with ``in_place`` media that are files already
@@ -173,8 +173,8 @@ class Journal:
             self.spending.add(ticket.to, written.response, 1 + ticket.attempt)
 
     def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
-        """Of the calls (keys, with the digests of their requests) that a worker was given, those that it had answered
-        before it died, without having told of it."""
+        """The answers that a dead worker had for ``calls`` without having reported them.
+        ``calls`` maps keys to the digests of their requests."""
         self._adopt_rest(segment)
         known = len(self.damaged)
         found = {}
@@ -191,7 +191,7 @@ class Journal:
         return found
 
     def sync(self) -> None:
-        """Push what was written to the disk itself; called on a timer, because doing it for every line is slow."""
+        """Push what was written to disk; on a timer, as doing it for each line is slow."""
         self._own.sync()
 
     def close(self) -> None:
@@ -241,7 +241,7 @@ class Journal:
         return bool(row["d"] == head["d"] and row.get("w") == head.get("w"))
 
     def _adopt_rest(self, segment: Path) -> None:
-        """Adopt the lines of a dead worker's segment that come after those that it has told of."""
+        """Adopt a dead worker's lines that come after those that it has reported."""
         if not segment.exists():
             return
         told = self._adopted_to.get(segment, -1)
@@ -259,7 +259,7 @@ class Journal:
                 self._adopted_to[segment] = offset
 
     def _place(self, segment: Path, offset: int) -> int:
-        """A line's place as the index has it: the number of its segment, and where it begins there."""
+        """A line's place in the index: the number of its segment and its offset there."""
         number = self._numbers.get(segment)
         if number is None:
             number = self._numbers[segment] = len(self._segments)
@@ -288,7 +288,7 @@ class Journal:
                     self._oldest = min(self._oldest, at)
 
     def _reader(self, number: int) -> BinaryIO:
-        """A segment for reading; a folder that was resumed a thousand times has more of them than may be open."""
+        """A segment for reading; there may be more of them than files may be open."""
         file = self._readers.pop(number, None)
         if file is None:
             file = self._segments[number].open("rb")
@@ -305,7 +305,7 @@ class Journal:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Line number, offset and content of every complete line; what follows the last line break is a torn tail."""
+    """Number, offset and content of complete lines; a torn tail is left out."""
     offset = 0
     for number, line in enumerate(file, start=1):
         if not line.endswith(b"\n"):
@@ -315,7 +315,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _received(data: bytes, row: Mapping[str, Any]) -> Media:
-    """A receipt's medium under the type that its line names. Raises CorruptMediaError when the receipt is damaged."""
+    """A receipt's medium, with its line's type. Raises CorruptMediaError when damaged."""
     media = Media(data=data, sha256=hashlib.sha256(data).hexdigest(), mime=row["mime"], name=row.get("name", ""))
     if media.sha256 != row["sha256"]:
         raise CorruptMediaError("a medium in it is damaged")

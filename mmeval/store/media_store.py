@@ -13,7 +13,7 @@ from mmeval.errors import StorageError
 
 
 class MediaStore:
-    """Produced media by content: ``<root>/ab/abcd...png``, each written once, whole or not at all."""
+    """Produced media by content: ``<root>/ab/abcd...png``, each whole or not at all."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -56,7 +56,7 @@ class MediaStore:
 
 
 def _holds(path: Path, media: Media) -> bool:
-    """Whether a file has a medium's bytes. A file that was cut off or damaged is written again."""
+    """Whether a file has a medium's bytes, neither cut off nor damaged."""
     try:
         if path.stat().st_size != media.size:
             return False

@@ -1,4 +1,4 @@
-"""Trials of a run folder by the place of their sample and their repeat: their order, and which are wanted."""
+"""A run folder's trials by sample and repeat: their order, and which are wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers kept across runs (``--use_cache``): one SQLite file beside a store of media.
+"""Answers kept across runs (``--use_cache``): an SQLite file and a media store.
 
 The key is who answers (the backend's whole identity), what is asked (the request's digest, media included) and the
 seed. A change of any of these misses; an upgraded library does not.
@@ -42,7 +42,7 @@ class ResponseCache:
         return digest([identity, request_digest, seed])
 
     def get(self, key: str) -> Response | None:
-        """A kept answer, its media read into memory; None when there is none, or when it or a medium is damaged."""
+        """A kept answer, its media in memory; None if missing, or if any of it is damaged."""
         try:
             row = self._db.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as error:

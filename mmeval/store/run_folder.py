@@ -1,4 +1,4 @@
-"""A run's folder: who may write in it, what made it, and what was asked and answered there.
+"""A run's folder: its writer, its origin, and what was asked and answered there.
 
 run.json               what the run is: identity, provenance, resolved task files, settings as the last command gave
                        them, every command that extended it
@@ -37,7 +37,7 @@ WAYS_OUT = "--model_tag NAME keeps both, --run_id NAME starts another run, --fre
 
 
 class RunFolder:
-    """Opened by one process at a time. Raises RunLockedError when another one works here."""
+    """A run's folder, for one process at a time. Raises RunLockedError for a second."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -54,7 +54,7 @@ class RunFolder:
 
     @staticmethod
     def read_record(path: Path) -> dict[str, Any]:
-        """``run.json``; empty for a new folder. Raises UsageError for one that cannot be read."""
+        """``run.json``; empty for a new folder. Raises UsageError for an unreadable one."""
         file = path / "run.json"
         if not file.is_file():
             return {}
@@ -74,7 +74,7 @@ class RunFolder:
         return self._record
 
     def claim(self, identity: Mapping[str, Any], answers: int) -> None:
-        """Compare who is asked now with who was asked before. Raises IdentityChangedError naming what changed."""
+        """Compare with the first identity. Raises IdentityChangedError with the changes."""
         check_identity(self.path, self._record, identity, answers)
 
     def changed_data(self, data: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -98,8 +98,8 @@ class RunFolder:
         settings: Mapping[str, Any] | None = None,
         command: str,
     ) -> None:
-        """Write ``run.json``: the first identity stays, this session is added, the configurations of ``tasks`` and
-        ``groups`` join those of earlier sessions."""
+        """Write ``run.json``: the first identity stays, this session is added.
+        The configurations of ``tasks`` and ``groups`` join those of earlier sessions."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         session = {"started": now, "command": command, "mmeval": __version__, "provenance": dict(provenance)}
         self._record.update(
@@ -131,8 +131,8 @@ class RunFolder:
 
 
 def check_identity(path: Path, record: Mapping[str, Any], identity: Mapping[str, Any], answers: int) -> None:
-    """Raises IdentityChangedError when a run whose ``record`` this is goes on with another identity after its first
-    answers, naming what changed."""
+    """Raise IdentityChangedError when a run with answers changes its identity.
+    The error names what changed; ``record`` is the run's."""
     before = record.get("identity")
     if before is None or not answers:
         return
@@ -170,12 +170,12 @@ def _locked(folder: Path) -> int:
 
 
 def provenance() -> dict[str, Any]:
-    """What is recorded of the machine and the libraries; it never decides what may be reused."""
+    """The record of machine and libraries; it never decides what may be reused."""
     return {"python": platform.python_version(), "platform": platform.platform(), "argv0": Path(sys.argv[0]).name}
 
 
 def set_aside(path: Path) -> Path | None:
-    """For ``--fresh``: move an earlier run out of the way, whole; nothing that was paid for is deleted.
+    """For ``--fresh``: move an earlier run aside whole; paid answers are not deleted.
 
     Raises RunLockedError when another process works there.
     """

@@ -1,4 +1,4 @@
-"""A segment: the part of a journal that one process writes, a line for each answer, whole or not at all.
+"""A segment: a process's part of a journal; a line an answer, all or nothing.
 
 An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then its media go to the
 content-addressed store, then its line is written, then the receipt is removed.
@@ -30,8 +30,8 @@ KEEP_WAY_OUT = "Everything before it is kept: free space or fix the folder, then
 
 
 class JournalLine(NamedTuple):
-    """An answer as it was kept: its media are files of the store, ``line`` is its JSON, ``at`` when it was written (in
-    seconds since the epoch), ``offset`` where its line begins in the segment."""
+    """A kept answer: its media are files of the store, ``line`` is its JSON.
+    ``at`` is when it was written (seconds since the epoch), ``offset`` where its line begins in the segment."""
 
     response: Response
     line: bytes
@@ -50,8 +50,8 @@ class Segment:
         self._size = 0
 
     def keep(self, head: Mapping[str, Any], response: Response, *, in_place: bool = False) -> JournalLine:
-        """Keep an answer, or the record of a failure, media first. With ``in_place`` media that are files already stay
-        where they are. Raises StorageError when it cannot be written."""
+        """Keep an answer, or the record of a failure, media first.
+        With ``in_place`` existing files stay where they are. Raises StorageError when it cannot be written."""
         unsaved = self._unsaved_media(response, in_place=in_place)
         receipt = self._write_receipt(head, response, unsaved) if unsaved else None
         if receipt is not None:
@@ -63,8 +63,8 @@ class Segment:
         return JournalLine(response, line, at, offset)
 
     def write_line(self, head: Mapping[str, Any], line: bytes, *, failed: bool) -> tuple[float, int]:
-        """Returns the time that the line bears, and where it begins. Raises StorageError, and then nothing of it is
-        there."""
+        """Write a line; returns its time and where it begins.
+        Raises StorageError, and then nothing of it is there."""
         at = round(time.time(), 6)
         if self._fd < 0:
             self._open()
@@ -138,7 +138,7 @@ def key_hash(key: str) -> bytes:
 
 
 def portable(response: Response, store: Path) -> dict[str, Any]:
-    """A response whose stored media are named by content alone, so that a run folder can be moved."""
+    """A response with stored media named by content alone, so the folder can be moved."""
     row = response.to_json()
     if "output" in row:
         forget_store(row["output"], store)
@@ -146,7 +146,7 @@ def portable(response: Response, store: Path) -> dict[str, Any]:
 
 
 def forget_store(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
-    """Take the paths of stored media out of the JSON of parts; media that lie elsewhere keep theirs."""
+    """Take the stored media's paths out of parts' JSON; media elsewhere keep theirs."""
     for part in parts:
         if "media" in part and part["media"].get("path", "").startswith(f"{store}{os.sep}"):
             del part["media"]["path"]

@@ -1,4 +1,4 @@
-"""Spending: what the calls of a run folder have used, by who was asked; the journal's lines are its truth."""
+"""Spending: what a run folder's calls used, by payee; the journal is its source."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mmeval.records.response import Response
 
 
 class Payee(NamedTuple):
-    """Who was asked: the role, the name under which its calls are priced, and whether it is a local model, which costs
-    nothing but electricity."""
+    """Who was asked: role, the name that calls are priced by, and whether it is local.
+    A local model costs nothing but electricity."""
 
     role: str
     model: str
@@ -25,8 +25,8 @@ have lines of their own."""
 
 @dataclass(slots=True)
 class Spent:
-    """What was used. ``calls`` counts every try, the failed ones too; ``answered`` those that came to an answer, be it
-    one that was not accepted. Tokens are as the servers count them; ``images`` are those that were made."""
+    """What was used. ``calls`` counts every try, the failed ones too.
+    ``answered`` counts calls with an answer, accepted or not. Tokens are the servers' counts; ``images`` those made."""
 
     calls: int = 0
     answered: int = 0

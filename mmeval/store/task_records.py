@@ -14,8 +14,8 @@ from mmeval.wording import file_name
 
 
 class TaskRecords:
-    """The samples that were asked and the trials that were made, of one task. Appended, buffered: both can be made
-    again from the task and the journal, so a crash costs nothing."""
+    """The samples that were asked and the trials that were made, of one task.
+    Appended, buffered: both can be made again from the task and the journal, so a crash costs nothing."""
 
     def __init__(self, folder: Path, task: str) -> None:
         self._folder, self._task = folder, task
@@ -78,7 +78,7 @@ class TaskRecords:
 
 
 class TrialRows(NamedTuple):
-    """The latest row of a trial, and the row of its sample; ``size`` is how many bytes both take."""
+    """A trial's latest row and its sample's row; ``size`` is the bytes of both."""
 
     trial: dict[str, Any]
     sample: dict[str, Any]
@@ -86,7 +86,7 @@ class TrialRows(NamedTuple):
 
 
 def trial_rows(folder: Path, task: str) -> Iterator[TrialRows]:
-    """Every recorded trial of a task, in the order of the data set; one at a time is held.
+    """Every recorded trial of a task, in the order of the data; one is held at a time.
 
     A trial whose sample a killed process did not get to write is left out: the run itself makes both again.
     """
@@ -110,7 +110,7 @@ def _files(folder: Path, task: str) -> tuple[Path, Path]:
 
 
 def _places(file: Path, key: Callable[[Mapping[str, Any]], int]) -> dict[int, int]:
-    """Where the last line of each sample or trial begins; a line without a key is left out."""
+    """Where each sample's or trial's last line begins; without a key it is left out."""
     found = {}
     for offset, row in read_rows(file):
         with contextlib.suppress(ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Tickets: what goes with a call on its way to a backend, so that the process that has the answer can keep it."""
+"""Tickets: what goes with a call so that the process with its answer can keep it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def line_head(
 
 
 def raw_head(ticket: Ticket, request: Request) -> dict[str, Any]:
-    """The beginning of the line that a worker writes: ``w`` says that the answer was not checked, and how many
-    replies to the call were refused before this one."""
+    """The beginning of a worker's line, with ``w``: the answer was not checked.
+    Its value is how many replies to the call were refused before this one."""
     ticket_head = line_head(ticket.key, request.digest, by=ticket.by, to=ticket.to, attempt=ticket.attempt)
     return {**ticket_head, "w": ticket.draw}

@@ -1,4 +1,4 @@
-"""The lock of processes that write beside the run's own: the journal is not read while one of them is left over."""
+"""The lock of a run's other writers: the journal is read when none is left over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE = 3.0 * ORPHAN_SECONDS
 
 
 def hold(run: Path) -> int:
-    """Let everybody know that this process writes in the run folder, until it ends. Returns the open lock."""
+    """Mark this process as a writer of the run until it ends; returns the open lock."""
     file = run / WORKERS / LOCK
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -30,8 +30,8 @@ def hold(run: Path) -> int:
 
 
 def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
-    """Until the workers have ended that a killed process has left behind: what they still write is read with the rest,
-    and not asked again. Raises RunLockedError where one of them does not end."""
+    """Wait until the workers end that a killed process has left behind.
+    What they still write is read with the rest, and not asked again. Raises RunLockedError where one does not end."""
     file = run / WORKERS / LOCK
     if not file.exists():
         return

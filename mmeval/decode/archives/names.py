@@ -20,7 +20,7 @@ _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def entry_path(name: str) -> PurePosixPath:
-    """The relative path that an entry's name means; ``./`` and a closing ``/`` are left out, so ``.`` is the top.
+    """An entry's name as a relative path without ``./`` or last ``/``; top: ``.``.
 
     The same names are refused on every system, whatever its own rules. Raises ValueError with the reason: absolute,
     on a drive or a share, through ``..``, of a device, with control characters or a backslash, too long or too deep.

@@ -41,7 +41,7 @@ class Bounded(io.RawIOBase):
 
 
 def unpacker(head: bytes) -> Callable[[], Any] | None:
-    """The maker of decompressors (they share no type) for a file with this beginning; None if not compressed."""
+    """The maker of decompressors for a file that begins so; None if not compressed."""
     if head.startswith(b"\x1f\x8b\x08"):
         return _Gzip
     if head.startswith(b"BZh"):
@@ -74,7 +74,7 @@ class _Gzip:
 
 
 class Unpacked:
-    """The bytes of a file, decompressed if need be, and never more than the limits and the entries allow."""
+    """A file's bytes, decompressed if need be, within the limits and entries' sizes."""
 
     def __init__(self, file: BinaryIO, limits: ArchiveLimits) -> None:
         file.seek(0)
@@ -91,20 +91,20 @@ class Unpacked:
         self._allowed = self._count + _MOST_HEADER
 
     def expect_content(self, size: int) -> None:
-        """Allow the ``size`` bytes of the next entry. Raises MediaLimitError where they are too many."""
+        """Allow the ``size`` bytes of the next entry. Raises MediaLimitError for too many."""
         most = self._limits.max_bytes
         if self._count + size > most:
             raise MediaLimitError(f"{self._count + size} bytes found, above the limit max_bytes = {most}")
         self._allowed = self._count + size + _MOST_HEADER
 
     def finish(self) -> None:
-        """Read what follows the last entry, behind which a checksum may stand. Raises as ``read`` does."""
+        """Read what follows the last entry, such as a checksum. Raises as ``read`` does."""
         self.expect_header()
         while self.read(_BLOCK):
             pass
 
     def read(self, size: int) -> bytes:
-        """Read for tarfile. Raises MediaLimitError, ValueError, and what a decompressor raises."""
+        """Read for tarfile. Raises MediaLimitError, ValueError, a decompressor's errors."""
         while len(self._ready) < size:
             block = self._next_block()
             if not block:

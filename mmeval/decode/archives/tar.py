@@ -20,7 +20,8 @@ def is_tar(file: BinaryIO) -> bool:
 
 
 def tar_entries(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[str, BinaryIO | None]]:
-    """Name and reader of every entry, None for a folder. Raises MediaLimitError, and what tarfile raises."""
+    """Name and reader of every entry, None for a folder.
+    Raises MediaLimitError, and what tarfile raises."""
     size = file.seek(0, os.SEEK_END)
     stream = Unpacked(file, limits)
     reader: Any = stream  # typeshed asks for more than read

@@ -28,14 +28,14 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
-    """A file of an archive: its path below the folder that it is unpacked into, and its bytes once unpacked."""
+    """A file of an archive: its path below the target folder, and its unpacked bytes."""
 
     path: PurePosixPath
     size: int
 
 
 def listing(archive: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> tuple[ArchiveEntry, ...]:
-    """The files of an archive, in its own order; every entry passes the checks of :func:`extract`, nothing is written.
+    """The files of an archive in its order, checked as by :func:`extract`.
 
     A compressed tar is read to its end. Raises CorruptMediaError, MediaLimitError, MissingDataError.
     """
@@ -50,7 +50,7 @@ def listing(archive: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) ->
 
 
 def extract(archive: Path, into: Path, *, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> int:
-    """Unpack an archive as the folder ``into``, all of it or nothing; returns how many files there are.
+    """Unpack an archive as ``into``, all or nothing; returns the number of files.
 
     ``into`` appears when everything is in it, so that it is whole, and after an interruption the same call starts over
     (what the interrupted one left is removed). Files are not executable and belong to the user. Raises UsageError where
@@ -93,7 +93,7 @@ def _files(archive: Path, limits: ArchiveLimits) -> Iterator[tuple[PurePosixPath
 
 @contextlib.contextmanager
 def _reading(archive: Path) -> Iterator[None]:
-    """Turn what a reader of hostile bytes raises into a typed error that names the archive."""
+    """Turn what a reader of hostile bytes raises into an error that names the archive."""
     try:
         if not archive.is_file():
             raise MissingDataError(f"{archive}: no such archive")
@@ -115,7 +115,7 @@ def _reading(archive: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _building(into: Path) -> Iterator[Path]:
-    """A folder beside ``into``, removed at the end unless it was renamed; locked while it is in use."""
+    """A locked folder beside ``into``, removed at the end unless it was renamed."""
     mark = f".{into.name}.unpacking-"
     for left in into.parent.glob(f"{mark}*"):
         with contextlib.suppress(OSError), _locked(left):

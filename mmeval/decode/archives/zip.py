@@ -30,7 +30,8 @@ def is_zip(file: BinaryIO) -> bool:
 
 
 def zip_entries(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[str, BinaryIO | None]]:
-    """Name and reader of every entry, None for a folder. Raises MediaLimitError, and what zipfile raises."""
+    """Name and reader of every entry, None for a folder.
+    Raises MediaLimitError, and what zipfile raises."""
     _check_directory(file, limits)
     with zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
@@ -44,7 +45,7 @@ def zip_entries(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[str, Bi
 
 
 def _check_directory(file: BinaryIO, limits: ArchiveLimits) -> None:
-    """Refuse a directory that is too large before zipfile makes an object of each of its entries."""
+    """Refuse a too large directory before zipfile makes an object of each entry."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _END.size - _LONGEST_COMMENT - _LOCATOR.size))
     tail = file.read()

@@ -32,7 +32,7 @@ _FAR_ABOVE = 4
 
 
 def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
-    """An opened PyAV container (untyped: the package is optional), which closes itself as a context.
+    """An opened PyAV container, a context (untyped: the package is optional).
 
     No picture far above ``max_video_pixels`` is decoded, even where the codec declares another size than the
     container. Raises CorruptMediaError, and what PyAV raises.

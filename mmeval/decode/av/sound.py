@@ -29,7 +29,7 @@ _SAMPLE_BYTES = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audio:
-    """Sound: ``samples`` are float32 of shape (n, channels) in -1..1, read-only; ``rate`` is in Hz."""
+    """Sound: ``samples`` float32 (n, channels) in -1..1, read-only; ``rate`` in Hz."""
 
     samples: np.ndarray[Any, np.dtype[np.float32]]
     rate: int
@@ -45,7 +45,7 @@ def _kept_size(sound: Audio) -> int:
 
 @decoded_once(size=_kept_size)
 def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
-    """The whole sound, at its own rate and with its own channels; the sound track where the medium is a video.
+    """The whole sound at its own rate and channels; of a video, the sound track.
 
     Samples outside -1..1 (float files may hold them) are clipped. Decoded once: all calls share the samples, which are
     read-only. Raises the errors of this package; no samples at all, and samples that are no numbers, are corrupt.
@@ -70,7 +70,7 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoundStart:
-    """The beginning of a sound in one channel, samples of shape (n,), and whether the sound goes on."""
+    """The start of a sound in one channel, samples (n,), and whether it goes on."""
 
     samples: np.ndarray[Any, np.dtype[np.float32]]
     rate: int
@@ -78,8 +78,8 @@ class SoundStart:
 
 
 def sound_start(media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS) -> SoundStart:
-    """The first seconds of a sound, channels averaged. No more is decoded, so that the sound may be longer than the
-    limits allow for a whole one. Raises the errors of this package."""
+    """The first seconds of a sound, channels averaged.
+    No more is decoded, so the sound may be longer than the limits allow. Raises the errors of this package."""
     import numpy
 
     clock, found, count, rate = Clock(media, limits), [], 0, 0
@@ -108,7 +108,7 @@ def _finite(media: Media, samples: np.ndarray[Any, np.dtype[np.float32]]) -> np.
 
 
 def _blocks(media: Media, limits: DecodeLimits, *, whole: bool) -> Generator[Audio, None, None]:
-    """The sound block by block. Where the ``whole`` is wanted, the declared size is checked against the limits."""
+    """The sound block by block; ``whole`` checks its declared size by the limits."""
     data = whole_bytes(media, limits)
     if media.mime in _SOUND_FILE_MIMES:
         need("soundfile", "audio")
@@ -119,7 +119,7 @@ def _blocks(media: Media, limits: DecodeLimits, *, whole: bool) -> Generator[Aud
 
 
 class _Joined:
-    """Samples that grow in place: joining a list of blocks would take their memory twice."""
+    """Samples that grow in place: joining blocks would take their memory twice."""
 
     def __init__(self) -> None:
         self.count = 0

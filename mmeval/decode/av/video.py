@@ -24,7 +24,7 @@ _SEEK_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """One frame of a video: its place in decoding order, its time in seconds, its pixels (height, width, 3) uint8."""
+    """A frame: place in decoding order, time (s), pixels (height, width, 3) uint8."""
 
     index: int
     time: float
@@ -47,7 +47,7 @@ class VideoInfo:
 def video(
     media: Media, *, times: Sequence[float] | None = None, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Iterator[Frame]:
-    """The frames, lazily: all of them, or the one shown at each of ``times`` (seconds, ascending).
+    """The frames, lazily: all, or those shown at ``times`` (seconds, ascending).
 
     A time before the first frame gives the first, one after the last the last. A frame's ``index`` counts decoded
     frames; after a jump it continues from an estimate (time by frame rate). Raises the errors of this package, when the
@@ -88,8 +88,8 @@ def frames_at(media: Media, indices: Collection[int], *, limits: DecodeLimits = 
 
 
 def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """The number of frames of a video. They are decoded, as the count of a container need not be true. Raises the
-    errors of this package."""
+    """The number of frames, counted by decoding: a container's count may be wrong.
+    Raises the errors of this package."""
     need("av", "video")
     data = whole_bytes(media, limits)
     clock = Clock(media, limits)
@@ -110,7 +110,7 @@ def _passed(media: Media, data: bytes, limits: DecodeLimits) -> Generator[tuple[
 
 
 def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
-    """What the container declares; no frame is decoded. Raises the errors of this package."""
+    """What the container declares, no frame decoded. Raises this package's errors."""
     need("av", "video")
     data = whole_bytes(media, limits)
     with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
@@ -191,7 +191,7 @@ def _at_times(track: _Track, times: Sequence[float]) -> Iterator[tuple[float, An
 def _resume(
     track: _Track, moment: float, ahead: tuple[float, Any]
 ) -> tuple[Iterator[tuple[float, Any]], tuple[float, Any]]:
-    """Jump towards a moment where that brings the reader forward; otherwise go on from the start."""
+    """Jump towards a moment where that skips frames; otherwise go on from the start."""
     jumped = track.jump(moment)
     first = next(jumped, None)
     if first is not None and ahead[0] <= first[0] <= moment:

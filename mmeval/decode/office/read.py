@@ -66,7 +66,7 @@ def office_blocks(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Gen
 
 
 def office_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: int | None = None) -> str:
-    """The words of an office document in order: a line for each paragraph and each row, a tab between cells.
+    """The words in order: a line for each paragraph and row, a tab between cells.
 
     Where ``chars`` are given, a little more than so many at most. Raises the errors of this package.
     """
@@ -84,7 +84,7 @@ def office_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: i
 
 
 def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """A step for each quarter of a megabyte of blocks, or a little more. Runs in the decoding process."""
+    """A step for each quarter of a megabyte of blocks. Runs in the decoding process."""
     what, read = _READERS[media.mime]
     blocks: list[list[Any]] = []
     count = sent = 0

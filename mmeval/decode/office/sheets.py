@@ -38,7 +38,7 @@ _CELL = re.compile(r"([A-Z]{1,3})[0-9]+")
 
 
 def sheet_blocks(entries: Entries) -> Iterator[list[Any]]:
-    """The name of each sheet (``[text]``) and its rows (``["", rows]``), for sheets that hold anything."""
+    """Each sheet's name (``[text]``) and rows (``["", rows]``), unless it is empty."""
     related = entries.related(_WORKBOOK)
     with entries.open(_WORKBOOK) as source:
         sheets = [(element.get("name", ""), element.get(OF_ENTRY, "")) for element in _all(source, "sheet")]

@@ -24,7 +24,7 @@ _ROWS_A_BLOCK = 1000
 
 
 class Entries:
-    """The entries of an office file. ``check`` raises for so many bytes of markup that no document has them."""
+    """An office file's entries. ``check`` raises for more markup than documents have."""
 
     def __init__(self, archive: zipfile.ZipFile, check: Callable[[int], None]) -> None:
         self._archive, self._check = archive, check
