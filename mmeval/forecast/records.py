@@ -26,8 +26,9 @@ OTHER_PROBLEMS = "other reasons"
 
 @dataclass
 class Load:
-    """The calls of one role in a task. ``kept`` calls have an answer already, ``equal`` ones share that of another;
-    neither is among ``calls``. ``estimated``: not all samples were counted, or a metric supposes an answer."""
+    """The calls of one role in a task; ``kept`` and ``equal`` are not among ``calls``.
+    ``kept`` have an answer, ``equal`` share another's. ``estimated``: not all samples counted, or an answer
+    supposed."""
 
     calls: float = 0
     kept: float = 0
@@ -62,8 +63,9 @@ class Load:
 
 @dataclass
 class TaskForecast:
-    """The forecast of one task. ``rows`` are those of its data set, ``loads`` are by role; ``problems`` are the reasons
-    why trials would fail, each with their number; ``endless`` counts programs that were stopped at ``MAX_CALLS``."""
+    """The forecast of a task: ``rows`` of its data set, ``loads`` by role.
+    ``problems``: the reasons why trials would fail, with their number; ``endless``: programs stopped at
+    ``MAX_CALLS``."""
 
     task: Task
     rows: int
@@ -76,7 +78,7 @@ class TaskForecast:
     """Samples that cannot be asked, among ``samples``."""
 
     def note(self, problem: str) -> None:
-        """Count a trial that would fail; only the first :data:`MAX_PROBLEMS` reasons keep their own text."""
+        """Count a failing trial; the first :data:`MAX_PROBLEMS` reasons keep their text."""
         known = problem in self.problems or len(self.problems) < MAX_PROBLEMS
         self.problems[problem if known else OTHER_PROBLEMS] += 1
 
@@ -99,8 +101,8 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run. ``payees`` are the roles whose calls are sent; ``cannot_read`` is the error at which
-    reading the data stops, None when all can be read."""
+    """The forecast of a run; ``payees`` are the roles whose calls are sent.
+    ``cannot_read`` is the error at which reading the data stops, None when all can be read."""
 
     folder: Path
     answers: int
