@@ -149,8 +149,7 @@ def simple_evaluate(
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder that is removed afterwards, unless the block fails after writing to it:
-    that may have cost money."""
+    """A folder that is removed afterwards, unless a failed block wrote costly files."""
     folder = Path(tempfile.mkdtemp(prefix="mmeval-"))
     failed = True
     try:

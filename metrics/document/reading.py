@@ -1,5 +1,5 @@
-"""Reads documents to Markdown: cells and paragraphs of a file, and lines of words,
-also those that an OCR engine finds in pictures."""
+"""Reads documents to Markdown: cells and paragraphs of a file, and lines of words.
+Words of pictures are found by an OCR engine."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NoOcrError(MediaLimitError):
 
 
 def is_readable(media: Media) -> bool:
-    """Whether documents of this type can be read, damaged or not. Old office cannot."""
+    """Whether this document type can be read (damaged or not); old office cannot."""
     return media.mime in OFFICE or is_read(media)
 
 
@@ -128,7 +128,7 @@ def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]
 
 
 def _text_layers(media: Media, limits: DecodeLimits) -> list[tuple[TextBox, ...]]:
-    """The text layers of the used pages, all read before any picture:
+    """The text layers of the used pages, all read before any picture.
     OCR takes longer than the time limit of decoding."""
     found: list[tuple[TextBox, ...]] = []
     count = 0

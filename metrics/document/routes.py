@@ -53,7 +53,6 @@ def _markdown(
 
 
 def _read_once(media: Media, limits: DecodeLimits, extraction: Extraction, ocr: Ocr) -> str:
-    """The Markdown of a document, kept with the medium so that it is read once."""
     key = ("markdown", extraction, ocr, limits)
     if key not in media.memo:
         by_type = extraction == "by_type"
@@ -62,7 +61,6 @@ def _read_once(media: Media, limits: DecodeLimits, extraction: Extraction, ocr: 
 
 
 def _described(said: str, noticed: str, *, cut: bool) -> str:
-    """Describes the sent text for the remarks: its length, hints, and beginning."""
     count = f"the first {len(said):,} characters of its Markdown" if cut else f"{len(said):,} characters of Markdown"
     begins = " ".join(said[:_MOST_NOTED_CHARS].split())
     return "; ".join(one for one in (count, noticed.lower(), f"it begins {begins!r}" if begins else "") if one)

@@ -85,7 +85,7 @@ def _leading_letter(lead: str) -> str:
 
 
 def _stray_tokens(response: str) -> bool:
-    """Official oddity (30c9f602): a number outside of placeholders makes it wrong."""
+    """Official oddity (30c9f602): a number token in no whole placeholder is an error."""
     return len(_MEDIUM.split(response)) != len(_TOKEN.findall(response)) + 1
 
 

@@ -135,7 +135,6 @@ def _letter(match: re.Match[str]) -> str:
 
 
 def _more_letters(text: str, at: int) -> Iterator[str]:
-    """The further letters of a list after its first one."""
     while further := _AND_MORE.match(text, at):
         yield _letter(further)
         at = further.end()

@@ -134,8 +134,8 @@ def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, 
 
 
 def _official_found(found: str) -> str:
-    """Official oddity (54527db8): each comma of a transcript is an error,
-    as it keeps the blanks that the normaliser puts for punctuation, while the wanted text loses them."""
+    """Official oddity (54527db8): each comma of a transcript is an error.
+    It keeps the blanks that the normaliser puts for punctuation, while the wanted text loses them."""
     return found.strip()
 
 
@@ -159,7 +159,6 @@ def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
 
 
 def _lines(text: str, count: int) -> list[str]:
-    """A text as ``count`` lines."""
     if count == 1:
         return [text]
     lines = text.strip().splitlines()

@@ -82,7 +82,7 @@ def _medians(scores: Scores) -> _Drawable:
 
 
 def _one_by_one(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any]) -> _Drawable:
-    """Draw all rows, also those without a value, which an aggregator may count."""
+    """Draw all rows, also without a value: an aggregator may count them in its way."""
     rows: dict[str, list[int]] = {}
     for i, row in enumerate(scores):
         rows.setdefault(row.cluster, []).append(i)

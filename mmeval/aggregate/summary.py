@@ -85,7 +85,7 @@ class _Sureness(NamedTuple):
 def _sureness(
     scores: Scores, value: float, estimate: Estimate, clusters: int, resampled: Callable[[Scores], _Sureness]
 ) -> _Sureness:
-    """The uncertainty of a value: by its aggregator, a formula, or by resampling."""
+    """The uncertainty of a value: its aggregator's, else a formula's, else resampled."""
     if estimate.ci95 is not None:
         return _Sureness(estimate.stderr, estimate.ci95)
     found = _Sureness(estimate.stderr)

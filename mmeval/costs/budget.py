@@ -191,7 +191,6 @@ class Budget:
 
     @property
     def _spent_limits(self) -> list[str]:
-        """The names of the reached limits."""
         spent = {"usd": self._usd, "tokens": self._tokens, "calls": self._calls}
         return [name for name, amount in spent.items() if not _within(amount, getattr(self.limits, name), room=True)]
 

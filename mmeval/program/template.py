@@ -63,7 +63,6 @@ def check_template(source: str, fields: Sequence[str]) -> None:
 
 
 def _unknown_names(source: str, known: Sequence[str]) -> list[str]:
-    """The unknown names that a template reads. Raises PromptError for faulty syntax."""
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
     except TemplateSyntaxError as error:
@@ -186,8 +185,8 @@ class PartsTemplate:
 
 
 def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
-    """A value as a template sees it. Parts without text are added to ``placed``,
-    their ranges by content to ``contents``."""
+    """A value as a template sees it.
+    Parts without text are added to ``placed``, their ranges by content to ``contents``."""
     if isinstance(value, Interleaved):
         first = len(placed)
         text = _marked(value, placed)

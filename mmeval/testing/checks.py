@@ -201,7 +201,6 @@ def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
 
 
 def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
-    """One response for each row, by position."""
     found: dict[int, Response] = {}
     with Caught(AssertionError) as failure:
         for position, response in backend.generate_batch(asked):
