@@ -149,7 +149,8 @@ def simple_evaluate(
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder that is removed afterwards, unless a failed block wrote costly files."""
+    """A folder that is removed afterwards, but kept with its files if the block fails.
+    They may have cost money."""
     folder = Path(tempfile.mkdtemp(prefix="mmeval-"))
     failed = True
     try:

@@ -49,7 +49,7 @@ EXIT_INTERRUPTED = 130
 
 
 class MmevalError(Exception):
-    """The root: ``str(error)`` is what happened, where, what to do next, for the user."""
+    """The root; its text is for the user: what happened, where, what to do next."""
 
     exit_code = EXIT_UNEXPECTED
 
@@ -189,13 +189,12 @@ class StartFailedError(RoleLostError):
 
 
 class StoppedError(MmevalError):
-    """The user stopped the run before this call: its trial has no answer, no failure."""
+    """The user stopped the run before this call; its trial is not answered or failed."""
 
 
 class Caught:
     """A block that runs code of a plugin, a model or a library, and keeps its error.
-    Any exception, SystemExit included, ends it and is ``error``, except the types ``passing``. False if it came to
-    its end."""
+    Any exception (SystemExit too) but ``passing`` ones ends it and is its ``error``; false if it came to its end."""
 
     error: Exception | SystemExit
 
@@ -231,7 +230,7 @@ def told(error: BaseException) -> str:
 
 
 def written_instead(name: str, written: Iterable[str]) -> str:
-    """``; it has "rubrik": did you mean "rubric"?`` for a near written name, or empty."""
+    """``; it has "rubrik": did you mean "rubric"?`` for a near name, or empty."""
     near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
     return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
 

@@ -90,7 +90,7 @@ def register_aggregation(name: str) -> Callable[[T], T]:
 
 
 def register_protocol(name: str) -> Callable[[T], T]:
-    """Register as protocol: ``protocol(ask: Ask, **options) -> Program[Interleaved]``."""
+    """Register a protocol: ``protocol(ask: Ask, **options) -> Program[Interleaved]``."""
     return _registrar("mmeval.protocols", (name,), "register_protocol")
 
 

@@ -37,10 +37,9 @@ _lock = threading.Lock()
 
 
 def read_words(picture: Picture) -> list[TextBox]:
-    """The words in a picture, in pixels.
-    The first call loads the networks, which takes a few seconds. One picture is read at a time, in a second for a few
-    words, in half a minute for a full page. No time limit: ``MAX_SIDE`` and ``MAX_LINES`` bound the work, the same on
-    every machine.
+    """The words in a picture, in pixels; the first call loads the networks (seconds).
+    One picture is read at a time, in a second for a few words and in half a minute for a full page. There is no time
+    limit: ``MAX_SIDE`` and ``MAX_LINES`` bound the work, so that every machine reads the same.
 
     Raises MissingExtraError, and MissingDataError for a package without its networks.
     """

@@ -48,7 +48,7 @@ class NoOcrError(MediaLimitError):
 
 
 def is_readable(media: Media) -> bool:
-    """Whether this document type can be read (damaged or not); old office cannot."""
+    """Whether this type of document can be read, even damaged (not old office files)."""
     return media.mime in OFFICE or is_read(media)
 
 

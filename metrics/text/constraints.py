@@ -152,7 +152,7 @@ KINDS = tuple(_TAKES)
 
 
 def constraints_of(label: Any) -> tuple[Constraint, ...]:
-    """The constraints of a label, one or a list. Raises UsageError with what is wrong.
+    """A label's constraints: one as a list, or a list of them. Raises UsageError.
 
     >>> [one.kind for one in constraints_of([["start", "together"], ["length_word", "< 20"]])]
     ['start', 'length_word']

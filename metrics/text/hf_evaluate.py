@@ -51,7 +51,7 @@ def hf_evaluate(
 
 
 def _checked(name: str, *, trust_remote_code: bool) -> str:
-    """The name to load. Raises UsageError without one, or for code not trusted."""
+    """The name to load. Raises UsageError without one, or for untrusted code."""
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
     if not trust_remote_code and not _is_of_the_library(name):

@@ -25,7 +25,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def ocr(text: str) -> str:
-    """MMMG's rule for text in pictures: small letters, no accents, no ASCII marks.
+    """Small letters, no accents, no ASCII punctuation: MMMG's rule for picture text.
 
     >>> ocr(" Café, 24 h! ")
     'cafe 24 h'

@@ -39,7 +39,7 @@ def word_accuracy(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Score:
-    """1 less substituted, deleted and inserted words per wanted word; at least 0.
+    """1 less the errors (substituted, deleted, inserted) per wanted word; at least 0.
 
     Range 0 to 1, higher is better. The answer's text parts are compared, without placeholders, code and reasoning. The
     wanted text is the sample's label under ``target_key``, else the first reference's text. A label may hold several

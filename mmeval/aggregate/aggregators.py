@@ -48,7 +48,7 @@ def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analyt
 
 
 def median(scores: Scores) -> Estimate:
-    """The median of the values that exist: the middle one, or the mean of two.
+    """The median of existing values: the middle one, or the mean of the middle two.
     Its standard error is bootstrapped."""
     values = sorted(scores.values)
     if not values:
@@ -58,7 +58,7 @@ def median(scores: Scores) -> Estimate:
 
 
 def macro_mean(scores: Scores, *, by: str) -> Estimate:
-    """The unweighted mean of means by label ``by``, which ``breakdown`` has to name.
+    """The unweighted mean of the means by label ``by``, which ``breakdown`` names.
 
     A value of which nothing is scored is left out. Standard error: that of a mean of independent means, each clustered
     as usual; None where one of them has less than two clusters. Without any such label it is the mean.

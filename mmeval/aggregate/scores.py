@@ -57,7 +57,7 @@ Aggregator = Callable[..., Estimate]
 
 
 class Scores:
-    """The scores of one metric over some trials, as columns, so that millions fit.
+    """The scores of one metric over some trials, as columns: a million stay small.
 
     Iterating gives ``ScoreRow``s in the order of the data set.
     """
@@ -167,8 +167,7 @@ class Scores:
 
     def by_level(self, label: str) -> dict[str | int | float, Scores]:
         """The rows of each value of a label, the values sorted as text.
-        A row whose label is a list belongs to each of its members (multi-label). Structures are no values and are
-        left out."""
+        A row whose label is a list belongs to each of its members (multi-label). Structures are left out."""
         return {level: self.at(places) for level, places in self.places(label).items()}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:

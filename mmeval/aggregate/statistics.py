@@ -64,7 +64,8 @@ def mean_stderr(totals: Sequence[float], counts: Sequence[int]) -> float:
 
 
 def quantile(clusters: int) -> float:
-    """Half a 95 % interval in standard errors: Student's t, ``clusters - 1`` degrees."""
+    """Half the width of a 95 % interval, in standard errors.
+    Student's t with ``clusters - 1`` degrees of freedom."""
     if clusters >= MANY_CLUSTERS:
         from statistics import NormalDist  # 5 ms, which every command would pay
 
@@ -83,7 +84,7 @@ def interval(value: float, stderr: float, clusters: int, range: Interval) -> Int
 
 
 def same_value_interval(value: float, clusters: int, range: Interval) -> Interval:
-    """The 95 % interval of a mean of equal clusters: all are right or all wrong, say.
+    """The 95 % interval of a mean if all clusters have the same one (all right, say).
 
     Their standard error is 0, which is no certainty: values that were never seen may come next. With 95 % confidence
     the seen value has at least the share ``s`` of all, where ``s ** clusters = 0.05``, and the rest lies within the
@@ -114,7 +115,7 @@ def weighted_mean_interval(values: Sequence[float], intervals: Sequence[Interval
 
 
 def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Bootstrapped | None:
-    """Standard error and percentile interval by resampled clusters; None for any NaN.
+    """Standard error and percentile interval by resampling; None if a draw gives NaN.
 
     With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals are.
     """

@@ -33,7 +33,7 @@ Send = Callable[[Request, Ticket], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits in all: US dollars, tokens (in and out), calls (each try); None: none."""
+    """The limits of a run: US dollars, tokens (in and out), calls (each try), or None."""
 
     usd: float | None = None
     tokens: int | None = None
@@ -177,7 +177,7 @@ class Budget:
         return reserved
 
     def _fits(self, account: _Account) -> bool:
-        """Whether a call may be sent: always with anything left and none in flight."""
+        """Whether a call may be sent. With none in flight it may: its cost is unknown."""
         if self._spent_limits:
             return False
         mean = account.mean

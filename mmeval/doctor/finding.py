@@ -70,7 +70,7 @@ def status_of(error: MmevalError) -> Status:
 
 
 def sound(sections: Iterable[Section], *, asked: bool) -> bool:
-    """Whether the ``asked`` tasks and backends can run; else that nothing is broken."""
+    """Whether the ``asked`` tasks can run; without any, whether nothing is broken."""
     findings = [finding for item in sections for finding in item.findings]
     if asked:
         return not any(finding.blocks for finding in findings)

@@ -83,7 +83,7 @@ def _stale(one: Distribution, where: str, *, shadowed: bool) -> Iterator[Finding
 
 
 def _differences(one: Distribution) -> Iterator[str]:
-    """Metadata unlike the code: version; in a checkout also setup.cfg's entries."""
+    """Metadata that differ from the code: the version, in a checkout also setup.cfg."""
     if one.version != __version__:
         yield f"it is of version {one.version}"
     if not is_checkout():

@@ -31,7 +31,7 @@ def extras(item: WantedTask) -> Iterator[str]:
 
 
 def data(item: WantedTask) -> Iterator[Finding]:
-    """Check that the data open and the first row reads; ``mmeval prepare`` reads all."""
+    """Check that data open with a readable first row; ``mmeval prepare`` checks all."""
     name = word_for(item.file)
     asked = name + (f" --data_dir {shlex.quote(str(item.data.data_dir))}" if item.data.data_dir else "")
     fetched = f"mmeval prepare {asked}"
@@ -57,7 +57,8 @@ def data(item: WantedTask) -> Iterator[Finding]:
 
 
 def metrics(item: WantedTask, *, strict: bool) -> Iterator[Finding]:
-    """Check which metrics can be computed: required with ``strict`` or if none can."""
+    """Check which metrics can be computed.
+    One that cannot is required with ``strict``, or if none can."""
     listed = item.task.metrics
     lacking = [metric for metric in listed if metric.unavailable]
     able = [metric.bound.name for metric in listed if not metric.unavailable]

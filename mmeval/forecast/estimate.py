@@ -149,7 +149,7 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
 
 
 def _stand_in_medium(kind: PartKind, size: int) -> Media:
-    """A medium that claims this size; a picture decodes, as judged metrics decode it."""
+    """A medium that claims this size; a picture can be decoded, as metrics do that."""
     if kind != "image":
         return Media(data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size)
     grey = rgb_png(b"\x80" * (3 * _STAND_IN_SIDE**2), _STAND_IN_SIDE).read()

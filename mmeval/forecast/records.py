@@ -26,9 +26,9 @@ OTHER_PROBLEMS = "other reasons"
 
 @dataclass
 class Load:
-    """The calls of one role in a task; ``kept`` and ``equal`` are not among ``calls``.
-    ``kept`` have an answer, ``equal`` share another's. ``estimated``: not all samples counted, or an answer
-    supposed."""
+    """The calls of one role in a task, without ``kept`` (answered) and ``equal`` ones.
+    ``equal`` ones share another's answer. ``estimated``: not all samples were counted, or a metric supposes an
+    answer."""
 
     calls: float = 0
     kept: float = 0
@@ -63,9 +63,8 @@ class Load:
 
 @dataclass
 class TaskForecast:
-    """The forecast of a task: ``rows`` of its data set, ``loads`` by role.
-    ``problems``: the reasons why trials would fail, with their number; ``endless``: programs stopped at
-    ``MAX_CALLS``."""
+    """The forecast of a task; ``rows`` are of its data set, ``loads`` by role.
+    ``problems``: reasons why trials would fail, with numbers; ``endless``: programs stopped at ``MAX_CALLS``."""
 
     task: Task
     rows: int

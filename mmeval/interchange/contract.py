@@ -88,8 +88,7 @@ class AnsweredRun:
 @dataclass(frozen=True)
 class Exported:
     """The result of a writer; ``gaps`` are what the files lack, each as one line.
-    ``notes``: what the layout has no place for and how it was kept; ``manifest`` is added to MANIFEST, for the
-    reader."""
+    ``notes``: what the layout has no place for, and how it was kept; ``manifest`` is for the reader, in MANIFEST."""
 
     answers: int
     media: int

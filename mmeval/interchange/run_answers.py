@@ -30,7 +30,7 @@ class _Made(NamedTuple):
 
 
 class RunAnswers:
-    """A run folder, opened for reading; one in progress as it is at present."""
+    """A run folder opened for reading, if in progress in its present state."""
 
     def __init__(self, folder: Path) -> None:
         self._run = StoredRun(folder)

@@ -20,7 +20,7 @@ Vote: TypeAlias = Mapping[str, Any]
 
 
 class Field(Protocol):
-    """A field of a reply; ``optional``: may be left out, ``unsure``: or ``not sure``."""
+    """A field of a reply; ``optional`` may be absent, ``unsure`` may be ``not sure``."""
 
     @property
     def name(self) -> str: ...

@@ -72,7 +72,7 @@ class Reply:
         return self.response.text
 
     def require(self) -> Interleaved:
-        """The answer. Raises CallFailed without one, which ends the program and its trial."""
+        """The answer. Raises CallFailed without one: the program ends, its trial failed."""
         if self.response.output is None:
             raise CallFailed(self.response.error or ErrorInfo("internal", "a reply without answer and without error"))
         return self.response.output

@@ -49,7 +49,7 @@ def plain_prompt(sample: Sample) -> tuple[Message, ...]:
 
 
 def with_system(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Messages that begin with a system text, before an earlier one and an empty line."""
+    """Messages led by a system text, then an empty line and an earlier one, if any."""
     if not text:
         return messages
     if messages and messages[0].role == "system":

@@ -61,7 +61,7 @@ def text_then_media(
 
 
 def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
-    """Several turns: each user message is asked after the earlier ones and answers.
+    """Several turns: each user message is asked after earlier messages and answers.
 
     The result is all answers in order, or with ``answer="last"`` the last one.
     """
