@@ -64,7 +64,7 @@ def printable(text: str, *, limit: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text with control characters spelt out (``\\x1b``), but line breaks and tabs."""
+    """Text with control characters spelt out (``\\x1b``); line breaks and tabs stay."""
     if text.isprintable():
         return text
     steers = {char for char in text if char not in "\n\t" and unicodedata.category(char) in _STEERS}
