@@ -1,4 +1,4 @@
-"""Embeddings of fixed data, kept in mmeval's cache: each is computed once on a machine.
+"""Embeddings of fixed data in mmeval's cache: each is computed once on a machine.
 
 A file holds one table of numbers after its digest. A file that is damaged or cannot be read is made again; a cache that
 cannot be written only costs time. When there are too many files, the least recently used are deleted.
@@ -28,8 +28,8 @@ _DIGEST_BYTES = 32
 
 
 def cached_vectors(key: str, count: int, make: Callable[[], Vectors]) -> Vectors:
-    """The table of a key, with ``count`` rows: read from the cache, else made and kept there. ``key`` names everything
-    that the table depends on."""
+    """The table of a key with ``count`` rows, from the cache or made and kept there.
+    ``key`` names everything that the table depends on."""
     try:
         folder = own_cache() / "embeddings"
     except StorageError:  # there is no home folder

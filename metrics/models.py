@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    """The value of a bound model switch. Raises UsageError for a bare name, since the model was not looked for."""
+    """The value of a bound model switch. Raises UsageError for a bare name."""
     if isinstance(model, str):
         raise UsageError(f"the model {model!r} was not looked for: score with score_one(bind(METRIC, SWITCHES), TRIAL)")
     return model
@@ -30,8 +30,8 @@ _UNUSED = ("masked_spec_embed", "num_batches_tracked")
 
 
 def network_of(kind: str, folder: Path, device: str) -> Any:
-    """A model of a class of transformers, by its name, in evaluation mode and full precision, so that the same input
-    gives nearly the same numbers on every machine. ``Any``: each is a class of its own.
+    """A model of a class of transformers, by its name, in evaluation mode.
+    In full precision: the same input gives nearly the same numbers everywhere. ``Any``: each is a class of its own.
 
     Raises WeightsError for files that are damaged, of another kind of model, or incomplete: the library would fill
     missing weights with random numbers.
@@ -51,8 +51,8 @@ def network_of(kind: str, folder: Path, device: str) -> Any:
 def opening(
     folder: Path, fault: str = "cannot be loaded", *passing: type[Exception], way_out: str = ""
 ) -> Iterator[None]:
-    """Turn every error of a library about a model's files into a WeightsError that names the damaged files. Errors
-    about memory or packages stay as they are, and so do those of the types ``passing``."""
+    """Turn errors of a library into a WeightsError that names the damaged files.
+    Errors about memory or packages stay as they are, and so do those of the types ``passing``."""
     try:
         yield
     except (MmevalError, ImportError):
@@ -89,7 +89,7 @@ def of_length_one(vectors: Vectors) -> Vectors:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Switch off the library's progress bars, which do not belong in a log, and its hints to programmers."""
+    """Switch off the library's progress bars and its hints to programmers."""
     library = need("transformers.utils.logging", "hf")
     shown, level = library.is_progress_bar_enabled(), library.get_verbosity()
     library.disable_progress_bar()

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
-    """The media of a kind in order; one that is named twice by the same number counts once."""
+    """The media of a kind in order; those named twice by the same number count once."""
     found: dict[tuple[str, object], Media] = {}
     for at, part in enumerate(content.parts):
         if part.kind == kind and part.media is not None:
@@ -23,8 +23,8 @@ def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
 
 
 def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
-    """The medium of an answer with exactly one of a kind, not decoded; else the score 0 with the reason, where
-    ``called`` is the plural. Without an answer the trial is unscored."""
+    """An answer's medium, not decoded, if it has exactly one of a kind; else a score:
+    0 with the reason, where ``called`` is the plural; unscored without an answer."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     found = media_of(trial.output, kind)

@@ -1,4 +1,4 @@
-"""The two sides that most metrics compare: the answer of a trial and the references of its sample."""
+"""The sides that most metrics compare: a trial's answer, its sample's references."""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _leave_work_behind(code: int) -> None:
-    """End the process at once where a thread still works on a call that was given up: Python must not shut down under
-    it."""
+    """End the process if a thread still works: Python must not shut down under it."""
     threads = sys.modules.get("mmeval.system.threads")
     if threads is None or not threads.any_at_work():
         return
@@ -75,7 +74,7 @@ def _say(message: str, code: int) -> int:
 
 
 def _trace_if_debugging(words: Sequence[str]) -> bool:
-    """Print the traceback if the user asked for it, before any setting could be resolved."""
+    """Print the traceback if the user asked for it, before settings are resolved."""
     asked = [os.environ.get("MMEVAL_LOG_LEVEL", ""), os.environ.get("MMEVAL_VERBOSITY", "")]
     for flag, value in zip(words, [*words[1:], ""], strict=False):  # the last word has no value
         if flag in ("-v", "--verbosity"):

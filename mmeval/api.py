@@ -1,4 +1,4 @@
-"""Python: run tasks from a script or a notebook, with the flags of the command line as keywords.
+"""Python: runs tasks from a script or notebook, with the flags as keywords.
 
 Nothing is printed: results are returned, the log goes to Python's ``logging`` (the logger ``mmeval``). An error is
 raised where it would end a command, and its ``exit_code`` is that command's.
@@ -93,7 +93,7 @@ class Evaluation:
 
 
 def evaluate(*, model: str | AnyBackend = "", tasks: TaskName | Sequence[TaskName] = (), **flags: Any) -> Evaluation:
-    """Put tasks to a model, score, aggregate, and write the run folder, as ``mmeval`` does.
+    """Put tasks to a model, score, and write the run folder, as ``mmeval`` does.
 
         evaluate(model="openai", model_args={"model": "m"}, tasks=["my_task"], limit=20, output_path="runs")
 
@@ -122,9 +122,9 @@ def simple_evaluate(
     output_path: str | Path | None = None,
     **flags: Any,
 ) -> dict[str, Any]:
-    """The results of tasks as a dictionary in lm-evaluation-harness's layout, from the arguments that its function of
-    this name takes (``limit``, ``batch_size``, ``gen_kwargs``, ``predict_only``, ``system_instruction``, ...) and from
-    all other flags. What has no effect here is refused by name.
+    """The results of tasks as a dictionary in lm-evaluation-harness's layout.
+    Takes the arguments of its function of this name (``limit``, ``batch_size``, ``gen_kwargs``, ``predict_only``,
+    ``system_instruction``, ...) and all other flags. What has no effect here is refused by name.
 
     The dictionary is the content of the results file, and with ``log_samples`` it has the lines of the samples files
     under ``samples``, by task. Every call evaluates anew: without an ``output_path`` the answers lie in a temporary
@@ -149,8 +149,8 @@ def simple_evaluate(
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder that is removed afterwards, but kept when the block fails and something was written: it may have cost
-    money."""
+    """A folder that is removed afterwards, but kept with its files if the block fails.
+    They may have cost money."""
     folder = Path(tempfile.mkdtemp(prefix="mmeval-"))
     failed = True
     try:
@@ -176,8 +176,8 @@ def _lines(file: Path) -> list[dict[str, Any]]:
 
 
 def _beside_loops(work: Callable[[], T]) -> T:
-    """Do work that has an event loop of its own, in another thread where this one is running a loop already. Ctrl-C
-    reaches the work in either case."""
+    """Do work that has an event loop, in another thread where one is running already.
+    Ctrl-C reaches the work in either case."""
     if not _loop_is_running():
         return work()
     done: Future[T] = Future()
@@ -254,7 +254,7 @@ def _plan(model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
-    """The flags as typed settings. Raises UsageError for one that does not exist, or has no effect in Python."""
+    """The flags, typed. Raises UsageError for unknown ones and those without effect."""
     known = [flag.name for flag in FLAGS if flag.name not in COMMAND_LINE_ONLY]
     for name, value in given.items():
         if name in COMMAND_LINE_ONLY and value is not None:

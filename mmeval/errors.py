@@ -49,7 +49,7 @@ EXIT_INTERRUPTED = 130
 
 
 class MmevalError(Exception):
-    """The root. ``str(error)`` is one message for the user: what happened, where, what to do next."""
+    """The root; its text is for the user: what happened, where, what to do next."""
 
     exit_code = EXIT_UNEXPECTED
 
@@ -59,7 +59,7 @@ class UsageError(MmevalError):
 
 
 class TaskFileError(UsageError):
-    """A task file that cannot be read as written. ``line`` counts from 1; 0 when no line is to blame."""
+    """A task file that cannot be read; ``line`` counts from 1, 0 if none is to blame."""
 
     def __init__(self, message: str, *, file: Path | str, line: int = 0) -> None:
         self.file, self.line, self.message = Path(file), line, message
@@ -70,7 +70,7 @@ class TaskFileError(UsageError):
 
 
 class RowError(UsageError):
-    """One row that cannot be made a sample; the iterator that raises it goes on with the next row.
+    """A row that cannot be made a sample; its iterator goes on with the next row.
 
     ``id`` and ``labels`` are what is known of the row, so that a filter can still leave it out.
     """
@@ -157,7 +157,7 @@ class Interrupted(MmevalError):
 
 
 class RoleLostError(MmevalError):
-    """A role answers no call of this run any more: ``reason`` is why, ``way_out`` what to do first."""
+    """A role answers no more calls: ``reason`` is why, ``way_out`` what to do first."""
 
     def __init__(self, reason: str, way_out: str) -> None:
         self.reason, self.way_out = reason, way_out
@@ -165,7 +165,7 @@ class RoleLostError(MmevalError):
 
 
 class BackendDownError(RoleLostError):
-    """A role stopped answering altogether; the run stops instead of failing sample after sample."""
+    """A role stopped answering; the run stops instead of failing sample after sample."""
 
     exit_code = EXIT_INCOMPLETE
 
@@ -177,8 +177,8 @@ class KeyRefusedError(RoleLostError, MissingError):
 
 
 class StartFailedError(RoleLostError):
-    """A backend could not be started, so no call was made. ``message`` is why, and what to do; ``exit_code`` is that of
-    the error that it met."""
+    """A backend could not be started, so no call was made.
+    ``message`` is why, and what to do; ``exit_code`` is that of the error that it met."""
 
     def __init__(self, backend: str, message: str, exit_code: int) -> None:
         super().__init__(f"{backend} cannot be started: {message}", "mend that")
@@ -189,12 +189,12 @@ class StartFailedError(RoleLostError):
 
 
 class StoppedError(MmevalError):
-    """The user stopped the run before this call was made; its trial is neither answered nor failed."""
+    """The user stopped the run before this call; its trial is not answered or failed."""
 
 
 class Caught:
-    """A block that runs code of a plugin, a model or a library. Any exception, SystemExit included, ends the block and
-    is kept as ``error``, except those of the types ``passing``. It is false if the block came to its end."""
+    """A block that runs code of a plugin, a model or a library, and keeps its error.
+    Any exception (SystemExit too) but ``passing`` ones ends it and is its ``error``; false if it came to its end."""
 
     error: Exception | SystemExit
 
@@ -230,14 +230,13 @@ def told(error: BaseException) -> str:
 
 
 def written_instead(name: str, written: Iterable[str]) -> str:
-    """``; it has "rubrik": did you mean "rubric"?`` where a written name is near to the missing one, or an empty
-    string."""
+    """``; it has "rubrik": did you mean "rubric"?`` for a near name, or empty."""
     near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
     return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for the names nearest to a mistyped one, or an empty string."""
+    """``; did you mean "x"?`` for the names nearest to a mistyped one, or empty."""
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     if not near:
         return ""
@@ -245,7 +244,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the memory of the machine or of a device ran out, by the words of Python and torch."""
+    """Whether memory of machine or device ran out, by the words of Python and torch."""
     message = str(error).lower()
     return isinstance(error, MemoryError) or "out of memory" in message or "allocate memory" in message
 

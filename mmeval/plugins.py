@@ -81,7 +81,7 @@ def register(group: PluginGroup, name: str, plugin: Any) -> None:
 
 
 def any_of_script() -> bool:
-    """Whether this process has registered anything itself: a fresh process would not know it."""
+    """Whether this process has registered anything itself, unlike a fresh one."""
     return any(_of_script.values())
 
 
@@ -98,7 +98,7 @@ def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
 
 @cache
 def _registered() -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
-    """Every entry point by group and name; a repeated one (an egg-info beside an installation) counts once.
+    """Every entry point by group and name; a repeated one (an egg-info) counts once.
 
     All groups at once, as most of the time goes into reading the metadata of every installed distribution.
     """
@@ -113,14 +113,14 @@ def _registered() -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
 
 
 def distribution_of(entry: EntryPoint) -> str:
-    """The distribution that registers an entry point, normalised as the package index does."""
+    """The distribution that registers an entry point, normalised as the index does."""
     if isinstance(entry, _Registered):
         return SCRIPT
     return "unknown" if entry.dist is None else _name_of(entry.dist)
 
 
 def owner(group: PluginGroup, name: str) -> str:
-    """The distribution that registers a name. Raises as ``load`` does for one that is unknown or claimed twice."""
+    """The distribution that registers a name. Raises as ``load`` does."""
     return distribution_of(_find(group, name))
 
 

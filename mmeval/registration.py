@@ -38,7 +38,7 @@ def register_metric(
     batch: int | None = None,
     supposed: Supposed | None = None,
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
-    """Register a scoring function as a metric; the keywords are those of ``mmeval.metric.contract.metric``.
+    """Register a function as metric; keywords as in ``mmeval.metric.contract.metric``.
 
     Without a ``range`` a value with missing scores has no bounds. Without a ``version`` the function's own source text
     is the version, so that an edited metric scores anew. A function that ``metric`` has described already keeps its
@@ -90,7 +90,7 @@ def register_aggregation(name: str) -> Callable[[T], T]:
 
 
 def register_protocol(name: str) -> Callable[[T], T]:
-    """Register a generator ``protocol(ask: Ask, **options) -> Program[Interleaved]`` as a protocol."""
+    """Register a protocol: ``protocol(ask: Ask, **options) -> Program[Interleaved]``."""
     return _registrar("mmeval.protocols", (name,), "register_protocol")
 
 
@@ -112,7 +112,7 @@ def _registrar(group: plugins.PluginGroup, names: Sequence[str], called: str) ->
 
 
 def _check_name(name: object, called: str) -> None:
-    """Raises UsageError for a decorator without its parentheses, which would register nothing."""
+    """Raises UsageError for a decorator without parentheses, which registers nothing."""
     if not isinstance(name, str):
         of = name.name if isinstance(name, Metric) else getattr(name, "__name__", "a_name")
         raise UsageError(f'{called} needs a name: write @mmeval.{called}("{of}")')

@@ -25,7 +25,7 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """The names whose values :func:`without_secrets` has hidden, at any depth: ``a.b`` for a value in a mapping."""
+    """Names whose values :func:`without_secrets` has hidden; ``a.b`` in a mapping."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from hidden_names(value, f"{path}{name}.")

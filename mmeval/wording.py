@@ -16,7 +16,7 @@ _STEERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def split_names(texts: Iterable[str]) -> tuple[str, ...]:
-    """``["a,b c", "d"]`` as a, b, c, d: in order, once each. A text that is a file or a folder stays whole."""
+    """``["a,b c", "d"]`` as a, b, c, d, once each. A file or folder stays whole."""
     found: list[str] = []
     for text in texts:
         try:
@@ -64,7 +64,7 @@ def printable(text: str, *, limit: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in which control characters are spelt out (``\\x1b``); line breaks and tabs stay."""
+    """Text with control characters spelt out (``\\x1b``); line breaks and tabs stay."""
     if text.isprintable():
         return text
     steers = {char for char in text if char not in "\n\t" and unicodedata.category(char) in _STEERS}

@@ -1,1 +1,1 @@
-"""Documents as Markdown for a judge: PDF, office files, tables, texts and pictures of documents."""
+"""Documents as Markdown for a judge: PDF, office files, tables, texts, pictures."""

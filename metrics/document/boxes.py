@@ -1,4 +1,4 @@
-"""Joins boxes of text to lines by their places: boxes of an OCR engine, or of a PDF's text layer."""
+"""Joins boxes of text to lines by place: boxes of OCR engines or PDF text layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMN = "  "
 
 
 def joined_lines(boxes: Sequence[TextBox]) -> list[str]:
-    """The lines from top to bottom, each from left to right; two blanks stand between columns.
+    """The lines, top to bottom and left to right; two blanks stand between columns.
 
     A box belongs to a line when its middle is within half a height, the smaller of both, of the middle of the line's
     first box.

@@ -1,4 +1,4 @@
-"""Finds words in pictures with an embedded OCR engine (rapidocr), whose networks come with the package."""
+"""Finds words in pictures with rapidocr, whose networks come with the package."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _lock = threading.Lock()
 
 
 def read_words(picture: Picture) -> list[TextBox]:
-    """The words in a picture, in pixels. The first call loads the networks, which takes a few seconds; one picture is
-    read at a time, in a second for a few words and in half a minute for a full page. There is no time limit:
-    ``MAX_SIDE`` and ``MAX_LINES`` bound the work, so that every machine reads the same.
+    """The words in a picture, in pixels; the first call loads the networks (seconds).
+    One picture is read at a time, in a second for a few words and in half a minute for a full page. There is no time
+    limit: ``MAX_SIDE`` and ``MAX_LINES`` bound the work, so that every machine reads the same.
 
     Raises MissingExtraError, and MissingDataError for a package without its networks.
     """

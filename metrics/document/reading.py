@@ -1,5 +1,5 @@
-"""Reads documents to Markdown: cells and paragraphs of a file, lines of words, and the text that an OCR engine finds in
-pictures."""
+"""Reads documents to Markdown: cells and paragraphs of a file, and lines of words.
+Words of pictures are found by an OCR engine."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class NoOcrError(MediaLimitError):
 
 
 def is_readable(media: Media) -> bool:
-    """Whether documents of this type can be read, even if this one is damaged. Old office files cannot."""
+    """Whether this type of document can be read, even damaged (not old office files)."""
     return media.mime in OFFICE or is_read(media)
 
 
 def document_markdown(media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidocr") -> str:
-    """The words of a document as Markdown: at least its first ``MAX_CHARS`` characters; empty without words.
+    """The first ``MAX_CHARS`` characters or more, as Markdown; empty without words.
 
     The tables of an office file, a text that is CSV throughout, and lines that look like rows become tables. A page or
     a picture without words of its own is read by OCR. Raises the errors of ``mmeval.decode``, NoOcrError where OCR
@@ -73,14 +73,14 @@ def document_markdown(media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidoc
 
 
 def picture_markdown(media: Media, limits: DecodeLimits) -> str:
-    """The words of a picture as the release writes them: each line a row of one table. Raises as above."""
+    """A picture's words, each line a table row as in the release. Raises as above."""
     return released_markdown(_read_picture(media, limits, "rapidocr"))
 
 
 def table_rows(text: str, *, is_csv: bool = False) -> Rows:
-    """The rows of a text that is a table throughout (CSV by comma, tab or semicolon): all have the same number of
-    cells, at least two. Empty for any other text, and for one with blanks or line ends after its commas. With
-    ``is_csv`` most rows must have two cells or more, and their numbers may differ."""
+    """The rows of a text that is a table throughout (CSV by comma, tab or semicolon).
+    All have the same number of cells, at least two. Empty for any other text, and for one with blanks or line ends
+    after its commas. With ``is_csv`` most rows must have two cells or more, and their numbers may differ."""
     said = text.strip("\ufeff\r\n ")
     start = said[: 2 * MAX_CHARS]
     ragged: Rows = ()
@@ -117,7 +117,7 @@ def _read_picture(media: Media, limits: DecodeLimits, ocr: Ocr) -> list[str]:
 
 
 def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]:
-    """The blocks of each page, in order. The first few pages without a text layer are read by OCR."""
+    """The blocks of each page. OCR reads the first few pages without a text layer."""
     drawn = 0
     for number, boxes in enumerate(_text_layers(media, limits)):
         if boxes:
@@ -128,8 +128,8 @@ def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]
 
 
 def _text_layers(media: Media, limits: DecodeLimits) -> list[tuple[TextBox, ...]]:
-    """The text layers of the used pages. All are read before any picture, since OCR takes longer than the time limit of
-    decoding."""
+    """The text layers of the used pages, all read before any picture.
+    OCR takes longer than the time limit of decoding."""
     found: list[tuple[TextBox, ...]] = []
     count = 0
     for boxes in page_boxes(media, limits=limits):

@@ -1,4 +1,4 @@
-"""Converts documents for a judge: reads them to Markdown in a thread, before the call is sent."""
+"""Converts documents for a judge to Markdown in a thread before the call is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VERSION = 1
 
 @lru_cache(maxsize=16)
 def markdown_route(extraction: Extraction, ocr: Ocr, *, hints: bool) -> Route:
-    """The route from documents to words, used whether or not the judge takes documents."""
+    """The route from documents to words, also for a judge that takes documents."""
     chosen = [extraction, *([] if ocr == "none" else [ocr]), *(["hints"] if hints else [])]
     return Route(
         "document",
@@ -53,7 +53,6 @@ def _markdown(
 
 
 def _read_once(media: Media, limits: DecodeLimits, extraction: Extraction, ocr: Ocr) -> str:
-    """The Markdown of a document, kept with the medium so that each document is read once."""
     key = ("markdown", extraction, ocr, limits)
     if key not in media.memo:
         by_type = extraction == "by_type"
@@ -62,7 +61,6 @@ def _read_once(media: Media, limits: DecodeLimits, extraction: Extraction, ocr: 
 
 
 def _described(said: str, noticed: str, *, cut: bool) -> str:
-    """Describes the sent text for the remarks: its length, the hints, and its beginning."""
     count = f"the first {len(said):,} characters of its Markdown" if cut else f"{len(said):,} characters of Markdown"
     begins = " ".join(said[:_MOST_NOTED_CHARS].split())
     return "; ".join(one for one in (count, noticed.lower(), f"it begins {begins!r}" if begins else "") if one)

@@ -1,4 +1,4 @@
-"""Markdown of lines and tables, by UniM's rule for which lines are rows of a table."""
+"""Markdown of lines and tables, by UniM's rule for rows of a table."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ RULE = "---"
 
 
 def cells_of(line: str) -> list[str]:
-    """The cells of a line (UniM's rule), cut at two white-space characters or more, and at tabs."""
+    """The cells of a line, cut at two white-space characters or more, and at tabs."""
     return _COLUMNS.split(line.strip())
 
 
 def released_markdown(lines: Iterable[str]) -> str:
-    """All lines that are not empty as one table, as the release writes them: the first is its header, and each row has
-    the cells of its line. Official oddity: a paragraph is a row, too."""
+    """All lines that are not empty as one table, as the release writes them.
+    The first is its header; each row has the cells of its line. Official oddity: a paragraph is a row, too."""
     rows = [cells_of(line) for line in lines if line.strip()]
     return "\n".join(_table(rows))
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """Paragraphs and tables with an empty line between them. Consecutive tables are separate; rows are not padded."""
+    """Paragraphs and tables, an empty line between each two; rows are not padded."""
     written = [_block(block) for block in blocks]
     return "\n\n".join(one for one in written if one)
 
 
 def blocks_of(lines: Iterable[str]) -> list[Block]:
-    """Lines as paragraphs and tables. A table is a run of lines with two cells or more, with at most one line of a
-    single cell between two of them; other lines stay as they are, and so do rows that are Markdown already."""
+    """Lines as paragraphs and tables; other lines and rows that are Markdown stay.
+    A table is a run of lines with two cells or more, with at most one line of a single cell between two of them."""
     blocks: list[Block] = []
     written = [line.strip() for line in lines if line.strip()]
     cells = [[line] if line.startswith("|") else cells_of(line) for line in written]
@@ -55,7 +55,7 @@ COLUMN_IN_TEXT = "  "
 
 
 def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
-    """The index after the last row of the table that begins at ``start``; ``start`` without a table."""
+    """The index after the table that begins at ``start``; ``start`` without one."""
     end = at = start
     while at < len(cells):
         if len(cells[at]) > 1:

@@ -1,1 +1,1 @@
-"""Metrics of an answer's structure: which kinds of part it has, how many, and in what order."""
+"""Metrics of an answer's structure: the kinds, numbers and order of its parts."""

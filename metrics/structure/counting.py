@@ -1,4 +1,4 @@
-"""Counting what an answer holds: its media tags, its files, or its parts, by modality.
+"""Counts an answer's media tags, its files, or its parts, by modality.
 
 Source: UniM, section 4.2 and appendix B (tags are the unit; every tag occurs once, input tags only in the input).
 """
@@ -27,7 +27,7 @@ Counts = Mapping[str, int]
 
 
 class Item(NamedTuple):
-    """One counted thing. Two items of the same ``kind`` and ``name`` are the same thing, written twice."""
+    """One counted thing; two of equal ``kind`` and ``name`` are one, written twice."""
 
     kind: str
     name: str
@@ -48,7 +48,7 @@ class Structures(NamedTuple):
 def structures_of(
     trial: Trial, *, mode: Mode, unit: Unit, spelling: SpellingName | Sequence[SpellingName]
 ) -> Structures | Score:
-    """The counts of the first reference and of the answer, or an unscored score when one of them is missing."""
+    """The counts of first reference and answer; an unscored score when one is missing."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides

@@ -37,7 +37,7 @@ def lenient_structure(
 
 
 def lenient_fraction(found: Structures) -> Fraction | None:
-    """The number of shared modalities over that of the reference; None when the reference has none.
+    """The share of reference modalities that the answer has; None if there are none.
 
     >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
     Fraction(1, 2)

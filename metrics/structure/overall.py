@@ -1,4 +1,4 @@
-"""Combines several scores into one, for an answer that must pass more than one check."""
+"""Combines several scores into one, for answers that must pass several checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Combine = Literal["product", "mean", "minimum"]
 
 
 def _product(spans: Sequence[Range]) -> Range:
-    """The range of a product: a factor that is known to be 0 makes it 0, whatever the others are."""
+    """The range of a product: a factor known to be 0 makes it 0, whatever the others."""
     low, high = 1.0, 1.0
     for span in spans:
         ends = [_times(a, b) for a, b in itertools.product((low, high), span)]
@@ -23,7 +23,7 @@ def _product(spans: Sequence[Range]) -> Range:
 
 
 def _times(a: float, b: float) -> float:
-    """Zero times infinity is zero here: an end that is unbounded is approached and never reached."""
+    """Zero times infinity is zero here: an unbounded end is never reached."""
     return a * b + 0.0 if a and b else 0.0
 
 
@@ -42,7 +42,7 @@ def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> R
 
 @metric(range=overall_range, version="1", source="MMMG, the scores of its tasks")
 def overall(scores: Mapping[str, Score], *, of: Sequence[str] = (), combine: Combine = "product") -> Score:
-    """The product of other scores of the same trial, or their mean, or the smallest of them.
+    """The product of other scores of the same trial, or their mean, or the smallest.
 
     ``of`` names these scores. Range: from those of its pieces; an SSIM may be negative, and so may a product with it.
     Higher is better where that holds for all of its pieces.

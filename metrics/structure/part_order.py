@@ -65,7 +65,7 @@ def order_of(content: Interleaved, *, dangling: bool = True) -> str:
 
 
 def official_order(response: str) -> str | None:
-    """The order as the released evaluator reads it from a text; None where it gives up."""
+    """The order as the released evaluator reads a text; None where it gives up."""
     if _stray_tokens(response):
         return None
     lead, *pieces = _MEDIUM.split(response)
@@ -79,13 +79,13 @@ _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
 def _leading_letter(lead: str) -> str:
-    """Official oddity (30c9f602): text before the first medium counts unless it is empty, so a blank counts; after a
-    medium it must not be blank."""
+    """Official oddity (30c9f602): text before the first medium counts unless empty.
+    A blank counts there; text after a medium must not be blank."""
     return "t" if lead else ""
 
 
 def _stray_tokens(response: str) -> bool:
-    """Official oddity (30c9f602): a number token outside a complete placeholder makes the answer wrong."""
+    """Official oddity (30c9f602): a number token in no whole placeholder is an error."""
     return len(_MEDIUM.split(response)) != len(_TOKEN.findall(response)) + 1
 
 
@@ -94,7 +94,7 @@ def _read(answer: Interleaved, reading: Reading, *, dangling: bool) -> str | Non
 
 
 def official_text(answer: Interleaved) -> str:
-    """The answer's text as written; a medium that came beside it stands where it came, as the released adapters do."""
+    """The answer's text; media beside it stand where they came, as in the release."""
     return "".join(_official_piece(part, number) for number, part in enumerate(answer.parts))
 
 

@@ -1,4 +1,4 @@
-"""Self-description: statements of an answer about its own picture, in the requested form.
+"""Self-description: an answer's statements about its own picture, in a given form.
 
 Each kind of statement has a parser of its own, which judged metrics use; ``self_description`` shows what they read. An
 answer is hostile: everything here takes time linear in its length.
@@ -63,7 +63,7 @@ def self_description(
     most: int = MOST_WORDS,
     statements: Statements = "standard",
 ) -> Score:
-    """1 when the answer makes the requested statement about its own picture, in the requested form, else 0.
+    """1 for an answer that describes its own picture in the requested form, else 0.
 
     Range 0 to 1, higher is better. Whether it is true is checked by a judge: ``judge_self_count`` and the other metrics
     of this name. Unscored without an answer, and where the row lacks a label that the kind needs. ``kind`` is
@@ -100,14 +100,14 @@ def self_description(
 
 
 class Said(NamedTuple):
-    """The words of an answer without placeholders of pictures, and the number of these."""
+    """The words of an answer without placeholders of pictures, and their number."""
 
     words: str
     places: int
 
 
 def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
-    """The words of an answer. ``official``: its text as the release reads it, cut at the placeholders of pictures."""
+    """The words of an answer; if ``official``, its text cut at picture placeholders."""
     if statements == "official":
         pieces = _IMAGE.split(official_text(answer))
         return Said("".join(pieces), len(pieces) - 1)
@@ -116,8 +116,8 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
 
 
 def words_beside(answer: Interleaved, statements: Statements = "standard", *, many: bool = False) -> str | None:
-    """The words of an answer that has exactly one picture, in one place; with ``many`` at least one. None for others,
-    whose words may be about any picture."""
+    """The words of an answer that has exactly one picture, in one place.
+    With ``many`` at least one. None for others, whose words may be about any picture."""
     said = said_by(answer, statements)
     pictures = len(pictures_of(answer))
     fits = said.places >= 1 and pictures >= 1 if many else said.places == pictures == 1
@@ -137,7 +137,7 @@ def count_in(words: str, statements: Statements = "standard") -> int | None:
 def text_in(
     words: str, statements: Statements = "standard", *, least: int = LEAST_WORDS, most: int = MOST_WORDS
 ) -> str | None:
-    """The text in ``<text>...</text>`` on one line, if it has ``least`` to ``most`` words.
+    """The text in ``<text>...</text>`` on one line, of ``least`` to ``most`` words.
 
     A letter or a digit is required: after normalisation a row of dots is empty, and an empty picture would be right.
 
@@ -153,8 +153,8 @@ def text_in(
 
 
 def colors_in(words: str, objects: Sequence[str], colors: Sequence[str]) -> dict[str, str] | None:
-    """The first ``{...}``, which may span lines, where it is JSON from exactly these objects to exactly these colours,
-    in their spelling."""
+    """The first ``{...}``, where it is JSON from these objects to these colours.
+    Exactly these, in their spelling; it may span lines."""
     start = words.find("{")
     end = words.find("}", start)
     if start < 0 or end < 0:
@@ -168,7 +168,7 @@ def colors_in(words: str, objects: Sequence[str], colors: Sequence[str]) -> dict
 
 
 def sizes_in(words: str, objects: Sequence[str], statements: Statements = "standard") -> list[str] | None:
-    """The first ``[...]`` on one line, where it is a JSON list of exactly these objects.
+    """The first ``[...]`` on one line, if it is a JSON list of exactly these objects.
 
     Official oddity: it may repeat an object, and its first entries count.
     """
@@ -181,8 +181,8 @@ def sizes_in(words: str, objects: Sequence[str], statements: Statements = "stand
 
 
 def letters_in(words: str, letters: str, count: int) -> list[int] | None:
-    """The first ``[...]`` on one line, where it is a JSON list of so many of the letters, as their places in
-    ``letters``; capitals and blanks around them do not matter.
+    """The first ``[...]`` on one line, if it is a JSON list of so many of the letters,
+    as their places in ``letters``; capitals and blanks around them do not matter.
 
     >>> letters_in('["A", "B"]', "abc", 2)
     [0, 1]
@@ -206,7 +206,7 @@ def _texts_in(words: str) -> list[str] | None:
 
 
 def first_enclosed(text: str, opening: str, closing: str) -> str | None:
-    """The first piece between two marks, with them, that stands on one line; None when there is none."""
+    """The first piece between two marks, with them, on one line; None without one."""
     for line in text.split("\n"):
         start = line.find(opening)
         end = line.find(closing, start + len(opening)) if start >= 0 else -1
@@ -216,7 +216,7 @@ def first_enclosed(text: str, opening: str, closing: str) -> str | None:
 
 
 def texts_of(labels: Mapping[str, Any], key: str) -> list[str]:
-    """The texts under a label, which may be a single one; empty when there is anything else."""
+    """The texts under a label, one or a list; empty when there is anything else."""
     found = labels.get(key)
     items = [found] if isinstance(found, str) else found
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) and item.strip() for item in items):

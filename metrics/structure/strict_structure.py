@@ -1,4 +1,4 @@
-"""Strict structure score: does the answer have the reference's modalities in the same numbers?"""
+"""Strict structure score: the reference's modalities in the same numbers?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def strict_structure(
     count: Unit = "tags",
     spelling: SpellingName | list[SpellingName] = "tag",
 ) -> Score:
-    """The mean, over the modalities of reference and answer, of the F1 between their numbers of items.
+    """The mean F1, by modality, between the numbers of items of reference and answer.
 
     Range 0 to 1, higher is better; 1 when every modality occurs exactly as often as in the reference. A modality that
     only one side has contributes 0. Text is not a modality here, index numbers and order do not matter, and hidden
@@ -40,7 +40,7 @@ def strict_structure(
 
 
 def strict_fraction(found: Structures) -> Fraction | None:
-    """The mean of ``2 * min(g, r) / (g + r)`` over all modalities; None when there is none.
+    """The mean of ``2 * min(g, r) / (g + r)`` over all modalities; None without any.
 
     >>> strict_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "audio": 1}))
     Fraction(3, 4)

@@ -15,7 +15,7 @@ Options = Mapping[str, str]
 
 
 class Found(NamedTuple):
-    """The option that an answer names (None: not exactly one), and the rule that found it."""
+    """The option that an answer names (None: not exactly one), and the rule used."""
 
     letter: str | None
     rule: str
@@ -111,7 +111,7 @@ def _whole(text: str, options: Options) -> list[str]:
 
 
 def _stated(text: str, options: Options) -> list[str]:
-    """The last stated choice: one option or none, several when it lists them or when they share their text."""
+    """The last stated choice: none, one, or several (listed, or of the same text)."""
     found = [(match.start(), [match[1].upper()]) for match in (*_CALLED_RIGHT.finditer(text), *_BOXED.finditer(text))]
     for match in _STATEMENT.finditer(text):
         found.append((match.start(), _statement(text[match.end() :][:_LONGEST_OPTION], options)))
@@ -120,7 +120,7 @@ def _stated(text: str, options: Options) -> list[str]:
 
 
 def _statement(rest: str, options: Options) -> list[str]:
-    """What a text that follows "the answer is" names: the longest option text that it begins with, else a letter."""
+    """The longest option text at the start, after "the answer is"; else a letter."""
     plain = _plain(rest)
     opening = [name for name, option in options.items() if option and re.match(rf"{_words(option)}(?!\w)", plain)]
     if opening:
@@ -135,7 +135,6 @@ def _letter(match: re.Match[str]) -> str:
 
 
 def _more_letters(text: str, at: int) -> Iterator[str]:
-    """The further letters of a list after its first one."""
     while further := _AND_MORE.match(text, at):
         yield _letter(further)
         at = further.end()

@@ -103,14 +103,14 @@ class Comparison(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """One constraint: its kind, its texts or keywords, and the wanted number if it counts."""
+    """One constraint: kind, texts or keywords, and the wanted number if it counts."""
 
     kind: str
     words: tuple[str, ...]
     often: Comparison | None = None
 
     def judged(self, text: str, *, lower_keywords: bool) -> dict[str, Any]:
-        """The evidence: the constraint as it was written, ``met``, and the number found where one is counted."""
+        """The evidence: the constraint as written, ``met``, and the number if counted."""
         words = self._compared(lower_keywords=lower_keywords)
         if self.often is not None:
             number = count_words(text) if self.kind == "length_word" else text.count(words[0])
@@ -125,8 +125,8 @@ class Constraint(NamedTuple):
 
 
 def _official_keywords(words: Sequence[str]) -> Sequence[str]:
-    """Official oddity (54527db8): keywords keep their capitals while the text loses them, so that a keyword with a
-    capital is never found: excluding it is always met, including or counting it never."""
+    """Official oddity (54527db8): keywords keep their capitals, the text loses them.
+    A keyword with a capital is never found: excluding it is always met, including or counting it never."""
     return words
 
 
@@ -152,7 +152,7 @@ KINDS = tuple(_TAKES)
 
 
 def constraints_of(label: Any) -> tuple[Constraint, ...]:
-    """The constraints that a label holds: one as a list, or a list of them. Raises UsageError that says what is wrong.
+    """A label's constraints: one as a list, or a list of them. Raises UsageError.
 
     >>> [one.kind for one in constraints_of([["start", "together"], ["length_word", "< 20"]])]
     ['start', 'length_word']
@@ -187,7 +187,7 @@ def _fits(kind: str, words: int, *, counted: bool) -> bool:
 
 
 def comparison_of(written: str) -> Comparison:
-    """A condition such as ``== 10`` or ``>= 20 and count <= 35``, read and never executed. Raises UsageError.
+    """A condition such as ``>= 20 and count <= 35``, not executed. Raises UsageError.
 
     >>> comparison_of(">= 20 and count <= 35").holds(36)
     False

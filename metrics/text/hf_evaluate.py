@@ -51,7 +51,7 @@ def hf_evaluate(
 
 
 def _checked(name: str, *, trust_remote_code: bool) -> str:
-    """The name that the library loads. Raises UsageError without a name, or for code that the user has not trusted."""
+    """The name to load. Raises UsageError without one, or for untrusted code."""
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
     if not trust_remote_code and not _is_of_the_library(name):
@@ -63,15 +63,15 @@ _OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\
 
 
 def _is_of_the_library(name: str) -> bool:
-    """Whether a name means the library's own metric. The library looks into the working folder first, so that a script
-    of this name there is foreign code."""
+    """Whether a name means the library's own metric, not a script of this name.
+    The library looks into the working folder first, where a script is foreign code."""
     script = f"{name.rpartition('/')[2]}.py"
     return _OF_THE_LIBRARY.fullmatch(name) is not None and not Path(name, script).is_file()
 
 
 @cache
 def _load(name: str) -> Any:
-    """The library's object, which has no types, or the unavailable score with the reason.
+    """The library's (untyped) object, or the unavailable score with the reason.
 
     Loading takes seconds, and failing may take a network timeout: each name is tried once a process.
     """

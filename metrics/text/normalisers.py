@@ -25,7 +25,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def ocr(text: str) -> str:
-    """Small letters without accents and ASCII punctuation, as MMMG compares text in pictures.
+    """Small letters, no accents, no ASCII punctuation: MMMG's rule for picture text.
 
     >>> ocr(" Café, 24 h! ")
     'cafe 24 h'
@@ -38,8 +38,9 @@ def ocr(text: str) -> str:
 
 
 def speech(text: str) -> str:
-    """Whisper's normaliser of English, without its table of British spellings: small letters, no punctuation, numbers
-    as digits, contractions written out, nothing that stands in brackets. MMMG uses it for Chinese, too.
+    """Whisper's normaliser of English, without its table of British spellings.
+    Small letters, no punctuation, numbers as digits, contractions written out, nothing that stands in brackets. MMMG
+    uses it for Chinese, too.
 
     Raises MissingExtraError without transformers (the extra ``hf``).
     """
@@ -64,7 +65,7 @@ NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {"ocr": ocr, "speech": 
 
 
 def lacking(name: Normaliser) -> str:
-    """The missing package of a normaliser, with the command that installs it; empty if none is missing."""
+    """A normaliser's missing package, with the install command; empty if none is."""
     if name != "speech" or importlib.util.find_spec("transformers") is not None:
         return ""
     return str(MissingExtraError("transformers", "hf"))

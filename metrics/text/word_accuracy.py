@@ -39,7 +39,7 @@ def word_accuracy(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Score:
-    """1 less the errors (substituted, deleted, inserted) for each word of the wanted text, and not below 0.
+    """1 less the errors (substituted, deleted, inserted) per wanted word; at least 0.
 
     Range 0 to 1, higher is better. The answer's text parts are compared, without placeholders, code and reasoning. The
     wanted text is the sample's label under ``target_key``, else the first reference's text. A label may hold several
@@ -67,7 +67,7 @@ def word_accuracy(
 
 
 class Accuracy(NamedTuple):
-    """The result of a comparison: ``errors`` among ``length`` wanted words or characters."""
+    """The result of a comparison: ``errors`` in ``length`` wanted words or characters."""
 
     errors: int
     length: int
@@ -96,7 +96,7 @@ def accuracy_of(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Accuracy:
-    """The accuracy over pairs of a found and a wanted text, their errors and lengths summed up.
+    """The accuracy over pairs of found and wanted texts, errors and lengths summed up.
 
     The arguments are the switches of ``word_accuracy``. With an empty wanted text, each word of the found text is an
     error.
@@ -134,8 +134,8 @@ def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, 
 
 
 def _official_found(found: str) -> str:
-    """Official oddity (54527db8): the transcript keeps the blanks that the normaliser puts for punctuation, while the
-    wanted text loses them, so that each comma of a transcript is an error."""
+    """Official oddity (54527db8): each comma of a transcript is an error.
+    It keeps the blanks that the normaliser puts for punctuation, while the wanted text loses them."""
     return found.strip()
 
 
@@ -144,7 +144,7 @@ def _no_blanks(text: str) -> str:
 
 
 def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
-    """The texts under a label, else that of the first reference, or the unscored score that says why there is none."""
+    """The label's texts, else the first reference's, or unscored with the reason."""
     label = sample.metadata.get(key)
     if label is None and sample.references:
         label = sample.references[0].words
@@ -159,7 +159,6 @@ def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
 
 
 def _lines(text: str, count: int) -> list[str]:
-    """A text as ``count`` lines."""
     if count == 1:
         return [text]
     lines = text.strip().splitlines()

@@ -1,4 +1,4 @@
-"""Words of a text, cut as NLTK's tokeniser cuts English (the Treebank conventions), without NLTK and its data."""
+"""Words of a text, cut as NLTK's Treebank tokeniser cuts English, without NLTK."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)
 
 
 def tokens_of(text: str) -> list[str]:
-    """The words and marks of a text, separated. Endings are words, too: ``do n't``, ``it 's``, ``can not``.
+    """Words, endings and marks of a text, apart: ``do n't``, ``it 's``, ``can not``.
 
     As ``nltk.word_tokenize``, except for its data: there a full stop after an abbreviation (``Dr.``) belongs to it,
     here only after a single letter. The time is linear in the length.

@@ -48,8 +48,8 @@ def mean(scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analyt
 
 
 def median(scores: Scores) -> Estimate:
-    """The median of the values that exist: the middle one, or the mean of the two in the middle. Its standard error is
-    bootstrapped."""
+    """The median of existing values: the middle one, or the mean of the middle two.
+    Its standard error is bootstrapped."""
     values = sorted(scores.values)
     if not values:
         return Estimate(None)
@@ -58,7 +58,7 @@ def median(scores: Scores) -> Estimate:
 
 
 def macro_mean(scores: Scores, *, by: str) -> Estimate:
-    """The unweighted mean of the means of each value of the label ``by``, which ``breakdown`` has to name.
+    """The unweighted mean of the means by label ``by``, which ``breakdown`` names.
 
     A value of which nothing is scored is left out. Standard error: that of a mean of independent means, each clustered
     as usual; None where one of them has less than two clusters. Without any such label it is the mean.
@@ -87,7 +87,7 @@ def spread(means: Sequence[float]) -> Spread:
 
 
 def repeat_means(scores: Scores) -> list[float]:
-    """The mean of each repeat over the trials of it that are scored, in the order of the repeats."""
+    """The mean of each repeat over its scored trials, in the order of the repeats."""
     found: dict[int, list[float]] = {}
     for row in scores:
         if row.value is not None:

@@ -26,14 +26,14 @@ class Resampled(NamedTuple):
 
 
 class _Drawable(NamedTuple):
-    """The value of an aggregator as a function of draws, and how many clusters there are to draw from."""
+    """The value of an aggregator as a function of draws, and the number of clusters."""
 
     statistic: Statistic
     clusters: int
 
 
 def resample(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int) -> Resampled | None:
-    """Standard error and 95 % interval of an aggregator's value, by ``iterations`` draws of clusters.
+    """Standard error and 95 % interval of a value by ``iterations`` draws of clusters.
 
     An aggregator that is called for each draw gets fewer where that would be more than ``ROWS`` rows, but at least
     ``FEWEST_DRAWS``. None where the value of a draw is unknown.
@@ -60,8 +60,8 @@ def _means(scores: Scores) -> _Drawable:
 
 
 def _medians(scores: Scores) -> _Drawable:
-    """Clusters may have several trials, so a draw is a weight for each trial: how often its cluster was drawn. The
-    median is where half of the weight lies below."""
+    """The median by weights of trials: how often a draw has drawn their cluster.
+    It is where half of the weight lies below."""
     place = {cluster: number for number, cluster in enumerate(dict.fromkeys(scores.clusters))}
     clusters = len(place)
     order = np.argsort(scores.values, kind="stable")
@@ -82,7 +82,7 @@ def _medians(scores: Scores) -> _Drawable:
 
 
 def _one_by_one(scores: Scores, aggregator: Aggregator, options: Mapping[str, Any]) -> _Drawable:
-    """All rows are drawn, those without a value too: an aggregator may count them in its own way."""
+    """Draw all rows, also without a value: an aggregator may count them in its way."""
     rows: dict[str, list[int]] = {}
     for i, row in enumerate(scores):
         rows.setdefault(row.cluster, []).append(i)

@@ -25,7 +25,7 @@ _NO_LABELS: Mapping[str, Any] = {}
 
 
 class ScoreRow(NamedTuple):
-    """One trial's score by one metric, as aggregators see it. ``value`` is None unless ``status`` is ``scored``;
+    """One trial's score by one metric; ``value`` is None unless it is ``scored``.
     ``faulty`` is a failed trial that could not be asked because of its own data."""
 
     sample: str
@@ -57,7 +57,7 @@ Aggregator = Callable[..., Estimate]
 
 
 class Scores:
-    """The scores of one metric over some trials, held as columns: a run of a million trials stays small.
+    """The scores of one metric over some trials, as columns: a million stay small.
 
     Iterating gives ``ScoreRow``s in the order of the data set.
     """
@@ -159,15 +159,15 @@ class Scores:
 
     @property
     def faulty(self) -> int:
-        """How many could not be asked because of their own data; they are among the failed."""
+        """How many of the failed trials could not be asked because of their own data."""
         return len(self._faulty)
 
     def count(self, status: str) -> int:
         return self._statuses.count(_CODES.index(status))
 
     def by_level(self, label: str) -> dict[str | int | float, Scores]:
-        """The rows of each value of a label, the values sorted as text. A row whose label is a list belongs to each of
-        its members (multi-label). Structures are no values and are left out."""
+        """The rows of each value of a label, the values sorted as text.
+        A row whose label is a list belongs to each of its members (multi-label). Structures are left out."""
         return {level: self.at(places) for level, places in self.places(label).items()}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
@@ -197,8 +197,8 @@ class Scores:
         return part
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
-        """A resample: the rows of some clusters, by their places. A cluster that is drawn twice is two clusters, so
-        each draw gives its samples names of their own."""
+        """A resample: the rows of some clusters, by their places.
+        A cluster that is drawn twice is two clusters, so each draw gives its samples names of their own."""
         resample = Scores(range=self.range, higher_is_better=self.higher_is_better)
         for number, rows in enumerate(clusters):
             for i in rows:
@@ -231,7 +231,7 @@ def load_aggregator(name: str) -> Aggregator:
 
 
 class ClusterSums(NamedTuple):
-    """The sum of each cluster's values and their number, for a mean and its standard error."""
+    """Each cluster's sum and number of values, for a mean and its standard error."""
 
     totals: array[float]
     counts: array[int]

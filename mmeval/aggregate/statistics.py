@@ -49,7 +49,7 @@ def import_quantiles() -> None:
 
 
 def mean_stderr(totals: Sequence[float], counts: Sequence[int]) -> float:
-    """The standard error of ``sum(totals) / sum(counts)``: the mean of trials that come in clusters.
+    """The standard error of ``sum(totals) / sum(counts)``, a mean of clustered trials.
 
     ``totals`` are the sums of the clusters' values, ``counts`` their numbers of trials, two clusters or more. This is
     the cluster-robust (sandwich) error of a mean with the factor C / (C - 1) for C clusters; with one trial in each
@@ -64,7 +64,8 @@ def mean_stderr(totals: Sequence[float], counts: Sequence[int]) -> float:
 
 
 def quantile(clusters: int) -> float:
-    """Half the width of a 95 % interval in standard errors: Student's t with ``clusters - 1`` degrees of freedom."""
+    """Half the width of a 95 % interval, in standard errors.
+    Student's t with ``clusters - 1`` degrees of freedom."""
     if clusters >= MANY_CLUSTERS:
         from statistics import NormalDist  # 5 ms, which every command would pay
 
@@ -75,15 +76,15 @@ def quantile(clusters: int) -> float:
 
 
 def interval(value: float, stderr: float, clusters: int, range: Interval) -> Interval:
-    """The 95 % interval of a value by its standard error, cut at the range where the value lies in it. A value outside
-    has another scale than the range."""
+    """The 95 % interval by the standard error, cut at the range if the value is in it.
+    A value outside has another scale than the range."""
     half = quantile(clusters) * stderr if stderr else 0.0
     low, high = range if range[0] <= value <= range[1] else (-math.inf, math.inf)
     return (max(value - half, low), min(value + half, high))
 
 
 def same_value_interval(value: float, clusters: int, range: Interval) -> Interval:
-    """The 95 % interval of a mean when every cluster has the same one: all are right or all wrong, say.
+    """The 95 % interval of a mean if all clusters have the same one (all right, say).
 
     Their standard error is 0, which is no certainty: values that were never seen may come next. With 95 % confidence
     the seen value has at least the share ``s`` of all, where ``s ** clusters = 0.05``, and the rest lies within the
@@ -95,12 +96,12 @@ def same_value_interval(value: float, clusters: int, range: Interval) -> Interva
 
 
 def weighted_mean_stderr(errors: Sequence[float], shares: Sequence[float]) -> float:
-    """The standard error of a weighted mean of independent numbers. ``shares`` sum to 1."""
+    """The standard error of a weighted mean of independent numbers (shares sum to 1)."""
     return math.hypot(*(share * error for share, error in zip(shares, errors, strict=True)))
 
 
 def weighted_mean_interval(values: Sequence[float], intervals: Sequence[Interval], shares: Sequence[float]) -> Interval:
-    """The 95 % interval of a weighted mean of independent numbers, from their own intervals. ``shares`` sum to 1.
+    """The 95 % interval of a weighted mean of independent numbers (shares sum to 1).
 
     Each side adds up the distances of that side as standard errors add up, so that intervals which are not symmetric,
     rest on few clusters or were bootstrapped keep what they know. Source: Zou and Donner, Construction of confidence
@@ -114,7 +115,7 @@ def weighted_mean_interval(values: Sequence[float], intervals: Sequence[Interval
 
 
 def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Bootstrapped | None:
-    """Standard error and percentile interval of a number over resampled clusters; None when a draw gives none (NaN).
+    """Standard error and percentile interval by resampling; None if a draw gives NaN.
 
     With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals are.
     """

@@ -61,7 +61,7 @@ def summarise(
 
 
 def _sound(aggregator: Aggregator, options: Mapping[str, Any]) -> Callable[[Scores], Estimate]:
-    """The aggregator with its options, with None for NaN and infinity (a correlation of equal values, say)."""
+    """The aggregator with its options, with None for NaN and infinity."""
 
     def estimate(scores: Scores) -> Estimate:
         found: Estimate = aggregator(scores, **options)
@@ -85,7 +85,7 @@ class _Sureness(NamedTuple):
 def _sureness(
     scores: Scores, value: float, estimate: Estimate, clusters: int, resampled: Callable[[Scores], _Sureness]
 ) -> _Sureness:
-    """The uncertainty of a value by its aggregator, by a formula, or by resampling, in this order."""
+    """The uncertainty of a value: its aggregator's, else a formula's, else resampled."""
     if estimate.ci95 is not None:
         return _Sureness(estimate.stderr, estimate.ci95)
     found = _Sureness(estimate.stderr)
@@ -102,8 +102,8 @@ def _sureness(
 
 
 def _alike(stderr: float, value: float, range: tuple[float, float]) -> bool:
-    """Whether all clusters have the same value, up to rounding, and it lies in a finite range: neither formula nor
-    resampling can give an interval then, and the values not seen so far bound it."""
+    """Whether all clusters have the same value, up to rounding, in a finite range.
+    Neither formula nor resampling can give an interval then, and the values not seen so far bound it."""
     low, high = range
     within = math.isfinite(low) and math.isfinite(high) and low <= value <= high
     return within and math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value)))
@@ -119,7 +119,7 @@ def _resampled(aggregator: Aggregator, options: Mapping[str, Any], iterations: i
 
 
 def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tuple[float, float] | None:
-    """The value if every failed or unscored trial had the lowest, or the highest, value that it could have had."""
+    """The value if each failed or unscored trial had its lowest, or highest, value."""
     if not scores.count("failed") + scores.count("unscored"):
         finite = all(map(math.isfinite, scores.range))
         return (value, value) if finite and value is not None else None
@@ -133,7 +133,7 @@ def _bounds(scores: Scores, value: float | None, aggregator: Aggregator) -> tupl
 
 
 def combine(task: str, metric: str, members: Sequence[Result], *, weight_by_size: bool) -> Result:
-    """A group's number: the mean of its tasks' values, each with equal weight or weighted by its trials.
+    """A group's number: the mean of its tasks, weighted equally or by their trials.
 
     A task in which nothing could be asked or computed (unsupported, faulty, unavailable) is left out, and so is one of
     which no answer holds anything for the metric (inapplicable). One whose trials were all lost (failed, unscored)

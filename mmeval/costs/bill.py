@@ -10,8 +10,8 @@ from mmeval.store.spending import Spent
 
 
 def spent_words(bills: Sequence[Bill]) -> str:
-    """One line: ``1,203 calls, 84,210 tokens in, 9,120 out, 0.30 USD``. Where only some of the prices are known, the
-    models without one are named; where none is, there are no dollars."""
+    """One line: ``1,203 calls, 84,210 tokens in, 9,120 out, 0.30 USD``.
+    Where only some prices are known, the models without one are named; where none is, there are no dollars."""
     total = sum((bill.spent for bill in bills), Spent())
     words = [f"{total.calls:,} call{'s' if total.calls != 1 else ''}"]
     if total.tokens:
@@ -26,8 +26,8 @@ def spent_words(bills: Sequence[Bill]) -> str:
 
 
 def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
-    """``{"usd", "calls", "input_tokens", "output_tokens", "images", "by_role": [...]}``, over all sessions of the run
-    folder. ``usd`` is null where the price of a part is unknown."""
+    """The bill of all sessions of the folder; ``usd`` is null if a price is unknown.
+    ``{"usd", "calls", "input_tokens", "output_tokens", "images", "by_role": [...]}``"""
     known = [bill.usd for bill in bills if bill.usd is not None]
     total = sum((bill.spent for bill in bills), Spent())
     return {

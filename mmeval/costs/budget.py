@@ -33,7 +33,7 @@ Send = Callable[[Request, Ticket], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The amounts that may be spent in all: US dollars, tokens (in and out), calls (each try). None: no limit."""
+    """The limits of a run: US dollars, tokens (in and out), calls (each try), or None."""
 
     usd: float | None = None
     tokens: int | None = None
@@ -55,7 +55,7 @@ class BudgetSpentError(MmevalError):
 
 
 def check_prices(limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]) -> None:
-    """Refuse a budget in dollars where the price of a role is unknown. Raises UsageError with the line to add."""
+    """Refuse a budget in dollars without all prices: UsageError with the line to add."""
     payees = [Payee(role, billed_name(one.identity)) for role, one in backends.items() if is_billed(one)]
     if limits.usd is not None:
         _refuse_unpriced([payee for payee in payees if prices.of(payee) is None])
@@ -116,7 +116,7 @@ class Budget:
     """
 
     def __init__(self, limits: Limits, prices: Prices, spending: Spending) -> None:
-        """Raises UsageError for a budget in dollars where a price of earlier calls is unknown."""
+        """Raises UsageError for a dollar budget where a price of earlier calls is unknown."""
         self.limits = limits
         self.stop: Callable[[], None] = lambda: None
         self.reached = False
@@ -127,7 +127,7 @@ class Budget:
         self._waiting: list[asyncio.Future[None]] = []
 
     def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
-        """Make the calls of these roles wait until they fit the budget; no effect without limits."""
+        """Make calls of these roles wait until they fit the budget, if it has limits."""
         if not self.limits:
             return
         for role, runtime in {id(runtime): (role, runtime) for role, runtime in roles.items()}.values():
@@ -161,7 +161,7 @@ class Budget:
             self._settle(account, reserved, used)
 
     async def _admitted(self, account: _Account, runtime: BackendRuntime) -> _Cost:
-        """Wait until a call fits; return the cost reserved for it. Raises StoppedError when no call will be made."""
+        """Wait until a call fits; return its reserved cost. Raises StoppedError if never."""
         while not self._fits(account):
             if self._spent_limits and not self._reserved:
                 self.reached = True
@@ -177,7 +177,7 @@ class Budget:
         return reserved
 
     def _fits(self, account: _Account) -> bool:
-        """Whether a call may be sent now. With none in flight it may, however little is left: its cost is unknown."""
+        """Whether a call may be sent. With none in flight it may: its cost is unknown."""
         if self._spent_limits:
             return False
         mean = account.mean
@@ -191,7 +191,6 @@ class Budget:
 
     @property
     def _spent_limits(self) -> list[str]:
-        """The names of the reached limits."""
         spent = {"usd": self._usd, "tokens": self._tokens, "calls": self._calls}
         return [name for name, amount in spent.items() if not _within(amount, getattr(self.limits, name), room=True)]
 

@@ -38,8 +38,8 @@ _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars: for a million tokens in and out, for each picture made, for each answer. ``as_of`` is the day of
-    the price (ISO; empty: not stated)."""
+    """US dollars: for a million tokens in and out, for each picture, for each answer.
+    ``as_of`` is the day of the price (ISO; empty: not stated)."""
 
     input: float
     output: float
@@ -71,7 +71,7 @@ class Prices:
         return FREE if payee.local else self.of_model(payee.model)
 
     def of_model(self, name: str) -> Price | None:
-        """The price of a name: its own, else that of the name without date, else of the longest matching pattern."""
+        """The price of a name, else of the name without date, else of the longest pattern."""
         found = self.models.get(name) or self.models.get(_DATED.sub("", name))
         if found is not None:
             return found
@@ -101,7 +101,7 @@ def is_billed(backend: object) -> bool:
 
 
 class Bill(NamedTuple):
-    """The usage and cost of calls to one payee. ``usd`` is None where the price is unknown."""
+    """The usage and cost of calls to one payee; ``usd`` is None for an unknown price."""
 
     payee: Payee
     spent: Spent
@@ -115,7 +115,7 @@ def bills(spending: Spending, prices: Prices) -> list[Bill]:
 
 
 def line_to_add(name: str) -> str:
-    """The line to write for a model without a price; the name is quoted where YAML requires it."""
+    """The line to write for a model without a price, its name quoted if YAML needs it."""
     spelt = name if re.fullmatch(r"[A-Za-z][\w./-]*", name) else json.dumps(name, ensure_ascii=False)
     return f"{spelt}: {{input: 0, output: 0}}"
 

@@ -14,8 +14,8 @@ Status = Literal["ok", "note", "missing", "broken"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding. ``how_to`` is the command or setting that fixes it, empty if there is nothing to fix; ``required``:
-    the tasks that were asked for cannot run without it. ``metric`` is the one that ``what`` is about, if any."""
+    """One finding. ``how_to`` is the command or setting that fixes it, or empty.
+    ``required``: the asked tasks cannot run without it. ``metric`` is the one that ``what`` is about, if any."""
 
     status: Status
     what: str
@@ -46,7 +46,7 @@ Check = Callable[[], Iterable[Finding]]
 
 
 def section(name: str, *checks: Check, required: bool = False, word: str = "") -> Section:
-    """Run the checks of a subject. ``required``: a check that fails concerns the asked tasks."""
+    """Run checks of a subject; ``required``: failed checks concern the asked tasks."""
     return Section(name, tuple(finding for check in checks for finding in _careful(check, required=required)), word)
 
 
@@ -70,7 +70,7 @@ def status_of(error: MmevalError) -> Status:
 
 
 def sound(sections: Iterable[Section], *, asked: bool) -> bool:
-    """Whether the ``asked`` tasks and backends can run; without any, whether nothing is broken."""
+    """Whether the ``asked`` tasks can run; without any, whether nothing is broken."""
     findings = [finding for item in sections for finding in item.findings]
     if asked:
         return not any(finding.blocks for finding in findings)

@@ -33,7 +33,7 @@ def version() -> Iterator[Finding]:
 
 
 def metadata() -> Iterator[Finding]:
-    """Check that the installed distribution named mmeval belongs to this code and is current."""
+    """Check that the installed metadata of mmeval belong to this code and are current."""
     found = own_distributions()
     if not found:
         yield Finding(
@@ -83,7 +83,7 @@ def _stale(one: Distribution, where: str, *, shadowed: bool) -> Iterator[Finding
 
 
 def _differences(one: Distribution) -> Iterator[str]:
-    """Differences of metadata from the code: the version, and in a checkout the plugins and extras of setup.cfg."""
+    """Metadata that differ from the code: the version, in a checkout also setup.cfg."""
     if one.version != __version__:
         yield f"it is of version {one.version}"
     if not is_checkout():

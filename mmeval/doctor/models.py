@@ -18,7 +18,7 @@ _LIMIT = "max_connections"  # an argument of roles that is not the backend's
 
 
 def made(specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking: set[str]) -> Iterator[Finding]:
-    """Make each backend; put it into ``found``, or the extra that it needs into ``lacking``."""
+    """Make each backend: into ``found``, or the extra that it needs into ``lacking``."""
     for role, spec in specs.items():
         args: dict[str, Any] = {name: value for name, value in spec.args.items() if name != _LIMIT}
         try:

@@ -30,8 +30,8 @@ class _Problem(NamedTuple):
 
 
 def extras(asked: Collection[str] = ()) -> Iterator[Finding]:
-    """Check the packages that are always needed, and those of each extra. An extra that is not installed is missing if
-    a task, model or role has ``asked`` for it; else it is a note."""
+    """Check the packages that are always needed, and those of each extra.
+    An extra that is not installed is missing if a task, model or role has ``asked`` for it; else it is a note."""
     needed = _needed()
     yield _finding("", needed, asked)
     for extra in sorted(needed.keys() - {"", *SUMS, *(() if is_checkout() else FOR_DEVELOPERS)}):
@@ -80,7 +80,7 @@ def _all_of(extra: str, needed: Mapping[str, Sequence[Needed]]) -> Iterator[Need
 
 
 def _needed() -> dict[str, list[Needed]]:
-    """The packages that the installed metadata name, by extra; the empty one is always needed."""
+    """The packages named by the installed metadata, by extra (empty: always needed)."""
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 

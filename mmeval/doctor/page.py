@@ -34,8 +34,8 @@ def as_text(sections: Sequence[Section], *, colour: bool, width: int | None = No
 
 
 def gathered(sections: Sequence[Section]) -> list[Section]:
-    """Gather equal findings of several tasks below all of their names, once. Those of several metrics become one, and
-    a command that differs only in the task names all of them.
+    """Gather equal findings of several tasks below all of their names, once.
+    Those of several metrics become one; a command that differs only in the task names all of them.
     """
     about: dict[Finding, list[tuple[str, str, str]]] = {}
     for item in sections:

@@ -31,7 +31,7 @@ def extras(item: WantedTask) -> Iterator[str]:
 
 
 def data(item: WantedTask) -> Iterator[Finding]:
-    """Check that the data can be opened and the first row read; ``mmeval prepare`` checks all of them."""
+    """Check that data open with a readable first row; ``mmeval prepare`` checks all."""
     name = word_for(item.file)
     asked = name + (f" --data_dir {shlex.quote(str(item.data.data_dir))}" if item.data.data_dir else "")
     fetched = f"mmeval prepare {asked}"
@@ -57,7 +57,8 @@ def data(item: WantedTask) -> Iterator[Finding]:
 
 
 def metrics(item: WantedTask, *, strict: bool) -> Iterator[Finding]:
-    """Check which metrics can be computed. One that cannot is required with ``strict``, or if none can."""
+    """Check which metrics can be computed.
+    One that cannot is required with ``strict``, or if none can."""
     listed = item.task.metrics
     lacking = [metric for metric in listed if metric.unavailable]
     able = [metric.bound.name for metric in listed if not metric.unavailable]
@@ -90,7 +91,7 @@ def _partial(metric: TaskMetric) -> Iterator[Finding]:
 
 
 def _lack(roots: Sequence[TaskMetric]) -> tuple[str, str]:
-    """Why a metric cannot be computed, and how to fix it; several reasons are listed with their metrics."""
+    """Why a metric cannot be computed and how to fix it; reasons name their metrics."""
     reasons = [root.unavailable.partition("; ") for root in roots]
     ways = "; ".join(dict.fromkeys(way.removeprefix("run: ") for _, _, way in reasons if way))
     if len(roots) == 1:
@@ -100,7 +101,7 @@ def _lack(roots: Sequence[TaskMetric]) -> tuple[str, str]:
 
 
 def _roots(metric: TaskMetric, listed: Sequence[TaskMetric]) -> list[TaskMetric]:
-    """The metrics that make a metric unavailable: itself, or its unavailable pieces, which share the fix."""
+    """The metrics that make one unavailable: itself, or pieces, which share the fix."""
     names = set(metric.bound.pieces)
     pieces = [other for other in listed if other.unavailable and not names.isdisjoint(other.bound.metric.outputs)]
     found = [root for piece in pieces for root in _roots(piece, listed)]
@@ -117,7 +118,7 @@ def roles(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Find
 
 
 def kinds(item: WantedTask, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
-    """Check that the model gives the wanted kinds, where they are the same for all samples."""
+    """Check that the model gives the wanted kinds, where all samples want the same."""
     wanted = item.task.wanted
     if MODEL not in backends or not isinstance(wanted, FixedKinds):
         return

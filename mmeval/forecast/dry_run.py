@@ -55,7 +55,7 @@ THIS_MACHINE = "this machine"
 
 
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
-    """Forecast a run with these options. Raises the errors with which the run would refuse to start."""
+    """Forecast a run with these options. Raises the errors that would stop its start."""
     selection = with_data(selection, strict=options.strict)
     if options.strict:
         say_unavailable(selection.tasks, strict=True)
@@ -179,13 +179,13 @@ class _Forecaster:
 
 @dataclass(slots=True)
 class _JudgeScope(Scope):
-    """``about``: the requests of judged answers that are stand-ins, since all stand-ins are equal."""
+    """``about``: the requests of judged answers, since stand-ins for these are equal."""
 
     about: tuple[str, ...] = ()
 
 
 class _Walk:
-    """Drives programs as the broker does, and counts their calls. ``first`` is the first request to be sent."""
+    """Drives programs as the broker does, counting calls; ``first`` is the first one."""
 
     def __init__(self, broker: Broker, seed: int) -> None:
         self.first: First | None = None
@@ -196,7 +196,7 @@ class _Walk:
         """Hashes of shared requests: equal ones are asked once, in however many tasks."""
 
     def drive(self, program: Program[T], scope: Scope, loads: dict[str, Load]) -> T:
-        """Drive a program; return its result. Raises its errors, and EndlessError after too many calls."""
+        """Drive a program to its result. Raises its errors, EndlessError after many calls."""
         sent: Any = None
         for step in range(MAX_CALLS):
             try:
@@ -259,7 +259,7 @@ class _Walk:
         return Response(output=stand_in(call.request))
 
     def _is_repeated(self, asked: str, scope: Scope, *, shared: bool) -> bool:
-        """Whether an equal shared request came before: a first request, or one about the same answer."""
+        """Whether an equal shared request came before: a first one, or about this answer."""
         if isinstance(scope, _JudgeScope):
             mark = hash((asked, scope.occurrence(asked), scope.about))
         elif shared:
@@ -273,14 +273,14 @@ class _Walk:
 
 
 def _accepted(call: Call, response: Response) -> Response:
-    """The response, or a failure where the call does not accept it, as a stand-in is no verdict."""
+    """The response, or a failure where the call refuses it (a stand-in is no verdict)."""
     if call.accept is None or response.output is None or not call.accept(response):
         return response
     return Response.failed("bad_reply", "a stand-in gives no verdict")
 
 
 def _likeness(call: Call, repeat: int) -> str:
-    """A hash that is equal for equal calls. Media are compared by their files, so that none has to be read."""
+    """A hash that is equal for equal calls; media count by file, so none is read."""
     request = call.request
     content = tuple(
         (message.role, part.kind, part.raw, part.text, part.media and (part.media.path or part.media.sha256))

@@ -27,7 +27,7 @@ STAND_IN_CHARS = 1000
 
 
 class Rate(NamedTuple):
-    """Tokens of one medium: ``at_least`` and ``at_most`` for an item, or for ``of`` bytes."""
+    """Tokens of a medium: ``at_least``, ``at_most`` for an item, or for ``of`` bytes."""
 
     at_least: float
     at_most: float
@@ -86,7 +86,7 @@ _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 
 
 class Weight(NamedTuple):
-    """The size of one call: tokens in and out, bytes of media sent, bytes of its answer on disk, pictures made."""
+    """The size of a call: tokens in and out, bytes sent and stored, pictures made."""
 
     tokens_in: TokenRange
     tokens_out: TokenRange
@@ -96,7 +96,7 @@ class Weight(NamedTuple):
 
 
 def weigh(request: Request) -> Weight:
-    """Estimate the size of a call. Raises MissingDataError for a medium without its file."""
+    """Estimate a call's size. Raises MissingDataError for a medium without its file."""
     characters = 0
     low = high = 0.0
     sent = 0
@@ -118,7 +118,7 @@ def weigh(request: Request) -> Weight:
 
 
 def tokens_out(request: Request) -> TokenRange:
-    """Estimate an answer in the wanted kinds: words up to ``max_gen_toks``, and one medium of each other kind."""
+    """Estimate an answer: words up to ``max_gen_toks``, one medium of each other kind."""
     longest = 0.0
     low = high = 0.0
     for kind in request.wants:
@@ -149,7 +149,7 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
 
 
 def _stand_in_medium(kind: PartKind, size: int) -> Media:
-    """A medium that claims this size. A picture can be decoded, since judged metrics decode it before they ask."""
+    """A medium that claims this size; a picture can be decoded, as metrics do that."""
     if kind != "image":
         return Media(data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size)
     grey = rgb_png(b"\x80" * (3 * _STAND_IN_SIDE**2), _STAND_IN_SIDE).read()

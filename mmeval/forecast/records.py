@@ -26,8 +26,9 @@ OTHER_PROBLEMS = "other reasons"
 
 @dataclass
 class Load:
-    """The calls of one role in a task. ``kept`` calls have an answer already, ``equal`` ones share that of another;
-    neither is among ``calls``. ``estimated``: not all samples were counted, or a metric supposes an answer."""
+    """The calls of one role in a task, without ``kept`` (answered) and ``equal`` ones.
+    ``equal`` ones share another's answer. ``estimated``: not all samples were counted, or a metric supposes an
+    answer."""
 
     calls: float = 0
     kept: float = 0
@@ -62,8 +63,8 @@ class Load:
 
 @dataclass
 class TaskForecast:
-    """The forecast of one task. ``rows`` are those of its data set, ``loads`` are by role; ``problems`` are the reasons
-    why trials would fail, each with their number; ``endless`` counts programs that were stopped at ``MAX_CALLS``."""
+    """The forecast of a task; ``rows`` are of its data set, ``loads`` by role.
+    ``problems``: reasons why trials would fail, with numbers; ``endless``: programs stopped at ``MAX_CALLS``."""
 
     task: Task
     rows: int
@@ -76,7 +77,7 @@ class TaskForecast:
     """Samples that cannot be asked, among ``samples``."""
 
     def note(self, problem: str) -> None:
-        """Count a trial that would fail; only the first :data:`MAX_PROBLEMS` reasons keep their own text."""
+        """Count a failing trial; the first :data:`MAX_PROBLEMS` reasons keep their text."""
         known = problem in self.problems or len(self.problems) < MAX_PROBLEMS
         self.problems[problem if known else OTHER_PROBLEMS] += 1
 
@@ -99,8 +100,8 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run. ``payees`` are the roles whose calls are sent; ``cannot_read`` is the error at which
-    reading the data stops, None when all can be read."""
+    """The forecast of a run; ``payees`` are the roles whose calls are sent.
+    ``cannot_read`` is the error at which reading the data stops, None when all can be read."""
 
     folder: Path
     answers: int

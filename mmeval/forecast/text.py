@@ -135,7 +135,7 @@ def _first_request(first: First, place: Host) -> Iterator[str]:
 
 
 def request_lines(request: Request) -> Iterator[str]:
-    """The messages of a request in full; each medium is shown by its file, type and size."""
+    """The messages of a request in full; each medium as its file, type and size."""
     for message in request.messages:
         yield f"[{message.role}]"
         text = ""

@@ -38,7 +38,7 @@ class StoredAnswer(NamedTuple):
 
 
 class Absent(NamedTuple):
-    """The reason why there is no answer. ``place`` is that of an answer that cannot be read."""
+    """The reason why there is no answer; ``place`` is where an unreadable one stands."""
 
     reason: str
     place: AnswerPlace | None = None
@@ -53,7 +53,7 @@ class Answers(Protocol):
 
     @property
     def digest(self) -> str:
-        """A digest of everything that an answer depends on, the bytes of its media included."""
+        """A digest of everything that an answer depends on, with the bytes of its media."""
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -64,14 +64,14 @@ class Answers(Protocol):
         """Remarks about the files themselves."""
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
-        """The answer of one trial. Raises UsageError for one that must not be used, such as a file outside."""
+        """The answer of a trial. Raises UsageError for an unusable one (a file outside)."""
 
     def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class AnsweredTask:
-    """One task of a run: its trials in the order of the data set, read anew at each call."""
+    """One task of a run: its trials in the data set's order, read anew at each call."""
 
     name: str
     trials: Callable[[], Iterator[Trial]]
@@ -87,8 +87,8 @@ class AnsweredRun:
 
 @dataclass(frozen=True)
 class Exported:
-    """The result of a writer. ``gaps`` are what the files lack, each as one line; ``notes`` are what the layout has no
-    place for and how it was kept. ``manifest`` is added to MANIFEST, for the reader."""
+    """The result of a writer; ``gaps`` are what the files lack, each as one line.
+    ``notes``: what the layout has no place for, and how it was kept; ``manifest`` is for the reader, in MANIFEST."""
 
     answers: int
     media: int
@@ -118,7 +118,7 @@ class AnswerFormat:
 
 
 def load_format(name: str) -> AnswerFormat:
-    """Load a format by name. Raises UnknownNameError with near names, PluginError for a plugin that is no format."""
+    """Load a format by name. Raises UnknownNameError (with near names), PluginError."""
     found = plugins.load("mmeval.formats", name)
     if not isinstance(found, AnswerFormat):
         kind = type(found).__name__
@@ -129,7 +129,7 @@ def load_format(name: str) -> AnswerFormat:
 
 
 def open_answers(name: str, path: Path, options: Mapping[str, Any]) -> Answers:
-    """Open the answers below a path in a format. Raises UsageError or MissingDataError for files it cannot read."""
+    """Open the answers below a path in a format. Raises UsageError, MissingDataError."""
     form = load_format(name)
     if form.read is None:
         raise UsageError(f"the format {name!r} is written only; mmeval ls formats lists those that are read")

@@ -41,7 +41,7 @@ class _Trials:
 
 
 def export(run: StoredRun, form: AnswerFormat, into: Path, *, tasks: Sequence[str] = (), force: bool) -> Exported:
-    """Write the answers of some tasks of a run (by default all) as the folder ``into``.
+    """Write the answers of some tasks of a run (default: all) as the folder ``into``.
 
     An earlier export is replaced only with ``force``, when the new one is complete; another folder is never replaced.
     Raises UsageError for a run or folder that cannot be used, StorageError.

@@ -15,7 +15,7 @@ MAX_LINE_BYTES = 2**26
 
 
 class ForeignLine(NamedTuple):
-    """One line: ``place`` is file and number, for messages; ``offset`` is its first byte."""
+    """One line: ``place`` is file and number, for messages; ``offset`` its first byte."""
 
     place: str
     offset: int
@@ -23,7 +23,7 @@ class ForeignLine(NamedTuple):
 
 
 def lines_of(file: Path) -> Iterator[ForeignLine]:
-    """Read the objects of a file, without blank lines. Raises UsageError with file and line for other lines."""
+    """Read a file's objects, no blank lines. Raises UsageError with file and line."""
     offset = 0
     if file.exists() and not file.is_file():
         raise UsageError(f"{file}: is no plain file")
@@ -38,7 +38,7 @@ def lines_of(file: Path) -> Iterator[ForeignLine]:
 
 
 def line_at(file: Path, offset: int) -> dict[str, Any]:
-    """Read the object of a line of ``lines_of``. Raises MissingDataError where the file has changed since."""
+    """Read a line of ``lines_of`` again. Raises MissingDataError for a changed file."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)

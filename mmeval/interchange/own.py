@@ -16,7 +16,7 @@ from mmeval.interchange.samples_answers import SamplesAnswers
 
 
 def read_own(path: Path) -> Answers:
-    """Open a run or samples files. Raises MissingDataError where there are none, UsageError for damaged ones."""
+    """Open a run or samples files. Raises MissingDataError, UsageError if damaged."""
     if path.is_file():
         return SamplesAnswers([path])
     if (path / "run.json").is_file():

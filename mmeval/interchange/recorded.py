@@ -23,7 +23,7 @@ def question_of(sample: Sample) -> str:
 
 
 def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
-    """The digest of the question in a sample's JSON; no medium is read. Raises UsageError for a damaged record."""
+    """The digest of a recorded question, without media. Raises UsageError if damaged."""
     try:
         return _asked(tuple(Message.from_json(message, media_root) for message in row["input"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -35,7 +35,7 @@ def _asked(messages: Sequence[Message]) -> str:
 
 
 def parts_of(rows: object, media_root: Path) -> Interleaved:
-    """Parse the parts of an answer. Raises UsageError for damaged ones, MissingDataError for a missing medium."""
+    """Parse an answer's parts. Raises UsageError; MissingDataError for missing media."""
     if not isinstance(rows, list):
         raise UsageError(f"an answer is a list of parts, not {type(rows).__name__}")
     return Interleaved(tuple(_part(row, media_root) for row in rows))
@@ -54,7 +54,7 @@ def _part(row: object, media_root: Path) -> Part:
 
 
 def _medium(row: object, media_root: Path) -> Media:
-    """A recorded medium. Its file must have the recorded bytes: the digest is compared when it is read."""
+    """A recorded medium, whose digest is compared with the record when it is read."""
     try:
         medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # a value that is no mapping is reported below
         stored = stored_path(media_root, medium.sha256, medium.mime)

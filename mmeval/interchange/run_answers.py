@@ -30,7 +30,7 @@ class _Made(NamedTuple):
 
 
 class RunAnswers:
-    """A run folder, opened for reading. A run in progress is read in its present state."""
+    """A run folder opened for reading, if in progress in its present state."""
 
     def __init__(self, folder: Path) -> None:
         self._run = StoredRun(folder)
@@ -88,7 +88,7 @@ class RunAnswers:
             )
 
     def _renamed(self, sample: str, question: str) -> str | None:
-        """The only task with this sample and question; None where there is none or several."""
+        """The only task with this sample and question; None for none or several."""
         asked = [
             name for name, trials in self._trials.items() if (m := trials.get((sample, 0))) and m.question == question
         ]
@@ -113,7 +113,7 @@ class RunAnswers:
         )
 
     def _last_reply(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The last reply of the model in a trial, the answer of one call. Empty where a program made the answer."""
+        """The model's last reply in a trial, the answer of one call; empty for programs."""
         keys = [key for _, role, key in row.get("x", ()) if role == MODEL]
         if not keys:
             return {} if "output" in row else None

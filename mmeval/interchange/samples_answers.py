@@ -22,7 +22,7 @@ _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 
 
 class _Row(NamedTuple):
-    """One sample of a file: the place of its line, the digest of its question, and the number of its first answer."""
+    """One sample: its line's place, its question's digest, its first answer's number."""
 
     offset: int
     question: str
@@ -74,7 +74,7 @@ def _nth(values: Mapping[str, Any], key: str, repeat: int) -> Any:
 
 
 class SamplesAnswers:
-    """The newest samples file of each task. A single file answers any task that has its samples."""
+    """Each task's newest samples file; one alone answers any task with its samples."""
 
     model = ""
 

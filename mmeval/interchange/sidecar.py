@@ -22,7 +22,7 @@ DAMAGED = f"its parts under {OWN!r} are damaged; export the answers again, or re
 
 
 def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Write every part of an answer; ``files`` maps the digest of a medium to its file in the layout."""
+    """Write an answer's parts; ``files`` maps a medium's digest to its file here."""
     rows = []
     for part in output.parts:
         row = part.to_json()
@@ -34,8 +34,8 @@ def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str,
 
 
 def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
-    """Read a part as ``exact_parts`` writes it; ``medium`` reads a file, or returns None. Raises UsageError for
-    a damaged part."""
+    """Read a part as ``exact_parts`` writes it. Raises UsageError for a damaged one.
+    ``medium`` reads a file, or returns None."""
     if not isinstance(row, dict) or row.get("type") not in PART_KINDS:
         raise UsageError(DAMAGED)
     words, file = row.get("text"), row.get("file")
@@ -46,8 +46,8 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
 
 
 def medium_inside(folder: Path, name: str) -> Media:
-    """Open a medium below a folder. Raises UsageError for a file that is outside or too large, MissingDataError for a
-    missing one."""
+    """Open a medium below a folder.
+    Raises UsageError for a file that is outside or too large, MissingDataError for a missing one."""
     file = path_inside(folder, name)
     if not file.is_file():
         raise MissingDataError(f"its medium {name} is missing")
@@ -57,7 +57,7 @@ def medium_inside(folder: Path, name: str) -> Media:
 
 
 def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:
-    """The object under our own key; ``parts`` is the type of its parts. Raises UsageError for another value."""
+    """The object under our own key; ``parts``: type of its parts. Raises UsageError."""
     found = row.get(OWN, {})
     if not isinstance(found, dict) or not isinstance(found.get("parts", parts()), parts):
         raise UsageError(f"{OWN!r} must be an object; remove the key, or export the answers again")
@@ -65,7 +65,7 @@ def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:
 
 
 def read_manifest(folder: Path, how_to: str = "remove it, or export the answers again") -> Mapping[str, Any]:
-    """Read the manifest of an export; empty for another folder. Raises UsageError for a damaged one."""
+    """Read an export's manifest, empty without one. Raises UsageError if damaged."""
     file = folder / MANIFEST
     if not file.is_file():
         return {}
@@ -83,8 +83,8 @@ def model_of(manifest: Mapping[str, Any], folder: Path) -> str:
 
 
 def files_digest(folder: Path, names: Iterable[str], head: Iterable[bytes] = ()) -> str:
-    """A digest of the names and bytes of files below a folder. Raises UsageError for a file outside, MissingDataError
-    for one that cannot be read."""
+    """A digest of the names and bytes of files below a folder.
+    Raises UsageError for a file outside, MissingDataError for one that cannot be read."""
     sha256 = hashlib.sha256()
     for piece in head:
         sha256.update(piece)

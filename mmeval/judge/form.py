@@ -20,7 +20,7 @@ Vote: TypeAlias = Mapping[str, Any]
 
 
 class Field(Protocol):
-    """One field of a reply. ``optional`` ones may be left out, ``unsure`` ones may be answered with ``not sure``."""
+    """A field of a reply; ``optional`` may be absent, ``unsure`` may be ``not sure``."""
 
     @property
     def name(self) -> str: ...
@@ -37,7 +37,7 @@ class Field(Protocol):
 
 @dataclass(frozen=True)
 class Number:
-    """A number in ``low`` .. ``high``; whole unless ``whole`` is false. A text that spells one is one."""
+    """A number in ``low`` .. ``high``, or its text; whole unless ``whole`` is false."""
 
     name: str
     low: float
@@ -63,7 +63,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words, in the spelling of the form. Case, blanks and a full stop at the end do not matter."""
+    """One of some words, as the form spells it; case, blanks, last stop do not matter."""
 
     name: str
     options: tuple[str, ...]
@@ -108,7 +108,7 @@ class YesNo:
 
 @dataclass(frozen=True)
 class Text:
-    """The judge's own words: evidence for people, cut after ``MAX_TEXT_CHARS``. They never decide."""
+    """The judge's own words, cut after ``MAX_TEXT_CHARS``: evidence, never a decision."""
 
     name: str
     asked_for: str = "one or two sentences"
@@ -130,8 +130,8 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class ReplyForm:
-    """The reply that a judge is asked for: an object with these fields, in this order. ``example`` is one that leads to
-    the most further questions, where some replies lead to more."""
+    """The reply that a judge is asked for: an object with these fields, in this order.
+    ``example`` is one that leads to the most further questions, where some replies lead to more."""
 
     fields: tuple[Field, ...]
     example: str = field(default="", kw_only=True)
@@ -143,7 +143,7 @@ class ReplyForm:
         return "{" + ", ".join(f'"{name}": <{words}>' for name, words in wanted) + "}"
 
     def read(self, text: str) -> Vote:
-        """The values of a reply. Raises ReplyError when it does not fit: nothing is guessed."""
+        """The values of a reply. Raises ReplyError when it does not fit: no guesses."""
         found = read_object(text, [one.name for one in self.fields if not one.optional])
         return {one.name: _read(one, found[one.name]) for one in self.fields if one.name in found}
 

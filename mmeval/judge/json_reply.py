@@ -56,7 +56,7 @@ class _NotJsonError(Exception):
 
 
 def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
-    """The object of a reply that has all wanted keys; other keys may stand beside them.
+    """The object of a reply that has all wanted keys; others may stand beside them.
 
     The same object written twice is one. Raises ReplyError when there is none, when there are several different ones,
     when one that was meant is malformed, and when the text ends inside an object.
@@ -83,7 +83,7 @@ def read_object(text: str, wanted: Collection[str] = ()) -> dict[str, Any]:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a text that is JSON and nothing else (``Any``: whatever it holds); None for any other."""
+    """The value of a text that is only JSON (``Any``: whatever it holds), else None."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -91,12 +91,12 @@ def strict_json(text: str) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equality that distinguishes true from 1, as Python's does not; the order of keys does not matter."""
+    """Whether values are equal, where true is not 1; key order does not matter."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The outermost objects in order. The text of a malformed one is not read again, which keeps the time linear.
+    """The outermost objects in order; malformed ones are not read again (linear time).
     Raises ReplyError where a wanted key has a value in a malformed one, or outside of all."""
     keys = "|".join(map(re.escape, wanted)) or "(?!)"  # nothing
     inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:")
@@ -227,7 +227,7 @@ class _Reader:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """The character of an escape. One that JSON does not know (as in LaTeX) stays as it is written."""
+    """The character of an escape; one that JSON does not know (LaTeX's) stays."""
     code = match[1]
     if code[0] != "u" or len(code) == 1:
         return _ESCAPED.get(code, code if code in "\"'\\/" else f"\\{code}")

@@ -59,7 +59,7 @@ class Question:
     values: Mapping[str, Value]
 
     def call(self) -> Call:
-        """Raises PromptError for a prompt that was not bound, and for values that it cannot be made of."""
+        """Raises PromptError for an unbound prompt, or values that it cannot be made of."""
         if isinstance(self.prompt, str):
             raise PromptError(f"the prompt {self.prompt!r} is only a name; bind the metric before it is used")
         prompt = PromptFile(self.prompt["name"], self.prompt["text"])
@@ -111,7 +111,7 @@ class Verdict:
 def ask_verdicts(
     questions: Sequence[Question], *, repeats: int = 1, combine: Combine = "majority"
 ) -> Program[list[Verdict]]:
-    """Every question ``repeats`` times, all at the same time; one verdict each, in the order of the questions."""
+    """Ask every question ``repeats`` times at once; one verdict each, in their order."""
     if repeats < 1:
         raise UsageError(f"repeats={repeats}: a judge is asked once at least")
     calls = [call for question in questions for call in [question.call()] * repeats]
@@ -165,7 +165,7 @@ def combined(form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majo
 
 
 def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
-    """The part of an answer for a judge: all but hidden reasoning; without ``media`` a placeholder for each."""
+    """An answer for a judge, without hidden reasoning; placeholders if not ``media``."""
     if content is None:
         return Interleaved()
     if not media:
@@ -174,7 +174,7 @@ def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
 
 
 def _words(form: ReplyForm, votes: Sequence[Vote], agreed: Vote) -> Vote:
-    """The judge's own words: those of the first vote for the agreed values, else of the first one."""
+    """The judge's words: of the first vote for the agreed values, else the first."""
     agreeing = [vote for vote in votes if all(vote.get(name) == value for name, value in agreed.items())]
     names = [one.name for one in form.fields if isinstance(one, Text)]
     words = {name: next((vote[name] for vote in (*agreeing, *votes) if name in vote), None) for name in names}

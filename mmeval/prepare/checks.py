@@ -30,9 +30,9 @@ Mark: TypeAlias = tuple[str, str]
 
 @dataclass
 class Counts:
-    """The contents of one data set. ``samples`` are those that the filter of each task keeps; ``media`` are different
-    files by kind, without those of rows that cannot be asked; ``faults`` are rows that cannot be read or asked, and
-    ``read`` is whether the data were read to their end.
+    """The contents of a data set; ``samples`` are those that each task's filter keeps.
+    ``media`` are different files by kind, without those of rows that cannot be asked; ``faults`` are rows that cannot
+    be read or asked, and ``read`` is whether the data were read to their end.
 
     ``row_marks`` and ``media_marks`` identify each different row, and each file with its kind, for comparison with
     other data sets; ``bad_marks`` are those of the rows that cannot be asked.
@@ -49,8 +49,8 @@ class Counts:
 
 
 def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaLook | None = None) -> Counts:
-    """Read every row once for all tasks that share the data set. ``place`` identifies its rows, whichever of them are
-    used. Each different medium is decoded while ``look`` has time."""
+    """Read every row once for all tasks that share the data set.
+    ``place`` identifies its rows, whichever are used. Each different medium is decoded while ``look`` has time."""
     found = Counts(samples={task.name: 0 for task in tasks})
     seen: set[Mark] = set()
     rows = rows_of(dataset)
@@ -78,8 +78,8 @@ def count(dataset: Dataset, tasks: Sequence[Task], place: str = "", look: MediaL
 
 
 def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:
-    """Differences between the counts and the task file. Media are not compared where rows cannot be asked, whose media
-    are not counted."""
+    """Differences between the counts and the task file.
+    Media are not compared where rows cannot be asked, whose media are not counted."""
     if not counts.read:
         return
     rows = {"rows": (expected.rows, counts.rows), "samples": (expected.samples, counts.samples[task])}
@@ -89,8 +89,8 @@ def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[st
 def different(
     rows: Mapping[str, tuple[int | None, int]], media: Mapping[str, int], there_are: Mapping[str, int]
 ) -> Iterator[str]:
-    """Sentences for numbers that differ: ``rows`` are pairs of expected and actual numbers, ``media`` the expected ones
-    by kind."""
+    """Sentences for numbers that differ.
+    ``rows`` are pairs of expected and actual numbers, ``media`` the expected ones by kind."""
     announced = {**rows, **{f"{kind} files": (number, there_are.get(kind, 0)) for kind, number in media.items()}}
     for what, (number, there) in announced.items():
         if number is not None and number != there:
@@ -152,7 +152,7 @@ def _count_medium(part: Part, media: Media, seen: set[Mark], found: Counts, look
 
 
 def _fetch_again(path: Path) -> str:
-    """Advice that names the target of a link, as files of a snapshot in the cache are links."""
+    """Advice that names the target of a link: files of a cached snapshot are links."""
     return f"delete {path.resolve() if path.is_symlink() else 'it'} and run the same command again"
 
 

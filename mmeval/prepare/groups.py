@@ -15,9 +15,9 @@ from mmeval.wording import counted
 
 @dataclass(frozen=True)
 class Together:
-    """A group with the contents of its data: different rows, ``bad`` of which cannot be asked, and different files of
-    the others by kind. ``uncounted`` is why they cannot be counted, else empty; ``faults`` are differences from the
-    expected numbers."""
+    """A group with the contents of its data: different ``rows``, ``media`` by kind.
+    ``bad`` rows cannot be asked, and their media do not count. ``uncounted``: why these cannot be counted, else
+    empty; ``faults``: differences from the expected numbers."""
 
     group: str
     rows: int = 0

@@ -50,7 +50,7 @@ def readiness(
     weights: bool,
     look: MediaLook | None = None,
 ) -> Iterator[Readiness]:
-    """Check each task. ``found`` has each source with its listing, or the error with which it was not fetched.
+    """Check each task; ``found`` has each source's listing, or the error of its fetch.
 
     Data that several tasks share are read once, and their media decoded while ``look`` has time.
     """
@@ -126,7 +126,7 @@ def _state(item: WantedTask, counts: Counts | None, faults: Sequence[str], *, we
 
 
 def _lacking(item: WantedTask) -> Iterator[tuple[str, str, str]]:
-    """The metrics with missing weights, each with what is missing and how to get it if not by a download."""
+    """The metrics with missing weights, what is missing, and how to get it by hand."""
     for metric in item.task.metrics:
         for switch, lacks in metric.bound.missing_models():
             message = f"its model {named_in(metric.bound.models[switch])} is not here ({lacks})"

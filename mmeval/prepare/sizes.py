@@ -21,8 +21,8 @@ SPARE_BYTES = 64 * 2**20
 
 
 class Measured(NamedTuple):
-    """A source and its listing on the hub. ``listing`` is None where the hub was not asked or did not answer, for the
-    reason ``unasked``; then only local files are used."""
+    """A source and its listing on the hub, or None for the reason ``unasked``.
+    That is where the hub was not asked or did not answer; then only local files are used."""
 
     source: Source
     listing: Listing | None
@@ -40,7 +40,7 @@ class Measured(NamedTuple):
 
 
 def measured(source: Source) -> Measured:
-    """Measure a source. Raises MissingDataError where neither the hub nor this machine has it."""
+    """Measure a source. Raises MissingDataError if neither hub nor machine has it."""
     if variable := hub.offline(source.kind):
         _require_here(source, f"{source}: it is not here and {variable} is set; run once with {variable}=0")
         return Measured(source, None, unasked=f"{variable} is set")
@@ -56,7 +56,6 @@ def measured(source: Source) -> Measured:
 
 
 def _chosen(source: Source, listing: Listing) -> Source:
-    """Choose of each file's alternatives the first that the hub has. Raises MissingDataError where it has none."""
     there = {file.path for file in listing.files}
     chosen = {item: first_of(item, there.__contains__) for item in source.only}
     lacking = [item.replace("|", " or ") for item, name in chosen.items() if name is None]
@@ -69,7 +68,7 @@ def _chosen(source: Source, listing: Listing) -> Source:
 
 
 def require_space(found: Sequence[Measured]) -> None:
-    """Check the space on each disk. Raises MissingDataError where the download does not fit."""
+    """Check each disk's space. Raises MissingDataError if the download does not fit."""
     needed: dict[int, int] = {}
     folders: dict[int, Path] = {}
     for item in found:

@@ -37,7 +37,7 @@ every call with the same request."""
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request put to a role: ``model``, ``judge``, or any other name that the run has a backend for.
+    """A request to a role: ``model``, ``judge``, or another with a backend in the run.
 
     A reply in which ``accept`` finds a fault is asked for again, a few times (see the broker); after that it is an
     error of the kind ``bad_reply``. Without ``accept`` every reply is accepted. ``example`` is an accepted reply after
@@ -72,7 +72,7 @@ class Reply:
         return self.response.text
 
     def require(self) -> Interleaved:
-        """The answer. Raises CallFailed when there is none: the program ends and its trial has failed."""
+        """The answer. Raises CallFailed without one: the program ends, its trial failed."""
         if self.response.output is None:
             raise CallFailed(self.response.error or ErrorInfo("internal", "a reply without answer and without error"))
         return self.response.output
@@ -131,5 +131,5 @@ class Role:
         return Call(self.name, request, accept, convert=tuple(convert))
 
     def variant(self, kind: PartKind) -> Role:
-        """The role for one kind of medium: ``captioner.audio`` where the run has it, else this one."""
+        """The role for a kind of medium: ``captioner.audio`` if the run has it, else this."""
         return self.variants.get(kind, self)

@@ -34,7 +34,7 @@ class FunctionPrompt:
 
 @dataclass(frozen=True)
 class InstructedPrompt:
-    """Another prompt after the user's own system instruction (``--system_instruction``)."""
+    """A prompt after the user's system instruction (``--system_instruction``)."""
 
     instruction: str
     prompt: Prompt
@@ -49,7 +49,7 @@ def plain_prompt(sample: Sample) -> tuple[Message, ...]:
 
 
 def with_system(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Messages that begin with a system text, which an earlier one follows after an empty line."""
+    """Messages led by a system text, then an empty line and an earlier one, if any."""
     if not text:
         return messages
     if messages and messages[0].role == "system":

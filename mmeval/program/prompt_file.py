@@ -113,7 +113,7 @@ class PromptTexts:
 
 
 def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
-    """The prompt that a switch names. ``home`` is the folder of the metric's own prompts.
+    """The prompt that a switch names; ``home`` is the folder of the metric's prompts.
 
     Raises UnknownNameError for a name that is not there, PromptError for a file that cannot be read and for a recorded
     prompt whose text was changed.
@@ -208,7 +208,7 @@ def _sections(text: str) -> list[tuple[MessageRole, str]]:
 
 
 def _mark(text: str, values: Mapping[str, Value]) -> str:
-    """A word that depends on the prompt and its values alone and stands in none of the values.
+    """A word from the prompt and its values alone that is in none of the values.
 
     It follows from the contents, so that the same question is the same request, and an answer cannot contain it, as
     another answer has another mark.

@@ -13,7 +13,7 @@ from mmeval.records.sample import Message, Sample, user
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The input of a protocol: the sample's prompt, the wanted kinds, and the role to ask.
+    """The input of a protocol: the sample's prompt, wanted kinds, and the role to ask.
 
     ``sample`` carries references and labels, so that a protocol can read how many turns a sample has; nothing of them
     may enter a message.
@@ -26,7 +26,7 @@ class Ask:
     model: Role
 
     def call(self, messages: Sequence[Message] | None = None, wants: Sequence[PartKind] | None = None) -> Call:
-        """A call of the model under test: the sample's own prompt and wanted kinds unless given."""
+        """A call of the model under test, with the sample's prompt and kinds as defaults."""
         chosen = self.messages if messages is None else messages
         return self.model.send(chosen, wants=self.wants if wants is None else wants, params=self.params)
 
@@ -38,7 +38,7 @@ def single(ask: Ask) -> Program[Interleaved]:
 
 
 def independent_passes(ask: Ask) -> Program[Interleaved]:
-    """One request for each wanted kind, all at once and independent; joined in the order of ``wants``."""
+    """A request for each wanted kind, all at once; joined in the order of ``wants``."""
     replies = yield from ask_all([ask.call(wants=(kind,)) for kind in ask.wants])
     return join([reply.require() for reply in replies])
 
@@ -46,7 +46,7 @@ def independent_passes(ask: Ask) -> Program[Interleaved]:
 def text_then_media(
     ask: Ask, *, instruction: str = "Produce the {kind} that belongs to your answer above, and nothing else."
 ) -> Program[Interleaved]:
-    """First the text (and code, which is text), then each wanted medium kind on its own, after the text.
+    """First text and code, then each wanted medium kind on its own, after the text.
 
     The media fill the text's dangling placeholders of their kind in order; those left over follow the text.
     """
@@ -61,7 +61,7 @@ def text_then_media(
 
 
 def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
-    """Several turns: each user message of the prompt is asked after the earlier ones and their answers.
+    """Several turns: each user message is asked after earlier messages and answers.
 
     The result is all answers in order, or with ``answer="last"`` the last one.
     """

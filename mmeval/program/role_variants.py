@@ -40,14 +40,14 @@ def who_is_asked(roles: Iterable[str], by_kind: Iterable[str], present: Collecti
 
 
 def role_for(name: str, params: Mapping[str, GenerationParams], present: Collection[str]) -> Role:
-    """A role as programs see it, with the variants that are present. A variant without parameters has the role's."""
+    """A role with its present variants; one without parameters has the role's own."""
     own = params.get(name, GenerationParams())
     found = {kind: Role(one, params.get(one, own)) for one, kind in variants(name).items() if one in present}
     return Role(name, own, found)
 
 
 def check_variants(roles: Iterable[str], asked: Collection[str]) -> None:
-    """Raises UsageError for a role ``captioner.KIND`` of an unknown kind, where ``captioner`` is asked.
+    """Raises UsageError for unknown ``captioner.KIND`` where ``captioner`` is asked.
 
     ``asked`` are the roles that may have variants.
     """

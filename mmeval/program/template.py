@@ -53,7 +53,7 @@ _ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hoo
 
 
 def check_template(source: str, fields: Sequence[str]) -> None:
-    """Raises PromptError for a template that does not compile, or that reads an unknown variable."""
+    """Raises PromptError for a template with faulty syntax, or an unknown variable."""
     known = ("input", "id", *fields)
     for name in _unknown_names(source, known):
         raise PromptError(
@@ -63,7 +63,6 @@ def check_template(source: str, fields: Sequence[str]) -> None:
 
 
 def _unknown_names(source: str, known: Sequence[str]) -> list[str]:
-    """The names that a template reads and that are not known. Raises PromptError if it does not compile."""
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
     except TemplateSyntaxError as error:
@@ -75,7 +74,7 @@ def _unknown_names(source: str, known: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class TemplatePrompt:
-    """Templates for the system message and for each user message; empty ones leave the sample's own as they are."""
+    """Templates for the system and each user message; an empty one leaves it as it is."""
 
     user: str = ""
     system: str = ""
@@ -103,7 +102,7 @@ class TemplatePrompt:
         return with_system(self._rendered(self._system, sample, text), messages)
 
     def _asked(self, message: Message, sample: Sample) -> Message:
-        """One user message through the template; several are several turns, each asked in the same words."""
+        """A user message through the template; several are turns, asked in the same words."""
         if message.role != "user":
             return message
         parts = message.content.parts
@@ -140,7 +139,7 @@ class TemplatePrompt:
 
 @dataclass(frozen=True)
 class PartsTemplate:
-    """A template over named values; content keeps its media where it is written into the text.
+    """A template over named values; content keeps its media where it is written.
 
     ``names`` are all that it may read. Raises PromptError for a template that does not compile or that reads anything
     else.
@@ -186,8 +185,8 @@ class PartsTemplate:
 
 
 def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
-    """A value as a template sees it. Parts without text are added to ``placed``, their ranges by content to
-    ``contents``."""
+    """A value as a template sees it.
+    Parts without text are added to ``placed``, their ranges by content to ``contents``."""
     if isinstance(value, Interleaved):
         first = len(placed)
         text = _marked(value, placed)
@@ -201,7 +200,7 @@ def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
 
 
 def _marked(content: Interleaved, placed: list[Part]) -> str:
-    """The text of a content with a mark for each other part, which is added to ``placed``."""
+    """The text of a content with a mark for each other part, which ``placed`` gets."""
     words: list[str] = []
     for part in content.parts:
         if part.kind == "text":

@@ -62,7 +62,7 @@ def start(backend: BatchBackend) -> None:
 
 
 def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
-    """The kinds to ask for: each alone and, where one call gives several, all of them together."""
+    """The kinds to ask for: each alone and, if one call gives several, all together."""
     kinds = tuple(kind for kind in capabilities.outputs if kind != "code" or "text" not in capabilities.outputs)
     alone = [(kind,) for kind in kinds]
     together = capabilities.output_mode in ("parallel", "interleaved") and len(kinds) > 1
@@ -70,7 +70,7 @@ def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
 
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:
-    """Words of several lengths, the first of them each with a medium of a kind that the backend takes."""
+    """Words of several lengths, the first ones each with a medium the backend takes."""
     words = ("a hare", "tell me what the two of them did", "one, two, three", "is it so", "why not")
     media = [small_media(kind) for kind in ("image", "audio") if kind in capabilities.inputs]
     shown = [*((medium,) for medium in media), *((),) * len(words)]
@@ -85,7 +85,7 @@ def requests(
 
 
 def check_rows(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that each row is answered once, and that answers differ (or other checks could find nothing)."""
+    """Check that each row is answered once, and answers differ (or no mix-up shows)."""
     found = _answers(backend, asked)
     for row, response in enumerate(found):
         assert response.error is None, f"row {row} was not answered: {_shown(response)}"
@@ -95,7 +95,7 @@ def check_rows(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that answers have the wanted kinds and no others; parallel kinds in the wanted order."""
+    """Check that answers have the wanted kinds only; parallel ones in wanted order."""
     wants, mode = asked[0].wants, backend.capabilities.output_mode
     found = [_kinds(response) for response in _answers(backend, asked)]
     allowed = {*wants, "reasoning", *(("code",) if "text" in wants else ())}
@@ -111,7 +111,7 @@ def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that at temperature 0 a row has the same answer alone and at any place of a batch."""
+    """Check that at temperature 0 a row's answer is the same, alone or in any batch."""
     greedy = [_at_temperature(0.0, request) for request in asked]
     alone = [_answers(backend, [request])[0] for request in greedy]
     _expect_same(alone, _answers(backend, greedy), "in a batch otherwise than alone")
@@ -119,7 +119,7 @@ def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that at temperature 1 the same seed gives the same answers, and other seeds give others."""
+    """Check that at temperature 1 equal seeds give equal answers, other seeds others."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     first = _answers(backend, drawn)
     _expect_same(first, _answers(backend, drawn), "with the same seed otherwise than before")
@@ -130,15 +130,15 @@ def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_no_draws(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that at temperature 1 every seed gives the same answers; for a backend that never draws, instead of
-    :func:`check_seeds`."""
+    """Check that at temperature 1 every seed gives the same answers.
+    For a backend that never draws, instead of :func:`check_seeds`."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     other = _answers(backend, [request.with_seed(request.seed + 1000) for request in drawn])
     _expect_same(_answers(backend, drawn), other, "with another seed otherwise than before")
 
 
 def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that at temperature 1 an answer depends on its own seed, not on other rows, their seeds or places."""
+    """Check at temperature 1 that no answer depends on other rows, seeds or places."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     together = _answers(backend, drawn)
     alone = _answers(backend, drawn[:1])
@@ -149,7 +149,7 @@ def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_order(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that the order of parts matters: reversed, at least one prompt has another answer."""
+    """Check that order of parts matters: reversed, some prompt has another answer."""
     greedy = [_at_temperature(0.0, request) for request in asked if len(request.messages[-1].content.parts) > 1]
     turned = []
     for request in greedy:
@@ -163,8 +163,8 @@ def check_order(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 
 def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that a row with an unsupported kind, or a medium that cannot be read, gets a typed error (or, where that
-    medium does not matter, a warning), and that other rows keep their answers."""
+    """Check that a bad row gets a typed error and that other rows keep their answers.
+    It has an unsupported kind, or a medium that cannot be read; a warning is enough where that does not matter."""
     first, last = (_at_temperature(0.0, request) for request in asked[:2])
     expected = _answers(backend, [first, last])
     for name, part in _bad_parts(backend.capabilities):
@@ -201,7 +201,6 @@ def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
 
 
 def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
-    """One response for each row, by position."""
     found: dict[int, Response] = {}
     with Caught(AssertionError) as failure:
         for position, response in backend.generate_batch(asked):

@@ -17,7 +17,7 @@ RATE = 16_000
 
 
 def small_media(kind: PartKind) -> Media:
-    """A picture of colour gradients, a second of a tone, or, for other kinds, any bytes."""
+    """A picture of colour gradients, a second of a tone, or any bytes for other kinds."""
     if kind == "image":
         gradients = ((5 * x, 5 * y, 255 - 2 * x - 2 * y) for y in range(SIDE) for x in range(SIDE))
         return rgb_png(b"".join(map(bytes, gradients)), SIDE)
