@@ -83,7 +83,7 @@ def _sounds(folder: Path) -> Iterator[Path]:
 
 
 def class_embeddings(references: Mapping[str, Any], label: str, model: Mapping[str, Any]) -> Vectors:
-    """The embeddings of a class, in mmeval's cache by the content of model and clips.
+    """The embeddings of a class, cached by mmeval by the content of model and clips.
 
     Raises UnknownNameError for a class that the folder does not have, and the errors of ``mmeval.decode`` for a clip
     that cannot be decoded.

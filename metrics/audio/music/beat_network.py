@@ -37,7 +37,7 @@ _NEVER = -1000.0
 
 
 class BeatNetwork(NamedTuple):
-    """A network; ``beat_is_sum``: its beats include downbeats, so both are added."""
+    """A network; ``beat_is_sum``: the outputs of beats and of downbeats are added."""
 
     weights: Weights
     beat_is_sum: bool

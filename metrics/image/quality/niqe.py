@@ -26,7 +26,7 @@ NIQE_NEEDS = (*NEEDS, "scipy")
 
 
 class Distance(NamedTuple):
-    """``niqe``, None with under two finite patches; ``patches`` of ``of`` are finite."""
+    """NIQE, None below two finite patches; ``patches`` of ``of`` patches are finite."""
 
     niqe: float | None
     patches: int
@@ -113,7 +113,7 @@ def niqe_of(pixels: Pixels) -> Distance:
 
 
 def distance_of(found: Numbers) -> float:
-    """From features of two or more patches, (patches, 36), to the pristine ones.
+    """The distance of two or more patches, (patches, 36), from the pristine ones.
 
     The covariance of the pristine ones is positive definite, and so is its mean with any other: the published
     pseudo-inverse is therefore always the inverse."""

@@ -183,7 +183,7 @@ def _mirrored(first: int, last: int, size: int) -> np.ndarray[Any, np.dtype[np.i
 
 
 def _halved_rows(rows: Reals) -> Reals:
-    """Half as many rows, from three more at each end: by symmetry four sums of two."""
+    """Half of the rows, which have three more at both ends; the kernel is symmetric."""
     kernel, count = halving_kernel().tolist(), len(rows) // 2 - REACH
     even, odd = rows[::2], rows[1::2]
     total: Reals = kernel[REACH] * (odd[1 : count + 1] + even[2 : count + 2])

@@ -274,7 +274,7 @@ def judge_pattern(
     prompt: PatternPrompt = "pattern_described",
     picture_prompt: DrawnPrompt = "pattern_drawn",
 ) -> Program[Score]:
-    """1 when the judge finds words and last picture to agree with the pattern, else 0.
+    """1 when the answer's words and last picture both agree with the pattern, else 0.
 
     Range 0 to 1, higher is better. The answer's words for it are the first ``<<...>>`` on one line; the label
     ``pattern_key`` describes the true pattern. An answer without these words, without a picture in a place, or whose

@@ -1,4 +1,4 @@
-"""Tuning: how far a recording's tones are from an instrument tuned to 440 Hz.
+"""Tuning: how far a recording's tones are from an instrument's, tuned to 440 Hz.
 
 As ``estimate_tuning`` of librosa 0.11 with its defaults, for 36 steps an octave.
 """
