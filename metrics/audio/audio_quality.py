@@ -1,4 +1,4 @@
-"""Quality of sound without a reference: how clean, structured, loud enough and whole a recording is."""
+"""Quality of a sound without a reference: clean, structured, loud enough, whole."""
 
 from __future__ import annotations
 

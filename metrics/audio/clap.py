@@ -1,4 +1,4 @@
-"""CLAP: how alike sounds are to its audio encoder, and the metric that compares an answer with labelled clips."""
+"""CLAP: how alike sounds are to its audio encoder, and the metric made of it."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> 
 def clap_similarity(
     trials: Sequence[Trial], *, model: Annotated[str | Mapping[str, Any], CLAP] = CLAP_NAME, nearest: Count = NEAREST
 ) -> list[Score]:
-    """How alike the answer's sound is to the sounds of the sample's references: the mean of the largest cosines between
-    their embeddings by CLAP.
+    """How alike the answer's sound is to the sounds of the sample's references.
+    The mean of the largest cosines between their embeddings by CLAP.
 
     Range -1 to 1, higher is better: 1 is the same sound. All sounds of all references count. An answer that has not
     exactly one sound, or one that cannot be decoded, is 0, with the reason as evidence. Unscored without an answer,
@@ -100,7 +100,7 @@ def _similarity(trial: Trial, model: str | Mapping[str, Any], nearest: int) -> S
 
 
 def _encoder(folder: Path, device: str) -> _Encoder:
-    """Raises UsageError for a model with feature fusion, which hears long clips in a way of its own."""
+    """The encoder; UsageError with feature fusion, which hears long clips otherwise."""
     transformers = need("transformers", "hf")
     with opening(folder):
         config = transformers.ClapConfig.from_pretrained(folder, local_files_only=True)
@@ -130,7 +130,7 @@ def _encoded(encoder: _Encoder, clips: Sequence[Samples], rate: int) -> Vectors:
 
 
 def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
-    """The part of a clip that fits the encoder; its start is random, by a seed from the clip."""
+    """The part of a clip that fits the encoder, at a random start seeded by the clip."""
     import numpy as np
 
     most = int(encoder.features.nb_max_samples)

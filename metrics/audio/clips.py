@@ -34,7 +34,7 @@ Positive = Annotated[float, Checked(lambda value: "" if value > 0 else "above 0"
 
 
 def clip(media: Media, rate: int = RATE, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
-    """The whole sound of a medium in one channel: float32 of shape (n,), at ``rate`` Hz, read-only, n at least 1.
+    """A medium's whole sound: mono float32 (n,), n at least 1, ``rate`` Hz, read-only.
 
     Channels are averaged, then resampled as librosa loads a file by default (soxr, high quality, n rounded up). Made
     once for each rate and kept with the medium, up to a length (``mmeval.decode.memo``): 12 minutes at 22050 Hz. Raises
@@ -59,12 +59,12 @@ def the_only_sound(trial: Trial) -> Media | Score:
 
 
 def produced(sound: Media, rate: int = RATE) -> Samples | Score:
-    """The clip of a sound that the answer has: 0 where it cannot be decoded, unscored where it exceeds the limits."""
+    """The clip of an answer's sound: 0 if undecodable, unscored if beyond the limits."""
     return decoded(sound, lambda media: clip(media, rate))
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
-    """A sound of the answer that can be decoded, or its score; the reason begins with ``called``."""
+    """A decodable sound of the answer, or its score; ``called`` begins the reason."""
     found = produced(sound)
     if not isinstance(found, Score):
         return sound
@@ -75,7 +75,7 @@ def decodable(sound: Media, called: str = "") -> Media | Score:
 
 
 def the_only_decodable(trial: Trial) -> Media | Score:
-    """The answer's only sound if it can be decoded, else the score of ``the_only_clip``."""
+    """The answer's only sound if decodable, else the score of ``the_only_clip``."""
     sound = the_only_sound(trial)
     return sound if isinstance(sound, Score) else decodable(sound)
 

@@ -58,7 +58,7 @@ def intensity(
     hop: Count = HOP,
     short_end: ShortEnd = "nothing",
 ) -> Score:
-    """1 when the sound fades in or out at its beginning or end as the row asks, else 0.
+    """1 when the sound fades in or out at its start or end as the row asks, else 0.
 
     Range 0 to 1, higher is better. The label under ``intensity_key`` is a pair: ``start`` or ``end``, and ``fade in``
     or ``fade out``. Silence at both ends is cut off; the first or last seconds are measured. A straight line is fitted
@@ -90,7 +90,7 @@ def intensity(
 
 
 def line_of_peaks(levels: Samples, *, distance: int = 4, margin: int = 5, hop: int = HOP) -> Line | None:
-    """The line through the peaks of levels scaled to 0..1, over seconds; None without one."""
+    """The line through the peaks of levels scaled to 0..1, over seconds, or None."""
     import numpy
     from scipy.signal import find_peaks
     from scipy.stats import linregress

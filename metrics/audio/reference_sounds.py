@@ -1,4 +1,4 @@
-"""Reference sounds: folders of clips with a class each (ESC-50, OpenMIC-2018), and their CLAP embeddings.
+"""Reference sounds (ESC-50, OpenMIC-2018): clips by class, and CLAP embeddings.
 
 A folder has one of two forms:
 
@@ -51,7 +51,7 @@ def class_name(label: str) -> str:
 
 
 def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
-    """The clips of each class. Raises MissingDataError for a folder that has neither form."""
+    """The clips of each class. Raises MissingDataError for a folder of neither form."""
     table = next((folder / name for name in TABLES if (folder / name).is_file()), None)
     found = _by_table(folder, table) if table else _by_folder(folder)
     if not found:
@@ -77,13 +77,13 @@ def _by_folder(folder: Path) -> dict[str, list[Path]]:
 
 
 def _sounds(folder: Path) -> Iterator[Path]:
-    """The sounds of a folder in the order of their numbers, those without a number last."""
+    """The sounds of a folder by their numbers, those without a number last."""
     paths = (path for path in folder.iterdir() if path.suffix.lower() in _SOUNDS and path.is_file())
     yield from sorted(paths, key=lambda path: (int(path.stem) if path.stem.isdecimal() else 10**9, path.name))
 
 
 def class_embeddings(references: Mapping[str, Any], label: str, model: Mapping[str, Any]) -> Vectors:
-    """The embeddings of all clips of a class, kept in mmeval's cache by the content of model and clips.
+    """The embeddings of a class, cached by mmeval by the content of model and clips.
 
     Raises UnknownNameError for a class that the folder does not have, and the errors of ``mmeval.decode`` for a clip
     that cannot be decoded.

@@ -42,7 +42,7 @@ def trimmed(samples: Samples, top_db: float = TRIM_DB, *, frame: int = FRAME, ho
 
 
 def sounding(samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, hop: int = HOP) -> list[Interval]:
-    """The intervals where a clip is not silent, in order; at least one unless the clip is empty."""
+    """The intervals with sound, in order; at least one unless the clip is empty."""
     import numpy
 
     heard = _loudness(rms(samples, frame=frame, hop=hop)) > -top_db
@@ -60,7 +60,7 @@ def segments(
     frame: int = FRAME,
     hop: int = HOP,
 ) -> list[Interval]:
-    """The parts of a clip between its pauses, which are silences of more than ``gap`` seconds between two sounds.
+    """Parts of a clip between pauses: silences over ``gap`` seconds between sounds.
 
     The first begins with the first sound, every other one with the sound after a pause. Each ends with the last sound
     before the next pause, the last one with the clip. An empty clip has none.
@@ -75,7 +75,7 @@ def segments(
 
 
 def rms(samples: Samples, *, frame: int = FRAME, hop: int = HOP) -> Samples:
-    """The root mean square of each frame. Frames are centred on multiples of the hop; beyond its ends a clip is zero.
+    """The RMS of frames centred on multiples of the hop; a clip is zero past its ends.
 
     There are ``n // hop + 1`` of them, and none of an empty clip.
     """

@@ -1,4 +1,4 @@
-"""Silence segments: do pauses divide the answer's sound into the wanted number of segments?"""
+"""Silence segments: do pauses make the wanted number of segments of a sound?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def silence_segments(
     frame: Count = silence.FRAME,
     hop: Count = silence.HOP,
 ) -> Score:
-    """1 when pauses divide the answer's sound into the wanted number of segments, else 0.
+    """1 when pauses divide the answer's sound into as many segments as wanted, else 0.
 
     Range 0 to 1, higher is better. A pause is a silence of more than ``gap`` seconds between two sounds; silence at the
     beginning and at the end is not a pause. A sound that is silent throughout is one segment. An answer that has not

@@ -1,4 +1,4 @@
-"""Sound class: does the answer's sound, or a part of it, belong to the class that was asked for?"""
+"""Sound class: is the answer's sound, or a part of it, of the wanted class?"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _keys(switches: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _fractions(value: Any) -> tuple[float, float] | None:
-    """The beginning and the end of a part as fractions of the whole; None for another label."""
+    """The start and end of a part as fractions of the whole; None for another label."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return None
     numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value)
@@ -86,8 +86,8 @@ def sound_class(
     end_key: str = "end",
     range_key: str = "range",
 ) -> list[Score]:
-    """The share of the wanted classes that are found where they should be: CLAP's similarity to reference clips of the
-    class is above a threshold.
+    """The share of the wanted classes that are found where they should be.
+    Found means that CLAP's similarity to reference clips of the class is above a threshold.
 
     Range 0 to 1, higher is better. The similarity is the mean of the ``nearest`` largest cosines between the part and
     the class's clips. With ``exclude`` a class passes when its similarity lies below the threshold; at the threshold it
@@ -144,7 +144,7 @@ def _heard(trial: Trial, switches: Mapping[str, Any], cut: _Cut) -> list[_Heard]
 
 
 def _parts(clip: Samples, cut: _Cut, labels: Mapping[str, Any]) -> tuple[Samples, ...] | Score:
-    """The parts of a clip in the order of their labels, or the score 0 where some are missing."""
+    """The parts of a clip in their labels' order, or the score 0 where any is missing."""
     if cut.window == "begin_end":
         begin = windows.window(clip, "start", longest=cut.seconds)
         if not len(begin) and cut.short == "whole":

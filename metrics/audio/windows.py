@@ -18,7 +18,7 @@ LONGEST = 4
 def window(
     samples: Samples, edge: Edge, *, longest: int = LONGEST, short_end: ShortEnd = "nothing", rate: int = RATE
 ) -> Samples:
-    """The first or the last ``longest`` seconds; of a short clip half of it, in whole seconds.
+    """The first or last ``longest`` seconds; of a short clip half, in whole seconds.
 
     Of a clip shorter than two seconds this is empty; with ``short_end`` as ``whole`` its end is the whole clip.
     """
@@ -31,6 +31,6 @@ def window(
 
 
 def _official_end_of_a_short_clip(samples: Samples) -> Samples:
-    """Official oddity (audio evaluators 54527db8): the end is cut by a negative position, and minus zero gives the
-    whole clip."""
+    """Official oddity (audio evaluators 54527db8): a cut at minus zero.
+    The end is cut by a negative position, and minus zero gives the whole clip."""
     return samples

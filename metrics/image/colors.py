@@ -30,15 +30,16 @@ WITHOUT_HUE = ("white", "black")
 
 
 class Gate(NamedTuple):
-    """When a mean colour is the wanted one. White and black: at most ``black_white_distance`` away in RGB (0 to 441).
-    All others: their hues, on a circle from 0 to 1, differ by at most ``hue_low`` or by at least ``hue_high``."""
+    """When a mean colour is the wanted one.
+    White and black: at most ``black_white_distance`` away in RGB (0 to 441). All others: their hues, on a circle
+    from 0 to 1, differ by at most ``hue_low`` or by at least ``hue_high``."""
 
     black_white_distance: float
     hue_low: float
     hue_high: float
 
     def passes(self, found: Color, name: str, wanted: Color) -> bool:
-        """MMMG's rule, which looks at the hue alone: grey has the hue 0, so it passes as red and as orange."""
+        """MMMG's rule by the hue alone: grey has hue 0, so it passes as red and as orange."""
         if name in WITHOUT_HUE:
             return math.dist(found, wanted) <= self.black_white_distance
         return not self.hue_low < abs(hue(found) - hue(wanted)) < self.hue_high

@@ -1,4 +1,4 @@
-"""DreamSim: how similar two pictures look to people, by an ensemble of vision transformers."""
+"""DreamSim: how similar pictures look to people, by several vision transformers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def dreamsim(
     bbox_key: str = "bbox",
     margin: Margin = 10,
 ) -> list[Score]:
-    """How similar the answer's picture and another one look: 1 less DreamSim's distance, by its ensemble.
+    """How similar the answer's picture and another look: 1 less DreamSim's distance.
 
     Range -1 to 1, higher is better: 1 for the same picture; pictures of the same kind lie well above 0, and values
     below it are rare. Each picture is squeezed to 224 x 224 pixels (bicubic). An answer without the picture, or with
@@ -93,7 +93,7 @@ def dreamsim(
 
 
 def _seen(pictures: Sequence[Image], model: Mapping[str, Any]) -> list[Any]:
-    """The embedding of each picture, a tensor. Without pictures the model is not opened."""
+    """The embedding of each picture, a tensor; without any the model is not opened."""
     return [
         row
         for at in range(0, len(pictures), _AT_ONCE)

@@ -1,4 +1,4 @@
-"""The network of DreamSim: the distance of two pictures, from the checkpoints that its authors released.
+"""The network of DreamSim: the distance of pictures, by the released checkpoints.
 
 Fu, Tamir, Sundaram and others, "DreamSim", NeurIPS 2023. Its package takes torchvision, timm, open_clip and peft to
 load three vision transformers of one form, with corrections of low rank on top. The network is computed here from the
@@ -39,8 +39,8 @@ _NAME = re.compile(
 
 
 class Tower(NamedTuple):
-    """One vision transformer. ``takes`` says which output is used: the first token of the last block, or the projected
-    output, which CLIP compares with words."""
+    """One vision transformer; ``takes`` says which output is used.
+    The first token of the last block, or the projected output, which CLIP compares with words."""
 
     weights: Weights
     colours: tuple[Sequence[float], Sequence[float]]
@@ -85,7 +85,7 @@ def _refuse_gaps(weights: Weights) -> None:
 
 
 def embeddings(ensemble: Ensemble, pictures: Sequence[Image]) -> Any:
-    """The embeddings of pictures, with mean 0 and length 1: their cosines are the similarities."""
+    """Embeddings of mean 0 and length 1: their cosines are the pictures' similarities."""
     torch = need("torch", "hf")
     pixels = torch.stack([torch.from_numpy(_pixels(one)) for one in pictures]).to(ensemble.device)
     with torch.inference_mode():
@@ -104,7 +104,7 @@ def _pixels(picture: Image) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def _dino(folder: Path) -> dict[str, Any]:
-    """The transformer of DINO: its own file as torch's hub keeps it, else the teacher of a full checkpoint.
+    """The transformer of DINO: torch hub's file, else a full checkpoint's teacher.
 
     Raises UsageError for a folder where the released file holds the head alone.
     """
@@ -133,7 +133,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _corrected(towers: Sequence[Tower], folder: Path) -> list[Tower]:
-    """The transformers with the low-rank corrections of a folder added to their weights."""
+    """The transformers with a folder's low-rank corrections added to their weights."""
     settings = json.loads((folder / "adapter_config.json").read_text("utf-8"))
     scale = settings["lora_alpha"] / settings["r"]
     corrections = _adapter(folder)
@@ -148,8 +148,8 @@ def _corrected(towers: Sequence[Tower], folder: Path) -> list[Tower]:
 
 
 def _corrected_layer(name: str) -> tuple[int, str]:
-    """The transformer and the weight that a correction belongs to. Raises ValueError for a name of another form, since
-    without a correction it would be another metric."""
+    """The transformer and the weight that a correction belongs to.
+    Raises ValueError for a name of another form, since without a correction it would be another metric."""
     found = _NAME.fullmatch(name)
     if found is None:
         raise ValueError(f"a correction is called {name!r}")

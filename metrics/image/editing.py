@@ -1,4 +1,4 @@
-"""Edited pictures: the box that should change, and how well everything around it was kept."""
+"""Edited pictures: the box that should change, and how well the rest was kept."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Margin = Annotated[int, Checked(lambda value: "" if value >= 1 else "at least 1"
 def edit_outside_ssim(
     trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: Margin = 10
 ) -> Score:
-    """The SSIM of the edited picture and another one outside the region that should change.
+    """The SSIM of the edited picture and another outside the region meant to change.
 
     Range -1 to 1, higher is better; 1 when not a pixel differs. It is the SSIM of the two whole pictures after the box
     is painted black in both, so the box counts as perfect agreement. The answer's picture is first brought to the
@@ -75,7 +75,7 @@ def edit_outside_ssim(
 
 
 class Edit(NamedTuple):
-    """An edited picture and the one that it is compared with, both in the latter's size, and the padded box."""
+    """The edited picture and the other one, both in the latter's size; the padded box."""
 
     edited: Pixels
     original: Pixels
@@ -83,8 +83,8 @@ class Edit(NamedTuple):
 
 
 def edit_of(trial: Trial, *, against: Against = "input", bbox_key: str = "bbox", margin: int = 10) -> Edit | Score:
-    """The edit of a trial, or its score without one: 0 for a fault of the answer, unscored for a fault of the sample.
-    The switches are those of ``edit_outside_ssim``."""
+    """The edit of a trial, or its score without one.
+    0 for a fault of the answer, unscored for one of the sample. The switches are those of ``edit_outside_ssim``."""
     original = _original(trial.sample, against)
     if isinstance(original, Score):
         return original
@@ -101,8 +101,8 @@ def edit_of(trial: Trial, *, against: Against = "input", bbox_key: str = "bbox",
 
 
 def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
-    """A box widened by one in ``margin`` of the picture's width and height (rounded down) on each side, and cut at the
-    edges of the picture. ``size`` is its width and height.
+    """A box widened on each side and cut at the edges of a picture of ``size``.
+    By one in ``margin`` of the picture's width and height, rounded down; these are its ``size``.
 
     >>> padded_box([-1, 30, 90, 80], (150, 120))
     Box(left=0, top=18, right=105, bottom=92)

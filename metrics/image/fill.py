@@ -1,4 +1,4 @@
-"""Filled regions and borders: is a part of the picture filled with one colour, but not the area beside it?"""
+"""Fill: is a region or border filled with one colour, but not the area beside it?"""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def region_fill(
     hue_high: float = 0.85,
     penalty_distance: float = 16.0,
 ) -> Score:
-    """How evenly a region of the picture is filled with the wanted colour, less how far the fill runs over.
+    """How evenly a region has the wanted colour, less how far the fill runs over.
 
     Range 0 to 1, higher is better. The value is the SSIM of the region with an even area of its mean colour, less the
     share of the neighbouring band whose pixels have that colour, too; not under 0. It is 0 where the mean colour is
@@ -96,7 +96,7 @@ def border_fill(
     hue_high: float = 0.85,
     penalty_distance: float = 16.0,
 ) -> Score:
-    """How evenly the border of the picture is filled with the wanted colour, less how far the fill runs inside.
+    """How evenly the border has the wanted colour, less how far the fill runs inside.
 
     Range 0 to 1, higher is better. The border is the share ``border`` of the width on the left and right, and of the
     height above and below; of each side the part beside the square in the picture's middle counts. The four pieces,
@@ -166,7 +166,7 @@ class Bands(NamedTuple):
     beside: Span
 
     def cut(self, pixels: Pixels, span: Span) -> Pixels:
-        """The part of a picture; a coordinate that lies between two is rounded, half to even."""
+        """The part of a picture; coordinates between two are rounded, half to even."""
         size = pixels.shape[1] if self.along == "width" else pixels.shape[0]
         start, end = (round(share * size) for share in span)
         return pixels[:, start:end] if self.along == "width" else pixels[start:end]
@@ -209,8 +209,8 @@ def bands_of(
 
 
 def border_strip(pixels: Pixels, border: float) -> Pixels:
-    """The four pieces of a picture's border, one below the other, each as wide as the picture's shorter side: above,
-    left and right (turned a quarter to the left), below."""
+    """The four pieces of a picture's border, one below the other.
+    Each is as wide as the picture's shorter side: above, left and right (turned a quarter to the left), below."""
     import numpy
 
     height, width = pixels.shape[:2]

@@ -42,7 +42,7 @@ def image_quality(
     short_side: Side = SHORTEST_SIDE,
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """The mean quality of an answer's pictures: how close they are to undamaged photographs.
+    """The mean quality of an answer's pictures: how close to undamaged photographs.
 
     Range 0 to 1, higher is better. By default 1 - NIQE / ``worst``, limited to 0 and 1: see ``niqe``. A picture of any
     size and mode is used as it is stored: transparency is dropped, grey used for all three channels, and the

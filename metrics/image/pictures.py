@@ -27,7 +27,7 @@ def _size(pixels: Pixels) -> int:
 
 @decoded_once(size=_size)
 def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
-    """The pixels of a picture, 8 bits a channel, read-only. Decoded once and kept with the medium.
+    """The pixels of a picture, 8 bits a channel, read-only, kept with the medium.
 
     Transparency is dropped without a background: the stored colours count. Raises the errors of ``mmeval.decode``.
     """
@@ -40,7 +40,7 @@ def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
 
 @decoded_once(size=_size)
 def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
-    """``rgb`` of the picture as it is stored, without turning it by the orientation in the file."""
+    """``rgb`` of the stored picture, not turned by the orientation in the file."""
     import numpy
 
     pixels = numpy.asarray(stored_image(media, limits=limits).convert("RGB"))
@@ -54,7 +54,7 @@ def pictures_of(content: Interleaved) -> tuple[Media, ...]:
 
 
 def the_only_picture(trial: Trial) -> Media | Score:
-    """The picture of an answer with exactly one, not decoded; else the score 0, with the reason.
+    """The only picture of an answer, not decoded; else the score 0, with the reason.
 
     Without an answer the trial is unscored.
     """
@@ -76,7 +76,7 @@ def produced(media: Media) -> Pixels | Score:
 
 
 def given(media: Media) -> Pixels | Score:
-    """The pixels of a picture of the data set, or an unscored score, since its faults are not the model's."""
+    """The pixels of a data set picture, or unscored: its faults are not the model's."""
     try:
         return rgb(media)
     except ContentError as error:
@@ -98,7 +98,7 @@ def reference_picture(sample: Sample) -> Media | Score:
 
 
 def resized(pixels: Pixels, like: Pixels, filter: str) -> Pixels:
-    """A picture in the size of another one. ``filter`` as Pillow names it: ``LANCZOS``, ``BICUBIC``."""
+    """A picture in another's size; ``filter`` is Pillow's: ``LANCZOS``, ``BICUBIC``."""
     if pixels.shape == like.shape:
         return pixels
     import numpy

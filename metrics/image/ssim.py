@@ -36,7 +36,7 @@ _STRIP = 2**17
     needs=NEEDS,
 )
 def ssim(trial: Trial) -> Score:
-    """The mean structural similarity of the answer's pictures and the reference's, pair by pair in their order.
+    """Mean structural similarity of the answer's and reference's pictures, in order.
 
     Range -1 to 1, higher is better; 1 when no pixel differs, and a little below 0 is possible. A picture of the answer
     is first brought to the size of its partner (Lanczos). An answer with fewer or more pictures than the reference, or
@@ -74,7 +74,7 @@ def _pair(found: Media, wanted: Media, number: int) -> float | Score:
 
 
 def ssim_of(one: Pixels, other: Pixels) -> float:
-    """The structural similarity of two pictures of the same size: -1 to 1, 1 when they are equal.
+    """The structural similarity of equally large pictures: -1 to 1, 1 when equal.
 
     As ``structural_similarity`` of scikit-image gives it for bytes with the channels last and its defaults: uniform
     windows of 7 x 7, constants .01 and .03 of the range 255, sample covariance, and the mean over channels and over
@@ -99,7 +99,7 @@ def ssim_of(one: Pixels, other: Pixels) -> float:
 
 
 def _similarities(one: Numbers, other: Numbers, channels: int) -> float:
-    """The sum of SSIM over all windows of some rows. Neighbours of a channel are ``channels`` numbers apart.
+    """SSIM's sum over windows of some rows; pixels are ``channels`` numbers apart.
 
     Sums of 49 bytes fit 16 bits, those of their products and all of what is subtracted 32 bits: everything up to the
     fractions is exact. The variances are only needed as a sum, so their squares are summed together.

@@ -1,4 +1,4 @@
-"""Code quality: how good is each piece of code of an answer, by itself? A judge grades them."""
+"""Code quality: a judge grades each piece of code of an answer by itself."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _FENCE = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]{0,30}
 
 
 def released_share(overall: float) -> float:
-    """The released scorer's share of the overall number, which is from 0 to 100 and meant as the mean of the
-    dimensions. Official oddity: it counts as the judge reports it, whatever the dimensions are."""
+    """The released scorer's share of the overall number, which is from 0 to 100.
+    Official oddity: it is meant as the mean of the dimensions, but counts as the judge reports it."""
     return overall / 100
 
 
@@ -67,8 +67,8 @@ def code_quality(
     prompt: Annotated[Written, JudgePrompt("code", "cut")] = "code_quality",
     dimensions_prompt: Annotated[Written, JudgePrompt("code", "cut")] = "code_quality_dimensions",
 ) -> Program[Score]:
-    """How good the code of an answer is: the mean over its pieces, each graded by a judge from 1 to 5 and worth
-    ``(grade - 1) / 4``.
+    """How good the code of an answer is.
+    The mean over its pieces, each graded by a judge from 1 to 5 and worth ``(grade - 1) / 4``.
 
     Range 0 to 1, higher is better. A piece is the code of a tag ``<<code1>>``; a Markdown block in the text is not a
     piece. The judge looks at correctness, readability, design, efficiency, security and testability, in whatever
@@ -98,8 +98,8 @@ def code_quality(
 
 
 def pieces_of(answer: Interleaved) -> list[tuple[str, Part]]:
-    """The pieces of code in order, by the number of their tag or else by place. One that is named twice counts once; a
-    tag without code is a piece, too, unless there is code with its number."""
+    """The pieces of code in order, by the number of their tag or else by place.
+    One named twice counts once; a tag without code is a piece, too, unless there is code with its number."""
     found: dict[tuple[str, str], tuple[str, Part]] = {}
     for at, part in enumerate(answer.parts):
         if part.kind == "code":
@@ -140,8 +140,8 @@ class _Asking(NamedTuple):
 
 
 def _beginning(media: Media) -> str:
-    """The code of a file that is shown, plus one character where it is longer. Only plain text is code; documents are
-    not decoded."""
+    """The code of a file that is shown, plus one character where it is longer.
+    Only plain text is code; documents are not decoded."""
     if media.mime in _NO_CODE:
         raise CorruptMediaError(f"{media.label}: it is {media.mime}, which holds no code")
     return document_start(media, MAX_SHOWN_CHARS + 1)[0]
@@ -155,7 +155,7 @@ class Code(NamedTuple):
 
 
 def unwrapped(code: str) -> Code:
-    """Code without the Markdown fence around it, where one fence holds the whole of it; else as it is."""
+    """Code without the Markdown fence, where one fence holds the whole; else as it is."""
     bare = code.strip()
     opening = _FENCE.match(bare)
     if opening is None:
@@ -175,6 +175,6 @@ def safely_fenced(code: str, language: str = "") -> str:
 
 
 def fenced_again(code: str) -> str:
-    """Official oddity: three backticks without a language around whatever it is, so that code that has a fence has two,
-    and the inner one ends the outer."""
+    """Official oddity: three backticks without a language around whatever it is.
+    Code that has a fence then has two, and the inner one ends the outer."""
     return f"```\n{code}\n```"

@@ -59,9 +59,9 @@ NOT_A_PICTURE = "it is no picture, and the release reads pictures alone"
 
 @dataclass(frozen=True)
 class WeightedForm(DimensionsForm):
-    """The reply of the released script for documents: six numbers from 0 to 5, and their weighted mean as an overall
-    number, which counts as it is reported, whatever the six are. The publication does not say what counts without it:
-    here it follows from the six."""
+    """The reply of the released script for documents: six numbers from 0 to 5.
+    Their weighted mean is the overall number, which counts as reported, whatever the six are. The publication does
+    not say what counts without it: here it follows from the six."""
 
     def read(self, text: str) -> Vote:
         found = read_object(text, [])
@@ -113,8 +113,8 @@ def document_quality(
     combine: Combine = "mean",
     prompt: Annotated[Written, JudgePrompt("document", "hints", "rubric")] = "document_quality",
 ) -> Program[Score]:
-    """How well the answer's documents are made, as a judge grades each from 1 to 5 by its words alone:
-    ``(grade - 1) / 4``; the mean over them.
+    """How well the answer's documents are made, by their words alone.
+    A judge grades each from 1 to 5: ``(grade - 1) / 4``; the mean over them.
 
     Range 0 to 1, higher is better. Each document is read to Markdown, of which the judge sees the first 40,000
     characters: the text layer of a PDF, and by OCR up to eight of its pages that have none; paragraphs and tables of
@@ -157,7 +157,7 @@ def document_quality(
 
 
 def _unasked(item: Item, extraction: Extraction, ocr: Ocr, unreadable: Unreadable) -> ItemScore | None:
-    """The score of a document without asking the judge; None where the judge has to read it."""
+    """The score of a document without a judge; None where a judge has to read it."""
     if item.media is None:
         return unreadable_item(UNSEEN, unreadable)
     if extraction == "pictures" and item.media.kind != "image":

@@ -1,4 +1,4 @@
-"""Interleaved coherence (HC, SH, ICS): do the parts of an answer belong together, in meaning and in style?"""
+"""Interleaved coherence (HC, SH, ICS): do parts fit in meaning and in style?"""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def interleaved_coherence(
     caption_document: CaptionPrompt = "caption_document",
     caption_3d: CaptionPrompt = "caption_3d",
 ) -> Program[MetricScores]:
-    """How well the parts of an answer fit together: in content (HC), in style (SH), and in both (ICS).
+    """How well an answer's parts fit: in content (HC), style (SH), and both (ICS).
 
     Three numbers from 0 to 1, higher is better. A judge reads the answer with captions in the place of media and gives
     two grades from 1 to 5: ``holistic_coherence`` and ``stylistic_harmony`` are ``(grade - 1) / 4``, and
@@ -132,7 +132,7 @@ def _empty(weight: float) -> MetricScores:
 
 
 def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
-    """The replies. When all attempts lack one of the grades, a reply with the other one is accepted."""
+    """The replies; when all attempts lack one grade, a reply with the other counts."""
     call = question.call()
     replies = yield from ask_all([call] * repeats)
     half = [at for at, reply in enumerate(replies) if is_half_said(reply)]

@@ -35,7 +35,7 @@ def judge_choice(
     repeats: Repeats = 1,
     prompt: Annotated[str | Mapping[str, Any], JudgePrompt(*NAMES, "question", "options")] = "judge_choice",
 ) -> Program[Score]:
-    """1 when the judge chooses the wanted option, else 0; or the value that ``values`` gives the chosen one.
+    """1 when the judge chooses the wanted option, else 0; or its value in ``values``.
 
     Range 0 to 1, higher is better. The options are a list of words, or a mapping from words to what they mean, from the
     switch or from the row's label under ``options_key``; the wanted one is the switch or the label under

@@ -21,7 +21,7 @@ NAMES = ("answer", "input", "references")
 
 
 def material(trial: Trial, *, show_input: bool, show_references: bool, media: bool) -> Material:
-    """``answer``, ``input`` and ``references``; the last two are empty when they are not shown.
+    """The ``answer``, ``input`` and ``references``, the last two empty if not shown.
 
     Without ``media`` each medium is a placeholder. Hidden reasoning is never shown.
     """
@@ -34,8 +34,8 @@ def material(trial: Trial, *, show_input: bool, show_references: bool, media: bo
 
 
 def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
-    """For ``@metric(supposed=...)`` of a metric that asks about each item of an answer: an answer with as many items as
-    the first reference, of the same sizes but with other content, as a model's would be."""
+    """A supposed answer with as many items as the first reference, of the same sizes.
+    With other content, as a model's would be: for ``@metric(supposed=...)`` where each item is asked about."""
     if not trial.sample.references:
         return trial.output or Interleaved()
     parts = trial.sample.references[0].parts
@@ -45,13 +45,13 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
 
 
 def _another(media: Media, trial: Trial) -> Media:
-    """A stand-in with the bytes of a medium but another digest, different for each trial."""
+    """A stand-in with a medium's bytes but another digest, different for each trial."""
     told = hashlib.sha256(f"{media.sha256} {trial.sample.id} {trial.repeat}".encode()).hexdigest()
     return Media(path=media.path, data=media.data, sha256=told, mime=media.mime, size=media.size, name=media.name)
 
 
 def asked_of(sample: Sample) -> Interleaved:
-    """The question of a sample: its user messages in order, with an empty line between them."""
+    """A sample's question: its user messages in order, an empty line between them."""
     parts: list[Part] = []
     for message in sample.input:
         if message.role == "user":

@@ -1,4 +1,4 @@
-"""Grades of quality: asks a judge about each item of an answer, and makes qualities of the grades.
+"""Grades of quality: asks a judge about each item, and makes qualities of grades.
 
 A metric has a :class:`Scale`. For each item it gives a question, or the score that is known without asking, and
 :func:`judged_together` asks all questions at the same time:
@@ -49,7 +49,7 @@ _REASON = Text("reason")
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The numbers that the released scorer asks for besides the overall one; they are only evidence."""
+    """The numbers a released scorer asks for besides the overall one: only evidence."""
 
     names: tuple[str, ...]
     low: float
@@ -73,9 +73,9 @@ def _number(name: str, value: Any) -> float | None:
 
 @dataclass(frozen=True)
 class DimensionsForm(ReplyForm):
-    """Several dimensions and an overall number, which alone counts, as the judge reports it: it is not checked against
-    the dimensions or ``most``. ``absent`` counts where a reply lacks the number, and the vote says that it was not
-    read; without ``absent`` such a reply is refused."""
+    """Several dimensions and an overall number, which alone counts.
+    It counts as reported, unchecked against the dimensions or ``most``. ``absent`` counts where a reply lacks the
+    number, and the vote says that it was not read; without ``absent`` such a reply is refused."""
 
     overall: str
     dimensions: Dimensions
@@ -111,8 +111,7 @@ def dimensions_form(
     absent: float | None = None,
     kind: type[DimensionsForm] = DimensionsForm,
 ) -> DimensionsForm:
-    """The reply that a released scorer asks for; the overall number is at most ``most``, or the range of a
-    dimension."""
+    """A released scorer's reply; overall is at most ``most``, or a dimension's range."""
     fields = (_REASON, Number(overall, -_LARGEST, _LARGEST, whole=False))
     best = dimensions.high if most is None else most
     example = f'{{"{overall}": {best:g}}}'
@@ -120,7 +119,7 @@ def dimensions_form(
 
 
 class Scale(NamedTuple):
-    """How items are judged: the form of the reply, its number that counts, and the share of the best that it means."""
+    """How items are judged: reply form, number that counts, its share of the best."""
 
     form: ReplyForm
     key: str
@@ -136,7 +135,7 @@ GRADES = Scale(score_form("robust"), SCORE, share)
 
 @dataclass(frozen=True)
 class Asked:
-    """An item that the judge is asked about. ``seen`` is added to the evidence of its verdict."""
+    """An item to ask the judge about; ``seen`` is added to its verdict's evidence."""
 
     question: Question
     seen: Mapping[str, Any] = field(default_factory=dict)
@@ -145,8 +144,8 @@ class Asked:
 def judged_together(
     items: Sequence[tuple[str, ItemScore | Asked]], scale: Scale, *, repeats: int, combine: Combine
 ) -> Program[Score]:
-    """The mean quality of items with their labels: the judge is asked about some, all at the same time; the quality of
-    the others is known."""
+    """The mean quality of items with their labels.
+    The judge is asked about some, all at the same time; the quality of the others is known."""
     asked = [one for _, one in items if isinstance(one, Asked)]
     graded = yield from grade_questions([one.question for one in asked], scale, repeats=repeats, combine=combine)
     found = iter(_with_seen(one, score) for one, score in zip(asked, graded, strict=True))
@@ -164,9 +163,9 @@ def grade_questions(
 
 
 def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
-    """The quality of an item by its verdict, from 0 to 1, or why there is none. A number beyond the scale counts as its
-    end; the evidence says so and keeps its value. It also counts the replies that lack the number or go beyond its
-    scale (``UNREAD``), of which a run warns."""
+    """The quality of an item by its verdict, from 0 to 1, or why there is none.
+    A number beyond the scale counts as its end; the evidence says so and keeps its value. It also counts the replies
+    that lack the number or go beyond its scale (``UNREAD``), of which a run warns."""
     one_vote = verdict.votes[0] if len(verdict.votes) == 1 else {}
     evidence = {**one_vote, **verdict.evidence}
     if why := verdict.unknown(scale.key):
@@ -197,7 +196,7 @@ def _with_seen(asked: Asked, score: ItemScore) -> ItemScore:
 
 
 class Shown(NamedTuple):
-    """The beginning of a text for a judge, and remarks for the evidence where it was cut."""
+    """The shown beginning of a text, and remarks for the evidence where it was cut."""
 
     text: str
     seen: Mapping[str, Any]

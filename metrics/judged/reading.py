@@ -1,4 +1,4 @@
-"""How the replies of judges are read: robustly, or as a benchmark's own script reads them."""
+"""How judges' replies are read: robustly, or as a benchmark's own script does."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ _KEYS = {"id", "criterion", "weight", "side", "kinds"}
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of a rubric. ``side`` is the part of the answer that the judge sees, ``kinds`` its media (empty:
-    all)."""
+    """One line of a rubric.
+    ``side`` is the part of the answer that the judge sees, ``kinds`` its media (empty: all)."""
 
     id: str
     text: str
@@ -31,8 +31,8 @@ class Criterion:
     kinds: tuple[str, ...] = ()
 
     def seen(self, answer: Interleaved | None) -> Interleaved:
-        """The side of an answer that it is about: with ``text`` each medium is a placeholder, with ``media`` the words
-        are left out."""
+        """The side of an answer that it is about.
+        With ``text`` each medium is a placeholder, with ``media`` the words are left out."""
         if answer is None or self.side == "text":
             return shown(answer, media=False)
         kept = (part for part in shown(answer).parts if not self.kinds or part.media is None or part.kind in self.kinds)

@@ -1,4 +1,4 @@
-"""Semantic correctness (SC): does the answer mean what the reference means? A judge compares both in words."""
+"""Semantic correctness (SC): a judge compares answer and reference in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAPTIONED_REFERENCE = "captioned_reference"
 
 
 class Reference(NamedTuple):
-    """The reference of an answer: a text of ``origin`` (for the evidence), or content that is captioned here."""
+    """An answer's reference: text of ``origin`` (for evidence), or content to caption."""
 
     origin: str
     words: str = ""
@@ -68,7 +68,7 @@ def semantic_correctness(
     caption_document: CaptionPrompt = "caption_document",
     caption_3d: CaptionPrompt = "caption_3d",
 ) -> Program[Score]:
-    """How well the answer matches the reference's meaning: a judge's grade from 1 to 5, as ``(grade - 1) / 4``.
+    """How well the meaning matches: a judge's grade of 1 to 5, as ``(grade - 1) / 4``.
 
     Range 0 to 1, higher is better. The judge reads the answer and the reference with captions in the place of media,
     and never the question. The reference is the row's label ``captioned_reference`` as it is, else the first reference,

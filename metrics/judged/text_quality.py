@@ -32,9 +32,9 @@ OVERALL, OVERALL_IF_ABSENT = "overall", 3.0
 
 
 def released_share(overall: float) -> float:
-    """The released scorer's share of the overall number. Official oddity: it treats the number as a grade from 1 to 5
-    although its prompt also asks to convert it to 0-100, and does not bound the result; a judge that obeys and replies
-    80 gives 1975 of 100, which is 19.75 here."""
+    """The released scorer's share of the overall number.
+    Official oddity: it treats the number as a grade from 1 to 5 although its prompt also asks to convert it to
+    0-100, and does not bound the result; a judge that obeys and replies 80 gives 1975 of 100, which is 19.75 here."""
     return share(overall)
 
 
@@ -61,7 +61,7 @@ def text_quality(
     prompt: Annotated[Written, JudgePrompt("text", "cut")] = "text_quality",
     dimensions_prompt: Annotated[Written, JudgePrompt("text", "cut")] = "text_quality_dimensions",
 ) -> Program[Score]:
-    """How well the text of an answer is written, as a judge grades it from 1 to 5: ``(grade - 1) / 4``.
+    """How well the text is written: a judge's grade of 1 to 5, as ``(grade - 1) / 4``.
 
     Range 0 to 1, higher is better. An answer has one text, its item ``text1``: its words without hidden reasoning, with
     a tag for everything that is not text, code included. The judge looks at richness, structure, fluency and at whether
@@ -92,7 +92,7 @@ def _item(answer: Interleaved, judge: Role, scale: Scale, prompt: Written) -> It
 
 
 def tagged_text(answer: Interleaved) -> str:
-    """The text as a reader sees it, with a tag, as written or numbered by place, for everything that is not text."""
+    """The text with a tag, as written or numbered by place, for all that is not text."""
     places: dict[str, int] = {}
     return "".join(_written(part, places) for part in answer.parts)
 

@@ -1,4 +1,4 @@
-"""UniM's grades: whole numbers from 1 to 5, how replies are read for them, and what they are worth.
+"""UniM's grades: 1 to 5, how replies are read for them, and what they are worth.
 
 ``robust`` reads a JSON object as in the other metrics and refuses an unfit reply, after which the judge is asked again.
 ``official`` reads what the authors' scripts read, oddities included: the one for coherence is released
@@ -37,8 +37,8 @@ def share(grade: float) -> float:
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade. One beyond the scale counts as its end, since the judge means the best or the worst; ``whole`` ones are
-    rounded, halves upwards. A text that spells a number is one."""
+    """A grade; ``whole`` ones are rounded, halves upwards.
+    One beyond the scale counts as its end: the judge means best or worst. A text that spells a number is one."""
 
     name: str
     whole: bool = True
@@ -65,7 +65,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class StatedGradeForm(ReplyForm):
-    """One grade, asked for without reasons and read as the author's earlier script does."""
+    """One grade without reasons, read as the author's earlier script does."""
 
     @property
     def asked(self) -> str:
@@ -89,8 +89,8 @@ def _without_reasons(form: ReplyForm) -> str:
 
 
 def stated_grade(text: str) -> int | None:
-    """The grade under ``score`` where that is a whole number of the scale. Else, official oddity: the first digit from
-    1 to 5 that stands alone anywhere in the reply, so that "out of 5: 3" is a 5 and "4.7" a 4."""
+    """The grade under ``score`` where that is a whole number of the scale.
+    Else, official oddity: the first digit 1 to 5 that stands alone anywhere: "out of 5: 3" is a 5 and "4.7" a 4."""
     found = strict_json(text)
     value: Any = found.get(SCORE) if isinstance(found, dict) else None
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -105,8 +105,8 @@ def stated_grade(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class GradesForm(ReplyForm):
-    """Several grades in one object. With ``takes_all`` every reply counts except an empty one; else all grades must be
-    there."""
+    """Several grades in one object.
+    With ``takes_all`` every reply counts except an empty one; else all grades must be there."""
 
     reading: Reading = "robust"
     takes_all: bool = False
@@ -137,8 +137,8 @@ class GradesForm(ReplyForm):
 
 @dataclass(frozen=True)
 class OneGradeForm(ReplyForm):
-    """One grade of a reply that may hold several. With ``lowest`` a reply without it counts as the lowest grade, as in
-    the release, and the vote says that it could not be read."""
+    """One grade of a reply that may hold several.
+    With ``lowest`` a reply without it is the lowest grade, as released, and the vote says that it was not read."""
 
     grade: Grade
     reading: Reading = "robust"
@@ -167,7 +167,7 @@ class OneGradeForm(ReplyForm):
 
 
 def grades_form(names: Sequence[str], reading: Reading, *, takes_all: bool) -> GradesForm:
-    """The reply about some grades; the release asks for no reasons, and does not round."""
+    """The reply about some grades; the release asks for no reasons, nor does it round."""
     grades = (Grade(name, whole=reading != "official") for name in names)
     example = "{" + ", ".join(f'"{name}": 3' for name in names) + "}"
     return GradesForm((_REASON, *grades), example=example, reading=reading, takes_all=takes_all)
@@ -183,9 +183,9 @@ def _object(text: str, name: str, reading: Reading) -> Mapping[str, Any]:
 
 
 def unfenced(text: str) -> str:
-    """The reply without the fence that the release removes. Official oddity: three backticks and ``json`` at the very
-    start, and three backticks at the very end, are removed independently; with prose before them, or a bare fence,
-    there is no JSON."""
+    """The reply without the fence that the release removes.
+    Official oddity: three backticks and ``json`` at the very start, and three backticks at the very end, are removed
+    independently; with prose before them, or a bare fence, there is no JSON."""
     return text.strip().removeprefix("```json").removesuffix("```").strip()
 
 
@@ -196,7 +196,7 @@ def is_half_said(reply: Reply) -> bool:
 
 
 def as_empty(reply: Reply) -> Reply:
-    """An unreadable reply of a failed call as an empty reply; any other, such as a missing one, as it is."""
+    """A failed call's unreadable reply as empty; any other or missing one as it is."""
     error = reply.response.error
     if error is None or error.kind != "bad_reply":
         return reply

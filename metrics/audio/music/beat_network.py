@@ -1,4 +1,4 @@
-"""The network of Beat This: it gives the likelihood of a beat for each fiftieth of a second of a sound.
+"""The network of Beat This: the likelihood of a beat in each fiftieth of a second.
 
 Foscarin, Schlüter and Widmer, "Beat This! Accurate beat tracking without DBN postprocessing", ISMIR 2024. The released
 package needs torchaudio, which does not work beside a current torch and then breaks transformers, so the network is
@@ -37,7 +37,7 @@ _NEVER = -1000.0
 
 
 class BeatNetwork(NamedTuple):
-    """``beat_is_sum``: the checkpoint's beats include its downbeats, so the two outputs are added."""
+    """A network; ``beat_is_sum``: the outputs of beats and of downbeats are added."""
 
     weights: Weights
     beat_is_sum: bool
@@ -45,8 +45,7 @@ class BeatNetwork(NamedTuple):
 
 
 def loaded_network(folder: Path, device: str) -> BeatNetwork:
-    """The network of the checkpoint in a folder. Raises WeightsError for a file that is not a complete checkpoint of
-    it."""
+    """The network of a folder's checkpoint. Raises WeightsError for an incomplete one."""
     torch = need("torch", "hf")
     path = next((folder / name for name in CHECKPOINTS if (folder / name).is_file()), folder / CHECKPOINTS[0])
     with opening(folder, f"{path.name} is no checkpoint of Beat This", OSError, way_out=_WAY_OUT):
@@ -65,7 +64,7 @@ _WAY_OUT = "put the released checkpoint final0.ckpt there again, or name another
 
 
 def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:
-    """What weights the checkpoint lacks; raises KeyError for a missing weight outside of the blocks."""
+    """What weights the checkpoint lacks; KeyError for one missing outside the blocks."""
     layers = {name.split(".")[2] for name in network.weights if name.startswith("transformer_blocks.layers.")}
     wanted = given.get("n_layers", len(layers))
     if not layers or len(layers) != wanted:
@@ -81,7 +80,7 @@ def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:
 
 
 def beat_logits(network: BeatNetwork, samples: Any) -> Any:
-    """The logit of a beat for each fiftieth of a second of a mono sound at ``RATE``; a sound of at least a window."""
+    """Beat logits, 50 a second, of a mono sound at ``RATE`` of at least a window."""
     torch = need("torch", "hf")
     with torch.inference_mode():
         # A copy: clips are read-only, which torch refuses.
@@ -148,7 +147,7 @@ def _chunk_logits(network: BeatNetwork, spectrum: Any) -> Any:
 
 
 def _front_block(w: Weights, name: str, x: Any) -> Any:
-    """Attention along the bands, then along time, then a convolution that halves the bands."""
+    """Attention along the bands, then time, then a convolution that halves the bands."""
     functional = need("torch.nn.functional", "hf")
     if f"{name}.partial.attnF.to_qkv.weight" in w:
         x = x.permute(0, 3, 2, 1)[0]  # (frames, bands, channels)

@@ -51,7 +51,7 @@ def _peaks(logits: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
 
 
 def _middles(frames: list[int]) -> list[float]:
-    """The middle of each run of adjacent frames: a running mean while the next frame is at most one away.
+    """The running mean of each run of frames, while the next is at most one away.
 
     >>> _middles([3, 10, 11, 40])
     [3.0, 10.5, 40.0]

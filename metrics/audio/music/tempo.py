@@ -35,7 +35,7 @@ def tempo(
     model: Annotated[str | Mapping[str, Any], BEAT_THIS] = BEAT_THIS_NAME,
     top_db: Positive = TRIM_DB,
 ) -> list[Score]:
-    """1 when the beats a minute of the answer's sound differ from the wanted ones by less than the tolerance, else 0.
+    """1 when the tempo differs from the wanted one by less than ``tolerance``, else 0.
 
     Range 0 to 1, higher is better. The label under ``tempo_key`` is the wanted number. Silence at both ends is cut off;
     the beats that Beat This finds in the rest are counted and divided by its minutes. Twice or half the tempo is wrong.

@@ -1,1 +1,1 @@
-"""The terms of the quality of a sound: one module measures each, and one combines them."""
+"""The terms of a sound's quality: a module measures each, and one combines them."""

@@ -1,4 +1,4 @@
-"""Combines the measured terms of a recording: scores, their mean, and factors for faults."""
+"""Combines a recording's measured terms: scores, their mean, factors for faults."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ FINAL_POWER: Mapping[Combination, float] = {"released": 0.7, "paper": 1.0}
 
 
 class Heard(NamedTuple):
-    """The measured terms of a recording, in the units of the modules that measure them. ``separated_db`` is None
-    without music, ``by_flatness_db`` where flatness gives no estimate."""
+    """The measured terms of a recording, in the units of their own modules.
+    ``separated_db`` is None without music, ``by_flatness_db`` where flatness gives no estimate."""
 
     flatness: float
     bandwidth: float
@@ -114,7 +114,7 @@ def crest_score(decibels: float) -> float:
 
 
 def base_of(scores: Mapping[str, float], combination: Combination) -> float:
-    """The geometric mean of the scores, weighted as released or not at all as in the paper."""
+    """The scores' geometric mean, weighted as released, or unweighted as in the paper."""
     weights = {name: WEIGHTS[name] if combination == "released" else 1.0 for name in WEIGHTS}
     total = sum(weight * math.log(clipped(scores[name], LEAST_SCORE)) for name, weight in weights.items())
     return math.exp(total / sum(weights.values()))
@@ -146,7 +146,7 @@ def contrast_factor(contrast: float, snr: float) -> float:
 
 
 def music_bonus(contrast: float, chroma: float, snr: float, *, music: bool) -> float:
-    """For structure in spite of noise. Never given with an ``hpss_margin`` of 1, where music has no noise."""
+    """For structure despite noise; never with ``hpss_margin`` 1, where music has none."""
     return 1 + BONUS_CONTRAST * contrast + BONUS_CHROMA * chroma if music and snr < STRUCTURE_BELOW_DB else 1.0
 
 
@@ -155,7 +155,7 @@ def periodic_bonus(periodic: float, structure: float, snr: float) -> float:
 
 
 def scores_of(heard: Heard) -> dict[str, Any]:
-    """The terms as scores of 0 to 1, and whether it is music, by the released report's names."""
+    """The terms as scores of 0 to 1, and whether it is music, by the released names."""
     contrast, chroma = contrast_score(heard.contrast_db), chroma_score(heard.chroma)
     music = is_music(contrast, chroma)
     return {

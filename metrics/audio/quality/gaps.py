@@ -32,7 +32,7 @@ _AT_ONCE = 1024
 
 
 class Gaps(NamedTuple):
-    """Seconds of the longest silence, the share of silent frames, and the factor of both (1: no penalty)."""
+    """Seconds of the longest silence, silent share of frames, factor (1: no penalty)."""
 
     longest: float
     silent: float
@@ -67,8 +67,8 @@ def silent_frames(frames: Samples) -> Flags:
 
 
 def _inaudible_shares(frames: Samples) -> Samples:
-    """The share of each frame's samples that are inaudible. Overlapping frames take several times the memory of their
-    recording, so they are processed in parts."""
+    """The share of each frame's samples that are inaudible.
+    Processed in parts, since overlapping frames take several times the memory of their recording."""
     import numpy
 
     parts = (frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE))
@@ -76,7 +76,7 @@ def _inaudible_shares(frames: Samples) -> Samples:
 
 
 def gap_factor(longest: float, silent: float, *, seconds: float) -> float:
-    """The factor, 0 to 1, for the longest silence and the silent share of so many seconds."""
+    """The factor, 0 to 1, for a longest silence and silent share of so many seconds."""
     gap = 1.0 if longest <= SHORT_GAP else 1 - min(MOST_COST, (longest - SHORT_GAP) / (GAP_SPAN * seconds))
     active = 1 - silent
     cover = 1.0 if active >= ENOUGH_ACTIVE else max(LEAST, 1 - COST_OF_ABSENCE * (ENOUGH_ACTIVE - active))

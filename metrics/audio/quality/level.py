@@ -1,4 +1,4 @@
-"""The level of a recording: dynamic range, clipping, silence, transients and crest."""
+"""The level of a recording: dynamics, clipping, silence, transients and crest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _AT_ONCE = 2**16
 
 
 class LevelTerms(NamedTuple):
-    """The share of clipped groups of samples, the distance of the mean from zero, and the share of silent frames."""
+    """Clipped share of groups, distance of the mean from zero, silent share of frames."""
 
     clipped: float
     offset: float
@@ -58,7 +58,7 @@ def level_terms(samples: Samples) -> LevelTerms:
 
 
 def clip_share(samples: Samples) -> float:
-    """The share of groups of four consecutive samples that are at full scale. Eight samples count twice."""
+    """The share of groups of four samples in a row at full scale; eight count twice."""
     import numpy
 
     full = (samples >= FULL_SCALE) | (samples <= -FULL_SCALE)
@@ -75,8 +75,8 @@ def level_score(terms: LevelTerms) -> float:
 
 
 def transient_score(samples: Samples) -> float:
-    """How few jumps the envelope has. By definition a twentieth of its steps are jumps in every recording, so that it
-    is about 0.75, and 1 where all steps are equal: it says nothing, and is kept as released."""
+    """How few jumps the envelope has: about 0.75, and 1 where all steps are equal.
+    By definition a twentieth of its steps are jumps: it says nothing, and is kept as released."""
     import numpy
 
     steps = envelope_steps(samples)
@@ -85,9 +85,9 @@ def transient_score(samples: Samples) -> float:
 
 
 def envelope_steps(samples: Samples) -> Samples:
-    """How far the envelope moves from each sample to the next: n - 1 steps. The envelope is the running mean of
-    absolute samples, with zeros beyond both ends. Computed in double precision and kept in single: an envelope that
-    changes only by rounding may have a few jumps in ten thousand more than as released."""
+    """How far the envelope moves from each sample to the next: n - 1 steps.
+    It is the running mean of absolute samples, with zeros beyond both ends, in double precision and kept in single:
+    an envelope that changes only by rounding may have a few jumps in ten thousand more than as released."""
     import numpy
 
     before = ENVELOPE // 2

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 def heard_in(samples: Samples, margin: float | None) -> Heard:
-    """The terms of a recording of 0.4 seconds or more. ``margin`` is that of the separation of music (None: left
-    out)."""
+    """The terms of 0.4 seconds or more. ``margin`` separates music (None: left out)."""
     import numpy
 
     spectrum = spectrum_of(samples)

@@ -32,7 +32,7 @@ _AT_ONCE = 100
 
 
 class Stage(NamedTuple):
-    """A stage of the frequency weighting: its gain in decibels, quality and frequency in Hz."""
+    """A stage of the frequency weighting: gain in decibels, quality, frequency in Hz."""
 
     gain: float
     quality: float
@@ -65,7 +65,7 @@ def _lufs(power: Any) -> Any:  # of one power, or of many
 
 
 def _step_energies(samples: Samples) -> Doubles:
-    """The energy of each step of the weighted recording; the last step may be a shorter one."""
+    """The energy of each step of the weighted recording; the last may be shorter."""
     import numpy
     from scipy.signal import sosfilt
 
@@ -80,7 +80,7 @@ def _step_energies(samples: Samples) -> Doubles:
 
 
 def _block_powers(energies: Doubles, count: int) -> Doubles:
-    """The mean power of blocks, each of several steps; beyond its end a recording is silent."""
+    """The mean power of blocks of several steps; a recording is silent past its end."""
     import numpy
 
     steps = round(BLOCK / STEP)

@@ -19,8 +19,8 @@ _AT_ONCE = 256
 
 
 def periodicity(samples: Samples) -> float:
-    """The median over frames of the highest autocorrelation, about 0 for noise. The longer the period, the lower it is,
-    since less of the frame overlaps."""
+    """The median over frames of the highest autocorrelation; about 0 for noise.
+    The longer the period, the lower it is, since less of the frame overlaps."""
     import numpy
 
     frames = framed(samples, LONG, LONG_HOP)
@@ -31,7 +31,7 @@ def periodicity(samples: Samples) -> float:
 
 
 def highest_peaks(frames: Samples) -> Samples:
-    """The highest autocorrelation of each frame at the lags of a voice, as a share of its energy."""
+    """The highest autocorrelation of frames at a voice's lags, as a share of energy."""
     from scipy.fft import irfft, next_fast_len, rfft
 
     centred = frames - frames.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The recording that is scored: one channel at 48 kHz, without its mean and the silence around it."""
+"""The scored recording: one channel at 48 kHz, without its mean and silent ends."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ LIMITS = replace(DEFAULT_LIMITS, max_audio_seconds=LONGEST)
 
 
 def recording(media: Media) -> Samples:
-    """The sound of a medium as float32 of shape (n,), n at least 1. Raises the errors of ``mmeval.decode``; a sound of
-    more than a quarter of an hour is above the limits."""
+    """The sound of a medium as float32 of shape (n,), n at least 1.
+    Raises the errors of ``mmeval.decode``; a sound of more than a quarter of an hour is above the limits."""
     samples = _at_rate(media)
     return audible(samples - samples.mean())
 
 
 def audible(samples: Samples) -> Samples:
-    """Samples without the silence at both ends, of which a fifth of a second stays. Silence throughout is returned
-    whole."""
+    """Samples without the silence at both ends, of which a fifth of a second stays.
+    Silence throughout is returned whole."""
     import numpy
 
     heard = (samples > AUDIBLE) | (samples < -AUDIBLE)
@@ -45,8 +45,8 @@ def audible(samples: Samples) -> Samples:
 
 
 def length_at_rate(count: int, rate: int) -> int:
-    """How many samples librosa makes of ``count`` at ``rate``: rounded up from a quotient of floats that is often a
-    little too large, so that one sample of silence is added although the lengths would fit."""
+    """How many samples librosa makes of ``count`` at ``rate``, rounded up.
+    The quotient of floats is often a little too large: a sample of silence is added although the lengths would fit."""
     return math.ceil(count * (RATE / rate))
 
 

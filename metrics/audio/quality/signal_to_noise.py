@@ -1,4 +1,4 @@
-"""Signal to noise, estimated from the recording alone: from its quietest frames, and from its flattest ones."""
+"""Signal to noise, estimated from a recording's quietest and flattest frames."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MIDDLE_DB, MIDDLE_MUSIC_DB = 28.0, 22.0
 
 
 class NoiseTerms(NamedTuple):
-    """Decibels by level, decibels by flatness (None: no estimate), and the share of noisy frames."""
+    """Decibels by level, by flatness (None: no estimate), and share of noisy frames."""
 
     by_level: float
     by_flatness: float | None
@@ -43,8 +43,8 @@ class NoiseTerms(NamedTuple):
 
 
 def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
-    """Both estimates. Frames of level and of flatness are paired by number as in the released code, although their hops
-    differ (480 and 512 samples): after a minute they are four seconds apart."""
+    """Both estimates; frames of level and flatness are paired by number, as released.
+    Their hops differ (480 and 512 samples): after a minute they are four seconds apart."""
     levels = rms(framed(samples))
     count = min(len(levels), len(flatness))
     levels, flatness = levels[:count], flatness[:count]

@@ -1,1 +1,1 @@
-"""Speech in the sounds of an answer: its words, its voice, its pitch and its speed."""
+"""Speech in the sounds of an answer: words, voice, pitch and speed."""

@@ -30,8 +30,8 @@ _BEYOND = 0.1
 
 
 class Voiced(NamedTuple):
-    """The voiced moments of a clip: their pitch in mel, and their loudness in decibels above the threshold of hearing,
-    at least 0."""
+    """The voiced moments of a clip.
+    Their pitch in mel, and their loudness in decibels above the threshold of hearing, at least 0."""
 
     mel: Values
     loudness: Values
@@ -47,7 +47,7 @@ def pitch_of(
     edges: int = EDGES,
     rate: int = RATE,
 ) -> float | None:
-    """The pitch of a clip in mel; None where no moment is voiced or the clip is too short.
+    """A clip's pitch in mel; None if no moment is voiced or the clip is too short.
 
     Raises UsageError for a floor that is not below the ceiling.
     """
@@ -77,7 +77,7 @@ def _voiced(samples: Samples, *, floor: float, ceiling: float, intensity_floor: 
 
 
 def _weighted(voiced: Voiced, edges: int) -> float:
-    """The mean pitch in the band that holds most loudness, weighted by loudness; moments without any weigh the same."""
+    """The mean pitch in the band with most loudness, weighted by it if there is any."""
     import numpy
 
     mel, loudness = voiced

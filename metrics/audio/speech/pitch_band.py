@@ -1,4 +1,4 @@
-"""Pitch band: is the answer's voice as high or as low as it should be, for a man or a woman?"""
+"""Pitch band: is the voice as high or low as it should be, for a man or a woman?"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pitch_band(
     step: Count = STEP,
     edges: Edges = EDGES,
 ) -> list[Score]:
-    """How high, or how low, the voice of the answer's sound is, within the pitch band of men or women.
+    """How high, or low, the answer's voice is within the pitch band of men or women.
 
     Range 0 to 1, higher is better. The label under ``pitch_key`` is ``high`` or ``low``; a row without it asks for no
     pitch, and any sound is 1. Asked for a high voice, the value is 0 at the lower end of the band and below it, 1 at

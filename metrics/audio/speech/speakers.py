@@ -53,7 +53,7 @@ def speaker_gender(
     male_class: int = MALE_CLASS,
     gender_key: str = "gender",
 ) -> list[Score]:
-    """1 when the voice of the answer's sound has the gender in the sample's label, else 0.
+    """1 when the answer's voice has the gender in the sample's label, else 0.
 
     Range 0 to 1, higher is better. An answer that has not exactly one sound, or one that cannot be decoded, is 0, with
     the reason as evidence. Unscored without an answer, and without a label that is ``male`` or ``female``.
@@ -104,7 +104,7 @@ def speaker_similarity(
     seconds: float = LONGEST_SECONDS,
     order_key: str = "order",
 ) -> list[Score]:
-    """1 when voices that should be of one person are alike, else 0: the cosine of each such pair is above a threshold.
+    """1 when voices meant as one person's have cosines above a threshold, else 0.
 
     Range 0 to 1, higher is better. ``against`` says what is compared:
 
@@ -130,7 +130,7 @@ def speaker_similarity(
 
 
 def _pairs(trial: Trial, switches: Mapping[str, Any]) -> dict[str, tuple[Media, Media]] | Score:
-    """The pairs of sounds that should have the same voice, by their names in the evidence."""
+    """The pairs of sounds that should have one voice, by their names in the evidence."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if fault := _voice_fault(trial.sample, switches):
@@ -155,7 +155,7 @@ def _pairs_of_turns(sounds: Sequence[Media], order: Sequence[Any]) -> dict[str, 
 
 
 def _given(sample: Sample, against: str) -> Media | Score:
-    """The sound of the data with the wanted voice, or the unscored score of a sample without it."""
+    """The data's sound with the wanted voice, or the unscored score without it."""
     contents = [m.content for m in sample.input] if against == "input" else list(sample.references[:1])
     sounds = [sound for content in contents for sound in content.media("audio")]
     if not sounds:

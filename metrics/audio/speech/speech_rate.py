@@ -48,7 +48,7 @@ def speech_rate(
     characters_high: float = 272.0,
     top_db: Positive = TRIM_DB,
 ) -> list[Score]:
-    """How fast, or how slow, the speech in the answer's sound is: words a minute, within a band.
+    """How fast, or slow, the answer's speech is: words a minute, within a band.
 
     Range 0 to 1, higher is better. The label under ``speed_key`` is ``high`` or ``low``; a row without it asks for no
     rate, and any sound is 1. Asked for fast speech, the value is 0 at the lower end of the band and below it, 1 at the

@@ -1,4 +1,4 @@
-"""Transcript constraints: do the words spoken in the answer meet the row's constraints?"""
+"""Transcript constraints: do the answer's spoken words meet the row's constraints?"""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def transcript_constraints(
     lower_keywords: bool = True,
     missing: Missing = "zero",
 ) -> list[Score]:
-    """The share of the row's constraints that the words of the answer's sounds meet, as Whisper transcribes them.
+    """The share of the row's constraints that Whisper's transcripts of sounds meet.
 
     Range 0 to 1, higher is better. The label under ``constraint_key`` is a constraint or a list of them (see
     ``text_constraints``), which are met together: then the answer must have exactly one sound, and is 0 or 1. Or it
@@ -129,8 +129,8 @@ class _Rule(NamedTuple):
         return _decodable({turn: sounds[int(turn)] for turn in asked.constraints})
 
     def _official_empty_text(self, trial: Trial) -> Score:
-        """Official oddity (54527db8): an answer without sound has an empty transcript, which is short and excludes
-        every keyword."""
+        """Official oddity (54527db8): an answer without sound has an empty transcript.
+        It is short and excludes every keyword."""
         return self.score(trial, {ONLY: ""})
 
     def score(self, trial: Trial, heard: Mapping[str, str]) -> Score:

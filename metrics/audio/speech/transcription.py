@@ -1,4 +1,4 @@
-"""Transcription: the words of a sound by Whisper, and how well they match a wanted text."""
+"""Transcription: a sound's words by Whisper, and their match with a wanted text."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def transcripts(
     *,
     rate: int = RATE,
 ) -> list[str]:
-    """The words of each clip, normalised as Whisper normalises English, in every language: small letters, no
-    punctuation, nothing in brackets. Empty where no words are found, and for a clip without samples.
+    """The words of each clip, normalised in every language as Whisper does English.
+    Small letters, no punctuation, nothing in brackets. Empty without words, and for a clip without samples.
 
     Clips are mono at ``rate``. The most likely word is taken each time, so the same clip has the same transcript.
     """
@@ -108,8 +108,8 @@ def transcript(
     blanks: Blanks = "drop",
     text_key: str = "text",
 ) -> list[Score]:
-    """How much of the wanted text is spoken in the answer's sound: 1 less the errors (substituted, deleted, inserted)
-    for each word of Whisper's transcript, and not below 0.
+    """How much of the wanted text is spoken in the answer's sound.
+    1 less the errors (substituted, deleted, inserted) for each word of Whisper's transcript, and not below 0.
 
     Range 0 to 1, higher is better. The wanted text is the sample's label under ``text_key``, else the first reference's
     text. Both texts are normalised as Whisper normalises English. An answer that has not exactly one sound, or one that

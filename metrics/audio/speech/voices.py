@@ -1,4 +1,4 @@
-"""Voices: the gender of a speaker, and whether two speakers are the same, by models of speech."""
+"""Voices: a speaker's gender, and whether two speakers are one, by speech models."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def genders(
     male_class: int = MALE_CLASS,
     rate: int = RATE,
 ) -> list[Heard]:
-    """The gender of the speaker of each clip, from its first ``seconds``; a shorter clip is padded with silence.
+    """The speaker's gender in each clip's first ``seconds``, padded with silence.
 
     Clips are mono at ``rate``. ``male_class`` is the model's class for men.
     """
@@ -92,8 +92,8 @@ def genders_of(
 def voice_vectors(
     clips: Sequence[Samples], model: Mapping[str, Any], *, seconds: float = LONGEST_SECONDS, rate: int = RATE
 ) -> Vectors:
-    """The voice of each clip as a vector of length 1, from its first ``seconds``: float32 of shape (clips, width). The
-    cosine of two says how alike they are.
+    """The voice of each clip as a vector of length 1, from its first ``seconds``.
+    float32 of shape (clips, width); the cosine of two says how alike they are.
 
     Each clip goes through the model alone: the released scorer pads eight together without a mask, so that there a
     clip's voice depends on its neighbours.

@@ -1,4 +1,4 @@
-"""The wanted pitch or speed of a row, high or low, and how well a number in a band matches it."""
+"""The wanted pitch or speed, high or low, and how well a number in a band matches."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def wanted(sample: Sample, key: str) -> Wanted | None:
 
 
 def wanted_fault(sample: Sample, key: str) -> str:
-    """What is wrong with a row's label; empty when nothing is. A row need not have one."""
+    """What is wrong with a row's label; empty when nothing is. A row may have none."""
     label = sample.metadata.get(key)
     return "" if label in (None, "high", "low") else f"the label {key!r} must be high or low, not {label!r:.80}"
 
 
 def band_fault(switches: Mapping[str, Any], *names: str) -> str:
-    """What is wrong with bands, each with the ends ``NAME_low`` and ``NAME_high``; empty if valid."""
+    """What is wrong with bands (``NAME_low`` to ``NAME_high``); empty if valid."""
     wrong = [name for name in names if switches[f"{name}_low"] >= switches[f"{name}_high"]]
     return f"the switch {wrong[0]}_low must be below {wrong[0]}_high" if wrong else ""
 
 
 def share_of(value: float, asked: Wanted, low: float, high: float) -> float:
-    """The position of a value in the band from ``low`` to ``high``, 0 to 1, in the wanted direction.
+    """A value's position from ``low`` to ``high``, 0 to 1, in the wanted direction.
 
     Raises UsageError for a band without width.
 

@@ -1,1 +1,1 @@
-"""The terms of the quality of a picture: statistics of natural scenes, and UniM's released stand-ins."""
+"""Terms of a picture's quality: natural scene statistics, UniM's stand-ins."""

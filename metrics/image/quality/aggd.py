@@ -1,4 +1,4 @@
-"""Asymmetric generalised Gaussian distributions (AGGD), fitted to many sets of numbers at once by their moments."""
+"""Asymmetric generalised Gaussians (AGGD), fitted to many sets by their moments."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ONE_SIDED = 1e-6
 
 
 class Fit(NamedTuple):
-    """One number for each set. ``shape`` is 2 for a normal distribution and smaller where the tails are heavier;
-    ``left`` and ``right`` are the spreads of the numbers below and above zero, NaN where a set has none there."""
+    """The fitted distributions, one number for each set.
+    ``shape``: 2 is normal, less is heavier tails; ``left``, ``right``: spreads below and above zero, NaN if empty."""
 
     shape: Numbers
     left: Numbers
@@ -38,8 +38,8 @@ class Fit(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """The shapes that are tried, rising; the squared mean size of each over its mean square, rising, too; and the
-    factor from the root mean square of a side to its spread."""
+    """The shapes that are tried, rising.
+    With each: squared mean size over mean square, rising; factor from a side's root mean square to its spread."""
 
     shape: Numbers
     ratio: Numbers
@@ -58,8 +58,8 @@ def shapes() -> Shapes:
 
 
 class Sums(NamedTuple):
-    """Of some sets of numbers, one entry for each: how many are below and above zero and how many there are; the sums
-    of their sizes, of their squares, and of these with the signs of the numbers. Zeros belong to no side."""
+    """The sums of some sets of numbers, one entry for each.
+    Counts below and above zero and of all; sums of sizes, of squares, of squares with signs. Zeros have no side."""
 
     below: Numbers
     above: Numbers
@@ -70,7 +70,7 @@ class Sums(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """As ``Sums``, with the sums of the squares of the numbers below and above zero instead of all."""
+    """``Sums`` with the sums of squares below and above zero instead of all."""
 
     below: Numbers
     above: Numbers
@@ -81,8 +81,8 @@ class Moments(NamedTuple):
 
 
 def moments_of(sums: Sums, numbers: Callable[..., Numbers]) -> Moments:
-    """The moments that follow from sums. ``numbers`` gives the set at an index, where the sums are too close to
-    separate its sides."""
+    """The moments that follow from sums.
+    ``numbers`` gives the set at an index, where the sums are too close to separate its sides."""
     import numpy
 
     squares_below = numpy.where(sums.below > 0, (sums.squares - sums.signed) / 2, 0)
@@ -106,7 +106,7 @@ def joined(parts: Sequence[Moments]) -> Moments:
 
 
 def fitted(found: Moments) -> Fit:
-    """The distribution of each set, by matching moments (Lasmar, Stitou and Berthoumieu, 2009).
+    """The distribution of each set, by matching moments (Lasmar et al., 2009).
 
     All three numbers are NaN for a set that lacks a side.
     """
@@ -124,8 +124,8 @@ def fitted(found: Moments) -> Fit:
 
 
 def nearest_ratios(ratios: Numbers) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """The index in the table of the ratio nearest to each, the lower of two equally near: the same as a search through
-    the whole table for the smallest squared difference."""
+    """The table's index of the ratio nearest to each, the lower of two equally near.
+    The same as a search through the whole table for the smallest squared difference."""
     import numpy
 
     ratio = shapes().ratio

@@ -1,4 +1,4 @@
-"""Moments of patches, and of the products of neighbouring pixels without computing these.
+"""Moments of patches and, without computing these, of products of neighbours.
 
 The size of a product is the product of the sizes, and its square and its sign likewise. So each sum over the products
 is a dot product of a patch with itself shifted: of its sizes, of its squares, of its squares with their signs.
@@ -19,8 +19,8 @@ Shift: TypeAlias = tuple[int, int]
 
 
 def neighbour_moments(patches: Numbers, shifts: Sequence[Shift]) -> Moments:
-    """The moments of each patch, (patches, side, side); then, a row for each shift, those of its products with itself
-    shifted. A patch continues beyond its borders with its opposite side."""
+    """The moments of each patch; then, a row a shift, of its products with itself.
+    The patches are (patches, side, side), and continue beyond their borders with the opposite side."""
     import numpy
 
     def numbers(row: int, patch: int) -> Numbers:
@@ -64,7 +64,7 @@ def _signs(values: Numbers) -> Reals:
 
 
 def _sums(wrapped: Reals, shifts: Sequence[Shift]) -> Numbers:
-    """The sum over each patch; then, a row for each shift, its dot product with itself shifted."""
+    """The sum of each patch; then, a row a shift, its dot product with itself shifted."""
     import numpy
 
     count, _, width = wrapped.shape

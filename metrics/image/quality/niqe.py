@@ -26,7 +26,7 @@ NIQE_NEEDS = (*NEEDS, "scipy")
 
 
 class Distance(NamedTuple):
-    """``niqe`` is None with fewer than two finite patches; ``patches`` is how many of ``of`` are finite."""
+    """NIQE, None below two finite patches; ``patches`` of ``of`` patches are finite."""
 
     niqe: float | None
     patches: int
@@ -57,7 +57,7 @@ class Distance(NamedTuple):
     looks_at="image",
 )
 def niqe(trial: Trial) -> Score:
-    """The mean NIQE of an answer's pictures: their distance from undamaged photographs.
+    """The mean NIQE of an answer's pictures: distance from undamaged photographs.
 
     Range 0 upwards without a bound, lower is better: about 3 to 6 for photographs, 10 where they are blurred, above 20
     where they are blocky. A picture of any size and mode is used as it is stored: transparency is dropped, grey used
@@ -113,7 +113,7 @@ def niqe_of(pixels: Pixels) -> Distance:
 
 
 def distance_of(found: Numbers) -> float:
-    """Between the features of two patches or more, of shape (patches, 36), and the pristine ones.
+    """The distance of two or more patches, (patches, 36), from the pristine ones.
 
     The covariance of the pristine ones is positive definite, and so is its mean with any other: the published
     pseudo-inverse is therefore always the inverse."""

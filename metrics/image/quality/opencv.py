@@ -1,4 +1,4 @@
-"""Grey, blur and half size as OpenCV computes them, without OpenCV, to the last bit.
+"""Grey, blur and half size as OpenCV computes them, to the last bit, without it.
 
 In areas that are uniform or rise evenly, the released scorer of pictures measures only the rounding errors of a blur.
 Its numbers need the same rounding: that of OpenCV 4.12 on a processor with fused multiplication.
@@ -36,7 +36,7 @@ _SPLITTER = 2.0**27 + 1
 
 
 def grey(pixels: Pixels) -> Pixels:
-    """The brightness of (height, width, 3) bytes as (height, width) bytes, in fixed point and rounded."""
+    """The brightness of (height, width, 3) bytes as bytes, in rounded fixed point."""
     import numpy
 
     found = numpy.empty(pixels.shape[:2], numpy.uint8)
@@ -49,8 +49,8 @@ def grey(pixels: Pixels) -> Pixels:
 
 
 def halved(pixels: Pixels) -> Pixels:
-    """A picture (height, width, 3) of at least two pixels a side in half its size: the mean of two by two, or with an
-    odd side linear interpolation in fixed point."""
+    """A picture (height, width, 3) of at least two pixels a side in half its size.
+    The mean of two by two, or with an odd side linear interpolation in fixed point."""
     import numpy
 
     height, width = pixels.shape[:2]
@@ -89,15 +89,15 @@ def _lines(side: int) -> _Lines:
 
 
 def mirrored(picture: Pixels, top: int, last: int) -> Numbers:
-    """Some rows of a grey picture with ``REACH`` more rows and columns on each side, mirrored at the borders without
-    repeating the outermost."""
+    """Some rows of a grey picture with ``REACH`` more rows and columns on each side.
+    Mirrored at the borders without repeating the outermost."""
     height, width = picture.shape
     rows, columns = _mirrored(top - REACH, last + REACH, height), _mirrored(-REACH, width + REACH, width)
     return picture[rows][:, columns].astype(float)
 
 
 def blurred(band: Numbers, deviation: float) -> Numbers:
-    """Blur by a Gaussian window of 7 x 7 pixels, one of ``WINDOWS``; drops the ``REACH`` outer rows and columns.
+    """Blur by a 7 x 7 Gaussian of ``WINDOWS``; drops ``REACH`` pixels on each side.
 
     Rows from left to right, then columns from the middle to both ends: this order decides the rounding.
     """
@@ -120,8 +120,7 @@ def window(deviation: float) -> tuple[float, ...]:
 
 
 def fused(factor: float, numbers: Numbers, added: Numbers) -> Numbers:
-    """``factor * numbers + added``, rounded once, by Dekker's product and Knuth's sum, which give their rounding
-    errors."""
+    """``factor * numbers + added``, rounded once (Dekker's product and Knuth's sum)."""
     product = factor * numbers
     (high, low), (upper, lower) = _split(factor), _split(numbers)
     lost = ((high * upper - product) + high * lower + low * upper) + low * lower
@@ -140,7 +139,7 @@ def _split(number: Any) -> tuple[Any, Any]:
 
 
 def _mirrored(first: int, last: int, size: int) -> Indices:
-    """The places from ``first`` to before ``last``, mirrored at the borders as often as needed."""
+    """Places ``first`` to before ``last``, mirrored at the borders as often as needed."""
     import numpy
 
     if size == 1:

@@ -26,7 +26,7 @@ class Pristine(NamedTuple):
 
 @functools.cache
 def pristine() -> Pristine:
-    """The model of the original release. Raises MissingDataError where its file is missing or another one."""
+    """The original model. Raises MissingDataError for a missing or another file."""
     import numpy
 
     try:

@@ -42,7 +42,7 @@ NIQE_SCALE, DEVIATION_SHARE = 1.5, 0.5
 
 
 class Released(NamedTuple):
-    """``brisque`` from 0 to 100, ``niqe`` from .1 to 10, lower is better; and the features of both sizes, 30 each."""
+    """``brisque`` 0 to 100, ``niqe`` .1 to 10, lower is better; 30 features a size."""
 
     brisque: float
     niqe: float
@@ -61,8 +61,8 @@ class Released(NamedTuple):
 
 
 def released_quality(pixels: Pixels) -> Released | None:
-    """Both stand-ins for a picture of shape (height, width, 3); None for one whose half size is empty, with which the
-    released script fails. Takes about 14 bytes of memory a pixel, for the values of the whole picture."""
+    """Both stand-ins for a (height, width, 3) picture; None if its half size is empty.
+    With that the released script fails. Takes about 14 bytes of memory a pixel, for the values of the whole picture."""
     if min(pixels.shape[:2]) < 2:
         return None
     picture = grey(pixels)
@@ -119,7 +119,7 @@ class _Sums(NamedTuple):
 
 
 def niqe_stand_in(picture: Pixels) -> float:
-    """The distance of seven numbers of the patches from fixed ones; the worst without any patch."""
+    """Distance of seven numbers of the patches from fixed ones; worst without a patch."""
     import numpy
 
     statistics = [_seven(patch) for patch, _ in zip(_busy_patches(picture), range(MOST_PATCHES), strict=False)]
@@ -155,7 +155,7 @@ def _seven(patch: Pixels) -> list[float]:
 
 
 def _normalised(picture: Pixels, sigma: float, variance_of: Callable[[Numbers], Numbers]) -> Numbers:
-    """The picture minus the local mean, divided by the local deviation (at least one). Some rows at a time."""
+    """The picture minus local mean, over local deviation (at least 1), rows at a time."""
     import numpy
 
     found = numpy.empty(picture.shape)
@@ -170,7 +170,7 @@ def _normalised(picture: Pixels, sigma: float, variance_of: Callable[[Numbers], 
 
 
 def _absolute(variance: Numbers) -> Numbers:
-    """The stand-in for BRISQUE takes the absolute value of a variance that rounding made negative."""
+    """BRISQUE's stand-in takes the absolute value of a variance rounded below zero."""
     return abs(variance)
 
 
@@ -180,8 +180,8 @@ def _not_negative(variance: Numbers) -> Numbers:
 
 
 def _shape_and_spread(values: _Sums) -> tuple[float, float]:
-    """Shape and spread of a generalised Gaussian distribution, by a wrong ratio: the script compares the mean size over
-    the root mean square, which it should square, with the gammas of one and two, not of one, two and three."""
+    """Shape and spread of a generalised Gaussian distribution, by a wrong ratio.
+    It compares mean size over root mean square, unsquared, with the gammas of one and two, not one, two and three."""
     import numpy
 
     if not values.squares:

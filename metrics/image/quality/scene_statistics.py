@@ -1,4 +1,4 @@
-"""Statistics of natural scenes: how the normalised brightness of a picture is distributed.
+"""Statistics of natural scenes: the distribution of normalised brightness.
 
 The features of NIQE. A picture is processed in pieces of a few patches, so that memory does not grow with its size; a
 piece includes three pixels of its neighbours, so there is no seam.
@@ -43,8 +43,8 @@ _STRIP = 2**16
 
 
 def luma(pixels: Pixels) -> Luma:
-    """The brightness of each pixel (ITU-R BT.601), rounded to 0..255, a half to the even number. Some rows at a time,
-    in single precision, in which the whole numbers before the division are exact."""
+    """Each pixel's brightness (ITU-R BT.601), rounded to 0..255, a half to even.
+    Some rows at a time, in single precision, in which the whole numbers before the division are exact."""
     import numpy
 
     found = numpy.empty(pixels.shape[:2], numpy.uint8)
@@ -58,13 +58,13 @@ def luma(pixels: Pixels) -> Luma:
 
 
 def cropped(picture: Luma) -> Luma:
-    """The picture without the rows and columns at the bottom and right that fill no patch."""
+    """The picture without the bottom rows and right columns that fill no patch."""
     height, width = (side - side % PATCH for side in picture.shape[:2])
     return picture[:height, :width]
 
 
 def features(picture: Luma) -> Numbers:
-    """36 numbers for each patch of a picture, row by row: 18 in the full size, then 18 in the half size.
+    """36 numbers a patch, row by row: 18 in the full size, then 18 in the half size.
 
     Some numbers of a patch are NaN where it has no values on one side of zero, as in a uniform patch.
     """
@@ -77,8 +77,8 @@ def features(picture: Luma) -> Numbers:
 
 
 def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
-    """A piece of a picture minus its local mean, divided by its local deviation plus one (MSCN). Beyond its borders the
-    outermost pixels are repeated."""
+    """A piece minus its local mean, over its local deviation plus one (MSCN).
+    Beyond the picture's borders the outermost pixels are repeated."""
     import numpy
 
     piece = _edged(picture, rows, columns)
@@ -112,8 +112,8 @@ def _edged(picture: Luma, rows: range, columns: range) -> Numbers:
 
 
 def halved(picture: Luma) -> Numbers:
-    """A picture of even sides in half its size, neither rounded nor clipped, as MATLAB's ``imresize`` makes it: by a
-    cubic kernel of twice the width, the picture mirrored at its borders."""
+    """A picture of even sides in half its size, as MATLAB's ``imresize`` makes it.
+    By a cubic kernel of twice the width, mirrored at the borders; neither rounded nor clipped."""
     import numpy
 
     height, width = picture.shape
@@ -153,14 +153,14 @@ def window() -> Numbers:
 
 
 def _blurred(values: Numbers, width: int) -> Numbers:
-    """Blur the concatenated rows of a piece, each of ``width``. The result starts ``REACH`` rows down and as many
-    columns to the right; the last ``2 * REACH`` numbers of each row mix with the next row."""
+    """Blur the concatenated rows of a piece, each of ``width``.
+    The result starts ``REACH`` rows and columns in; each row's last ``2 * REACH`` numbers mix with the next row."""
     return _weighed(_weighed(values, width), 1)
 
 
 def _weighed(values: Numbers, step: int) -> Numbers:
-    """The weighted sum of each value and its neighbours ``step`` places apart. Opposite neighbours are added first, so
-    that both directions agree to the last bit and uniform areas stay uniform."""
+    """The weighted sum of each value and its neighbours ``step`` places apart.
+    Opposite ones are added first, so that both directions agree to the last bit and uniform areas stay uniform."""
     import numpy
 
     kernel, count = window(), len(values) - 2 * REACH * step
@@ -174,7 +174,7 @@ def _weighed(values: Numbers, step: int) -> Numbers:
 
 
 def _mirrored(first: int, last: int, size: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """The rows from ``first`` to before ``last``, mirrored beyond the borders: the outermost comes twice."""
+    """Rows ``first`` to before ``last``, mirrored at borders, the outermost one twice."""
     import numpy
 
     at = numpy.arange(first, last)
@@ -183,7 +183,7 @@ def _mirrored(first: int, last: int, size: int) -> np.ndarray[Any, np.dtype[np.i
 
 
 def _halved_rows(rows: Reals) -> Reals:
-    """Half as many rows, from these with three more above and below. The kernel is symmetric: four sums of two."""
+    """Half of the rows, which have three more at both ends; the kernel is symmetric."""
     kernel, count = halving_kernel().tolist(), len(rows) // 2 - REACH
     even, odd = rows[::2], rows[1::2]
     total: Reals = kernel[REACH] * (odd[1 : count + 1] + even[2 : count + 2])
@@ -194,8 +194,8 @@ def _halved_rows(rows: Reals) -> Reals:
 
 
 def _patch_features(picture: Luma, side: int) -> Numbers:
-    """18 numbers for each patch in one size: shape and spread of its values; then shape, mean and both spreads of the
-    products with each of four neighbours."""
+    """18 numbers for each patch in one size.
+    Shape and spread of its values; then shape, mean and both spreads of its products with each of four neighbours."""
     import numpy
 
     fit = fitted(joined([neighbour_moments(patches, SHIFTS) for patches in _patches(picture, side)]))
@@ -206,8 +206,8 @@ def _patch_features(picture: Luma, side: int) -> Numbers:
 
 
 def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
-    """The patches of a picture after normalisation, row by row, (patches, side, side): a part of a row at a time where
-    it is long, some rows where they are short."""
+    """The normalised patches, row by row, (patches, side, side).
+    A part of a row at a time where it is long, some rows where they are short."""
     height, width = picture.shape
     across = min(width, side * max(1, _STRIP // side**2))
     down = side * max(1, _STRIP // (side * across)) if across == width else side

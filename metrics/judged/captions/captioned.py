@@ -1,4 +1,4 @@
-"""Captioned content: an answer, a question or a reference as text, with the state of each caption."""
+"""Captioned content: an answer, question or reference as text; states of captions."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Caption:
 
 @dataclass(frozen=True)
 class Captioned:
-    """An answer as text, with its captions in order. Where one is lost the text is incomplete and must not be
-    judged."""
+    """An answer as text, with its captions in order.
+    Where one is lost the text is incomplete and must not be judged."""
 
     text: str
     captions: tuple[Caption, ...] = ()
@@ -62,8 +62,8 @@ class Captioned:
 
 
 def without_captions(contents: Mapping[str, Sequence[Captioned]], evidence: Mapping[str, Any]) -> Score | None:
-    """The score of a trial with a lost caption: unscored with bounds 0 and 1, and the reason. ``contents`` are by name;
-    None where all are complete."""
+    """The score of a trial with a lost caption, unscored with bounds 0 and 1.
+    It has the reason. ``contents`` are by name; None where all are complete."""
     for whose, words in ((whose, words) for whose, each in contents.items() for words in each):
         if words.lost:
             reason = f"the {whose} cannot be shown whole: {words.lost}"

@@ -1,4 +1,4 @@
-"""Captions the media of an answer, each once by its content, and writes the captions in their places.
+"""Captions an answer's media, each once by its content, and writes them in place.
 
 So a judge that reads only text is given the whole of an interleaved answer. Each medium is one call to the captioner
 (the run may have one for its kind) with only our prompt and the medium, so that a caption serves every metric, trial
@@ -51,7 +51,7 @@ _EXAMPLE = "A grey square on a white ground, without any text. " * 8
 def captioned(
     content: Interleaved, captioner: Role, prompts: Mapping[PartKind, Written], *, form: CaptionForm = STANDARD
 ) -> Program[Captioned]:
-    """An answer as text with a caption for each medium; all captions are requested at the same time.
+    """An answer as text with a caption for each medium, all requested at once.
 
     Text stays as it is and code is kept verbatim; hidden reasoning is left out. A placeholder without a medium, and a
     file that cannot be decoded, are replaced by a note. ``prompts`` are the switches by kind, as a metric is given
@@ -69,7 +69,7 @@ def captioned_all(
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
 ) -> Program[list[Captioned]]:
-    """Several contents as text, the answers first; a medium that occurs in two of them is captioned once.
+    """Several contents as text, answers first; a medium in two is captioned once.
 
     ``data`` are contents of the data set, such as a reference. Their faults are not the answer's: a placeholder without
     a medium stays as it is written, with the caption that the data may have, and a file that cannot be decoded is lost.
@@ -107,8 +107,8 @@ def _put_together(
 
 
 def _in_turn(found: Sequence[tuple[Part, Caption | None]]) -> Iterator[str]:
-    """The text of each part. A caption is written once for its item, since repeated tags would make the text many times
-    longer."""
+    """The text of each part.
+    A caption is written once for its item, since repeated tags would make the text many times longer."""
     told: set[Caption] = set()
     for part, caption in found:
         if caption is None or not caption.text:
@@ -119,7 +119,7 @@ def _in_turn(found: Sequence[tuple[Part, Caption | None]]) -> Iterator[str]:
 
 
 def _labelled(content: Interleaved) -> list[Part]:
-    """The parts; each that is not text has a label, and an item without a placeholder gets a free number."""
+    """The parts, media labelled; an item without a placeholder gets a free number."""
     taken = {part.label for part in content.parts}
     names = {part.kind: _names(part.kind) for part in content.parts}
     named: list[Part] = []
@@ -139,12 +139,12 @@ def _names(kind: PartKind) -> Iterator[str]:
 
 
 def _identity(part: Part) -> tuple[PartKind, str]:
-    """The key of a caption: equal bytes are captioned once for each kind that they are given as."""
+    """A caption's key: equal bytes are captioned once for each kind they are given as."""
     return _kind(part), "" if part.media is None else part.media.sha256
 
 
 def _kind(part: Part) -> PartKind:
-    """The kind that decides prompt and captioner: code in a file of its own is a document."""
+    """The kind that decides prompt and captioner: a file of code is a document."""
     return "document" if part.kind == "code" else part.kind
 
 
@@ -160,7 +160,7 @@ def _to_caption(content: Interleaved, parts: Sequence[Part], form: CaptionForm) 
 
 
 def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> Call:
-    """The request for one medium: only the prompt and the medium, nothing that identifies the answer."""
+    """The request for a medium: only prompt and medium, nothing identifies the answer."""
     kind = _kind(part)
     prompt = prompts[kind]
     if isinstance(prompt, str):
@@ -178,7 +178,7 @@ def _sent_as(kind: PartKind, media: Media) -> PartKind:
 
 
 def _with_medium(messages: tuple[Message, ...], shown: Interleaved) -> tuple[Message, ...]:
-    """The messages of a prompt with the medium: before its words, unless the prompt places it."""
+    """A prompt's messages with the medium first, unless the prompt places it."""
     if any(message.content.media() for message in messages):
         return messages
     *before, last = messages
@@ -219,7 +219,7 @@ def _told(bare: Caption, reply: Reply) -> Caption:
 
 
 def _of_data(part: Part, caption: Caption | None) -> Caption | None:
-    """The caption of an item of the data set, where an unreadable item is not the answer's fault."""
+    """The caption of a data set item; an unreadable one is not the answer's fault."""
     if caption is None or caption.text or caption.lost:
         return caption
     if part.media is None:

@@ -1,4 +1,4 @@
-"""The text that the published script for coherence judges, with each of its oddities in a function.
+"""The text that the published coherence script judges; each oddity is a function.
 
 They are those of ``evaluation/interleaved_coherence`` in the UniM authors' repository, which writes each caption behind
 its tag. There an answer is a text and a mapping from tags to paths.
@@ -22,7 +22,7 @@ def tags(text: str) -> frozenset[str]:
 
 
 def marked_up(text: str, captions: Mapping[str, str]) -> str:
-    """The text with ``<tag:caption>`` for each tag that has a caption; the others stay (``replace_placeholders``)."""
+    """Text with ``<tag:caption>`` for each captioned tag (``replace_placeholders``)."""
 
     def written(tag: re.Match[str]) -> str:
         caption = captions.get(canonical_label(tag[1]))
@@ -32,8 +32,8 @@ def marked_up(text: str, captions: Mapping[str, str]) -> str:
 
 
 def useful_words(reply: str) -> str:
-    """The part of a captioner's reply that the script uses: the text after the first line that ends in ``assistant``,
-    which a captioner writes there when it repeats its prompt (``extract_caption``)."""
+    """The part of a captioner's reply that the script uses (``extract_caption``).
+    The text after the first line that ends in ``assistant``, which a captioner writes when it repeats its prompt."""
     _, marker, after = reply.partition(_MARKER)
     return (after if marker else reply).strip()
 
@@ -44,8 +44,8 @@ def not_found(label: str) -> str:
 
 
 def is_not_found(part: Part) -> bool:
-    """Whether the script finds no file for an item: it treats every value as a path, so that it finds none for the
-    words of code, and none where the file is missing."""
+    """Whether the script finds no file for an item: it treats every value as a path.
+    So it finds none for the words of code, and none where the file is missing."""
     if part.media is None:
         return part.text is not None
     return part.media.path is not None and not part.media.path.is_file()

@@ -1,4 +1,4 @@
-"""Asks a judge about pictures: one program for each kind of question, from which metrics are made."""
+"""Asks a judge about pictures: a program for each kind of question, for metrics."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ DrawnPrompt = Annotated[Written, JudgePrompt("pattern", form=False)]
 
 @dataclass(frozen=True)
 class Asking:
-    """Which judge is asked, and how: see the switches of the same names. ``media_first`` puts a picture before the
-    words."""
+    """Which judge is asked, and how: see the switches of the same names.
+    ``media_first`` puts a picture before the words."""
 
     judge: Role
     reading: Reading
@@ -68,7 +68,7 @@ class Finding:
 
     @property
     def open(self) -> bool:
-        """Whether the value is unknown: the answer is missing, and does not count as wrong."""
+        """Whether the value is unknown: the answer is missing and not counted as wrong."""
         return bool(self.missing) and not (self.lost == "wrong" and self.verdict.replied)
 
     @property
@@ -77,7 +77,7 @@ class Finding:
         return str(self.verdict.values.get(ANSWER) or "")
 
     def worth(self, value: Callable[[str], float]) -> Worth:
-        """The value of the answer; without one it is unknown, or 0 where a lost reply counts as wrong."""
+        """The value of the answer; if missing unknown, or 0 where that counts as wrong."""
         if not self.missing:
             return worth(value(self.answer))
         return unknown(self.missing, self.verdict.cause) if self.open else worth(0.0)
@@ -88,14 +88,14 @@ class Finding:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """For people: the question, the answer with the judge's own words or why there is none; and, where unreadable
-        replies count as wrong, their number, for :mod:`mmeval.run.complaints`."""
+        """The question, and the answer with the judge's words or why there is none.
+        For people. Where unreadable replies count as wrong, also their number, for :mod:`mmeval.run.complaints`."""
         lost = {"lost": self.missing} if self.missing else {}
         return {**self.about, **self.verdict.evidence, **lost, **({UNREAD: self.unread} if self.unread else {})}
 
     @property
     def unread(self) -> int:
-        """How many replies could not be read and count as wrong; a verdict without any usable reply is one."""
+        """How many unreadable replies count as wrong; a verdict with none usable is one."""
         if self.lost != "wrong":
             return 0
         votes = sum(1 for vote in self.verdict.votes if vote.get(UNREADABLE))
@@ -104,7 +104,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class PictureQuestion(Question):
-    """A question with a picture before or after its words; the judge does not see the picture's name."""
+    """A question with a picture before or after its words, without the picture's name."""
 
     picture: Media | None = None
     media_first: bool = True
@@ -135,7 +135,7 @@ def ask(inquiries: Sequence[Inquiry], *, repeats: int = 1) -> Program[list[Findi
 
 
 def presence(asking: Asking, prompt: Written, about: About, *, word: Word = "yes", reasons: bool = True) -> Inquiry:
-    """Is it so? The answer is ``yes`` or ``no``; the official reading looks for ``word`` alone."""
+    """Is it so? ``yes`` or ``no``; the official reading looks for ``word`` alone."""
     return _inquiry(asking, prompt, about, yes_no_form(asking.reading, word, reasons=reasons))
 
 
@@ -164,7 +164,7 @@ def ask_letter(
 
 
 def ask_words(asking: Asking, prompt: Written, about: Sequence[About]) -> Program[list[Finding]]:
-    """What is written there? The answer is the texts in reading order, with blanks between them."""
+    """What is written there? The texts in reading order, with blanks between them."""
     form = words_form(asking.reading)
     return (yield from ask([_inquiry(asking, prompt, one, form) for one in about], repeats=asking.repeats))
 

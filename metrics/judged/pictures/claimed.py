@@ -1,4 +1,4 @@
-"""Claims of the answer: questions about its pictures, answered correctly as its own words say."""
+"""Claims of the answer: questions about its pictures, answered as its words say."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def judge_self_count(
     most: int = MOST,
     prompt: ChoicePrompt = "picture_count",
 ) -> Program[Score]:
-    """1 when the judge counts as many of the row's things in the picture as the answer itself says, else 0.
+    """1 when the judge counts as many things as the answer itself says, else 0.
 
     Range 0 to 1, higher is better. The answer says it as ``<count>4</count>``, from ``fewest`` to ``most``; without
     this, or without exactly one picture in one place, it is 0 and no judge is asked. ``statements: official`` reads
@@ -112,7 +112,7 @@ def judge_self_color(
     many_colored: Sequence[str] = MANY_COLORED,
     prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """1 when the judge finds each of the row's things in the picture once, in the colour that the answer says, else 0.
+    """1 when the judge finds each thing once, in the colour the answer says, else 0.
 
     Range 0 to 1, higher is better. The answer says it as a JSON object from each of the label ``object_key`` to a
     different one of ``color_key``; without this, or without exactly one picture in one place, it is 0 and no judge is
@@ -128,7 +128,7 @@ def judge_self_color(
 
 
 def colored(thing: str, color: str, *, plain: bool) -> str:
-    """The description of a thing in its colour; ``plain``: no other major one is on it.
+    """The description of a thing in its colour; ``plain``: with no other major one.
 
     >>> colored("mug", "red", plain=True)
     'exactly one mug, which is mostly red and has no other major color'
@@ -161,7 +161,7 @@ def judge_self_size(
     note_key: str = "text",
     prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """1 when the judge finds the row's things in the picture, in the order of size that the answer says, else 0.
+    """1 when the judge finds the things in the order of size the answer says, else 0.
 
     Range 0 to 1, higher is better. The answer says it as a JSON list of the label ``object_key`` from the smallest to
     the largest, on one line; without this, or without exactly one picture in one place, it is 0 and no judge is asked.
@@ -216,7 +216,7 @@ def judge_self_position(
     left_right_prompt: PairPrompt = "picture_left_right",
     above_below_prompt: PairPrompt = "picture_above_below",
 ) -> Program[Score]:
-    """1 when the judge finds the row's things in the picture where the answer itself says, else 0.
+    """1 when the judge finds the row's things where the answer itself says, else 0.
 
     Range 0 to 1, higher is better. The label ``object_key`` is two things, of which the answer says the quarter (A
     bottom left, B bottom right, C top left, D top right), or two pairs: of the first, whether the one is left (A) or
@@ -249,7 +249,7 @@ def judge_self_text(
     most: int = MOST_WORDS,
     prompt: PlacePrompt = "picture_words",
 ) -> Program[Score]:
-    """The word accuracy of the text that the judge reads in the picture, compared with the answer's claim.
+    """The word accuracy of the text that the judge reads, against the answer's claim.
 
     Range 0 to 1, higher is better. The answer says it as ``<text>...</text>``, ``least`` to ``most`` words on one line;
     without this, or without exactly one picture in one place, it is 0 and no judge is asked. The label ``object_key``
@@ -274,7 +274,7 @@ def judge_pattern(
     prompt: PatternPrompt = "pattern_described",
     picture_prompt: DrawnPrompt = "pattern_drawn",
 ) -> Program[Score]:
-    """1 when the judge finds that both the answer's words and its last picture agree with the row's pattern, else 0.
+    """1 when the answer's words and last picture both agree with the pattern, else 0.
 
     Range 0 to 1, higher is better. The answer's words for it are the first ``<<...>>`` on one line; the label
     ``pattern_key`` describes the true pattern. An answer without these words, without a picture in a place, or whose

@@ -21,7 +21,7 @@ class Counts(NamedTuple):
     most: int
 
     def letter(self, count: int) -> str:
-        """The letter that stands for a count; A and the last one stand for fewer and for more."""
+        """The letter that stands for a count; A stands for fewer, the last for more."""
         return ascii_uppercase[count - self.fewest + 1]
 
     @property
@@ -41,8 +41,8 @@ class Counts(NamedTuple):
 def ask_count(
     asking: Asking, prompt: Written, about: About, counts: Counts, wanted: int, **evidence: Any
 ) -> Program[Score]:
-    """1 when there are as many of the described things in the picture as wanted. The answer is a letter, spelt out in
-    the evidence."""
+    """1 when there are as many of the described things in the picture as wanted.
+    The answer is a letter, spelt out in the evidence."""
     found = yield from ask_letter(asking, prompt, about, counts.options, stated=False)
     counted = {**evidence, **found.evidence, "counted": counts.options.get(found.answer)}
     return found.is_(counts.letter(wanted)).scored(counted)

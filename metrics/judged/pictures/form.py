@@ -1,4 +1,4 @@
-"""The common form of metrics that ask about pictures: row check, judge, shared switches and score.
+"""The common form of metrics about pictures: row check, judge, switches, score.
 
 A rule is a program of a :class:`Look` with its own switches; it asks with its prompts and turns the answers into a
 score. :func:`question` makes it a metric: it adds the judge and the switches that all rules share, and scores trials
@@ -49,8 +49,8 @@ class Look:
         return only_picture(self.trial)
 
     def claim(self, parse: Callable[[str], T | None]) -> T:
-        """The claim of an answer about its one picture. Raises Settled (0 with the reason) for an answer without such a
-        claim, or without exactly one picture in one place."""
+        """The claim of an answer about its one picture.
+        Raises Settled (0 with the reason) without such a claim, or without exactly one picture in one place."""
         only_picture(self.trial)
         words = words_beside(answer_of(self.trial), self.statements)
         if words is None:
@@ -71,8 +71,8 @@ def question(
     needs: Sequence[str] = NEEDS,
     official: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Program[Score]]], Metric]:
-    """Make a metric with values from 0 to 1 from a rule. ``check`` says what is wrong with a row. ``statements`` gives
-    it the switch of that name, ``second_judge`` another judge; ``official`` are further switches of that profile."""
+    """Make a metric, 0 to 1, of a rule; ``check`` says what is wrong with a row.
+    ``statements`` adds the switch of that name, ``second_judge`` a judge, ``official`` switches of that profile."""
     roles = ("judge", "second_judge") if second_judge else ("judge",)
     left_out = {*(() if statements else ("statements",)), *(() if second_judge else ("second_media_first",))}
     profile = {**OFFICIAL, **({"statements": "official"} if statements else {}), **(official or {})}
@@ -115,8 +115,8 @@ def question(
 
 
 def _sign(judged: Any, rule: Callable[..., object], roles: Sequence[str], left_out: Set[str]) -> None:
-    """Give a metric its rule's name and docstring, and its signature: the roles, the rule's switches, those that all
-    share, the rule's prompts.
+    """Give a metric its rule's name and docstring, and its signature.
+    That has the roles, the rule's switches, those that all share, and the rule's prompts.
 
     ``Any``: a function has no attribute for it that a type knows.
     """
@@ -135,7 +135,7 @@ def _sign(judged: Any, rule: Callable[..., object], roles: Sequence[str], left_o
 
 
 def text_under(key: str) -> SampleCheck:
-    """For ``check``: the row must have a text under the label named by the switch ``key``."""
+    """For ``check``: the label that the switch ``key`` names must hold a text."""
 
     def check(sample: Sample, switches: Mapping[str, Any]) -> str:
         label = switches[key]
@@ -145,7 +145,7 @@ def text_under(key: str) -> SampleCheck:
 
 
 def supposing(words: Callable[[Trial, Mapping[str, Any]], str]) -> Supposed:
-    """For ``supposed``: an answer with words from the trial and the switches that make a claim to judge."""
+    """For ``supposed``: an answer that makes a claim to judge, by trial and switches."""
 
     def supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
         parts = () if trial.output is None else trial.output.parts

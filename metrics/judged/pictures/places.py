@@ -78,8 +78,8 @@ class PlacePrompts(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """The findings on a place: whether its things occur once each, and the letter. The letter is not asked where they
-    do not, or where another place has already failed."""
+    """The findings on a place: whether its things occur once each, and the letter.
+    The letter is not asked where they do not, or where another place has already failed."""
 
     place: Place
     presence: Finding
@@ -99,8 +99,8 @@ class Placed(NamedTuple):
 def ask_places(
     asking: Asking, prompts: PlacePrompts, places: Sequence[Place], picture: Media, **evidence: Any
 ) -> Program[Score]:
-    """1 when the things of all places are there exactly once, and where they should be. Two steps; the second leaves
-    out places whose things were not found, and all places where the things of one are known to be absent."""
+    """1 when all places' things are there exactly once, and where they should be.
+    Two steps: the second omits places whose things were not found, and all if those of one are known to be absent."""
     about = [About({"description": exactly_one(*place.things)}, picture) for place in places]
     there = yield from ask_presence(asking, prompts.there, about)
     decided = product([one.is_("yes") for one in there]) == worth(0.0)
@@ -123,7 +123,7 @@ def _where(asking: Asking, prompts: PlacePrompts, place: Place, picture: Media) 
 
 
 def places_of(label: Any) -> list[Place]:
-    """The places that a label lists. Raises ValueError that says what is wrong with the label."""
+    """The places that a label lists. Raises ValueError with what is wrong with it."""
     if not isinstance(label, list | tuple):
         raise ValueError("it is no list")
     return [_place(item) for item in label]
@@ -142,7 +142,7 @@ def _place(item: Any) -> Place:
 
 
 def pairs_of(label: Any) -> list[Place]:
-    """The two things or pairs of a label, still without letters; empty when it is neither."""
+    """The two things or pairs of a label, without letters; empty when it is neither."""
     if not isinstance(label, list | tuple) or len(label) != 2:
         return []
     if all(isinstance(thing, str) and thing for thing in label):

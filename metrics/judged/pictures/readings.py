@@ -1,4 +1,4 @@
-"""Readings: the text that a judge reads in a picture, compared with the wanted text."""
+"""Readings: text that a judge reads in a picture, compared with the wanted text."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def compared(found: Sequence[Finding], wanted: Sequence[str], **evidence: Any) -
 
 
 def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
-    """The value of readings: 0 where all are lost and that counts as wrong, unknown where one is lost otherwise."""
+    """The readings' value: unknown if any is lost, or 0 if all are and count as wrong."""
     lacking = next((one for one in found if one.open), None)
     if lacking is not None:
         return unknown(lacking.missing, lacking.verdict.cause)
@@ -65,7 +65,7 @@ def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
 
 
 def common_characters(first: str, second: str, common: Common = "text") -> str:
-    """The characters of the first reading that the second also has, in order; with ``set`` once each."""
+    """The first reading's characters also in the second, in order; ``set``: once each."""
     seen = set(second)
     both = [letter for letter in first if letter in seen]
     return "".join(dict.fromkeys(both) if common == "set" else both)

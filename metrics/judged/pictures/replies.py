@@ -41,7 +41,7 @@ UNREAD = ""
 
 @dataclass(frozen=True)
 class RobustForm(ReplyForm):
-    """A JSON object with these fields; ``plain`` reads a reply without an object, or raises ReplyError."""
+    """A JSON object of these fields; else ``plain`` reads it, or raises ReplyError."""
 
     plain: Callable[[str], str]
 
@@ -57,8 +57,8 @@ class RobustForm(ReplyForm):
 
 @dataclass(frozen=True)
 class OfficialForm(ReplyForm):
-    """The plain reply of the release: ``wording`` asks for it, ``parse`` reads any reply. ``readable`` says whether a
-    reply has the requested form; it changes no answer."""
+    """The plain reply of the release: ``wording`` asks for it, ``parse`` reads any.
+    ``readable`` says whether a reply has the requested form; it changes no answer."""
 
     wording: str
     parse: Callable[[str], str]
@@ -111,8 +111,8 @@ class _Words:
 
 
 def yes_no_form(reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True) -> ReplyForm:
-    """Yes or no. ``word`` is what the official reading looks for: its answer is the word, or nothing. ``reasons`` says
-    whether the official reply begins with reasons."""
+    """Yes or no; ``reasons`` says whether the official reply begins with reasons.
+    ``word`` is what the official reading looks for: its answer is the word, or nothing."""
     if reading == "robust":
         return RobustForm(_fields(_YesNo()), plain_yes_no, example='{"answer": "yes"}')
     wording = (
@@ -128,7 +128,7 @@ def yes_no_form(reading: Reading, word: Literal["yes", "no"], *, reasons: bool =
 
 
 def letter_form(reading: Reading, letters: Sequence[str], *, stated: bool = True) -> ReplyForm:
-    """One of some letters. ``stated``: the official reply ends with ``Answer: X``; else it is the letter alone."""
+    """One of some letters; ``stated``: officially a final ``Answer: X``, else alone."""
     if reading == "robust":
         return RobustForm(_fields(Choice(ANSWER, tuple(letters))), lambda text: plain_letter(text, letters))
     if stated:
@@ -176,25 +176,25 @@ def _fields(answer: Field) -> tuple[Field, Field]:
 
 
 def reply_tail(text: str) -> str:
-    """The part of a reply where the release looks for yes or no: the last 20 characters. Official oddity: `no` is found
-    in "snow" and "not", `yes` in "eyes"."""
+    """The last 20 characters, where the release looks for yes or no.
+    Official oddity: `no` is found in "snow" and "not", `yes` in "eyes"."""
     return text.strip().lower()[-TAIL_CHARS:]
 
 
 def stated_letter(text: str, letters: Sequence[str]) -> str:
-    """The first ``nswer: X``. Official oddity: exactly one blank, no brackets or stars, the first of several."""
+    """The first ``nswer: X``. Official oddity: exactly one blank, no bracket, no star."""
     found = re.search(f"nswer: ([{''.join(letters)}])", text)
     return found[1] if found else UNREAD
 
 
 def first_letter(text: str) -> str:
-    """The first character, as a capital. Official oddity: "A few" is the letter A, "four" is F."""
+    """The first character, as a capital. Official oddity: "four" is F, "A few" is A."""
     return text.strip()[:1].upper()
 
 
 def listed_texts(text: str) -> str:
-    """The items of the first list that stands on one line, in small letters. Official oddity: only strict JSON is a
-    list; single quotes make it empty."""
+    """The items of the first list that stands on one line, in small letters.
+    Official oddity: only strict JSON is a list; single quotes make it empty."""
     items = _list_in(text)
     return UNREAD if items is None else " ".join(items).lower().strip()
 
@@ -215,7 +215,7 @@ _ALONE = re.compile(r"\W*+([A-Za-z])(?:[.):](?:[ \t][^\n]{0,200}+)?|\W*+)")
 
 
 def plain_yes_no(text: str) -> str:
-    """The answer in the last sentence, when it is only yes or no, or "the answer is yes". Raises ReplyError."""
+    """Yes or no as the whole last sentence, or "the answer is yes"; else ReplyError."""
     sentences = [_bare(piece) for piece in _SENTENCE_END.split(text[-_LAST_CHARS:])]
     last = next((sentence for sentence in reversed(sentences) if sentence), "")
     found = _YES_OR_NO.fullmatch(last.casefold())
@@ -225,7 +225,7 @@ def plain_yes_no(text: str) -> str:
 
 
 def plain_letter(text: str, letters: Sequence[str]) -> str:
-    """The one letter that is stated (``Answer: B``), or that is the whole reply. Raises ReplyError."""
+    """The one letter that is stated (``Answer: B``), or alone. Raises ReplyError."""
     stated = set(_STATED.findall(text))
     if len(stated) > 1:
         raise ReplyError("the reply states several letters")
@@ -245,8 +245,8 @@ def plain_texts(text: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """A reply of only Chinese characters, perhaps in quotes and with blanks; other text may be prose about the picture,
-    or a refusal. Raises ReplyError."""
+    """A reply of only Chinese characters, perhaps in quotes and with blanks.
+    Raises ReplyError for other text, which may be prose about the picture, or a refusal."""
     read = _bare(text)
     if not read or "\n" in read or han(read) != "".join(read.split()):
         raise ReplyError("the reply is not only the characters that were read")

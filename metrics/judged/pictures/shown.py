@@ -1,4 +1,4 @@
-"""The pictures of an answer that a judge is shown: the only, the last, each, or an edited region.
+"""The pictures that a judge is shown: the only, the last, each, an edited region.
 
 Each raises Settled where there is nothing to show: with 0 for a fault of the answer (too few or too many pictures, one
 that cannot be decoded), with the reason as evidence; unscored for a fault of the sample.
@@ -60,8 +60,8 @@ def each_picture(trial: Trial, count: int) -> list[Media]:
 
 
 def region_of(trial: Trial, region: Region, *, bbox_key: str, margin: int) -> Media:
-    """The only picture of an answer; or the padded box of an edited one, in the original's size, as a PNG without a
-    name."""
+    """The only picture of an answer, or the padded box of an edited one.
+    The box is in the original's size, as a PNG without a name."""
     if region == "whole":
         return only_picture(trial)
     edit = unless_settled(edit_of(trial, bbox_key=bbox_key, margin=margin))

@@ -1,4 +1,4 @@
-"""Wanted by the row: questions about pictures whose right answer is a label of the row."""
+"""Wanted by the row: questions about pictures whose answer is a label of the row."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def judge_presence(
     prompt: PresencePrompt = "picture_presence",
     scene_prompt: PresencePrompt = "picture_scene",
 ) -> Program[Score]:
-    """The share of the row's descriptions that the judge finds in the picture; with ``wanted: false``, of those that it
-    does not find there.
+    """The share of the row's descriptions that the judge finds in the picture.
+    With ``wanted: false``, of those that it does not find there.
 
     Range 0 to 1, higher is better. The descriptions are the label ``object_key``, a text or a list. With ``scene`` the
     first of them is what the picture is about as a whole: it has its own prompt, must hold whatever ``wanted`` says,
@@ -131,8 +131,8 @@ def _value(found: list[Finding], word: Word, *, scene: bool, all_of_them: bool) 
 
 
 def _scene(found: Finding, word: Word) -> Worth:
-    """Official oddity (6c7142e8): with ``wanted: false`` the scene's reply is searched for "no", so that a reply with
-    neither word passes. A robust answer has one of the words, so that there it makes no difference."""
+    """Official oddity (6c7142e8): ``wanted: false`` seeks "no" in the scene's reply.
+    A reply with neither word passes. A robust answer has one of the words, so that there it makes no difference."""
     return found.is_("yes") if word == "yes" else found.worth(lambda answer: float(answer != "no"))
 
 
@@ -157,7 +157,7 @@ def judge_count(
     most: int = MOST,
     prompt: ChoicePrompt = "picture_count",
 ) -> Program[Score]:
-    """1 when the judge counts as many of the row's things in the picture as its label ``count_key`` says, else 0.
+    """1 when the judge counts as many things as the label ``count_key`` says, else 0.
 
     Range 0 to 1, higher is better. ``object_key`` is the label that says what is counted. The judge chooses among fewer
     than ``fewest``, each count from there to ``most``, and more. The answer must have exactly one picture that can be
@@ -223,7 +223,7 @@ def judge_ocr(
     anywhere_prompt: BarePrompt = "picture_words_anywhere",
     scene_prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """The word accuracy of what the judge reads in the picture: 1 less its errors for each word of the wanted text.
+    """Word accuracy of what the judge reads: 1 less its errors for each wanted word.
 
     Range 0 to 1, higher is better. The label ``text_key`` is the wanted text; ``object_key`` says what it stands on,
     and where the row has no such label the whole picture is read, digits too. ``text_key`` may also be a mapping from
@@ -275,7 +275,7 @@ def judge_ocr_multilingual(
     anywhere_prompt: BarePrompt = "picture_words_anywhere",
     chinese_prompt: BarePrompt = "picture_characters",
 ) -> Program[Score]:
-    """How much of a Chinese text two judges read in the picture, and of any other text one judge does.
+    """How much of a Chinese text in the picture two judges read; one reads other text.
 
     Range 0 to 1, higher is better. Where the label ``text_key`` holds Chinese characters both judges read the picture,
     and what both have read, in the order of the first, is compared with it character by character: 1 less the errors

@@ -1,4 +1,4 @@
-"""The combined value of the questions about an answer, where some may have no verdict."""
+"""The combined value of questions about an answer, some without a verdict."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mmeval.records import CAUSES, Cause, Score
 
 @dataclass(frozen=True)
 class Worth:
-    """A value from 0 to 1 that lies between ``low`` and ``high``, which are equal where it is known. ``reason`` says
-    why it is not, ``cause`` whether asking again can help."""
+    """A value from 0 to 1, between ``low`` and ``high``, which are equal where known.
+    ``reason`` says why it is unknown, ``cause`` whether asking again can help."""
 
     low: float
     high: float
@@ -43,7 +43,7 @@ def unknown(reason: str, cause: Cause) -> Worth:
 
 
 def product(factors: Sequence[Worth]) -> Worth:
-    """The product; a factor that is known to be 0 makes it 0, even if others are unknown. 1 without factors."""
+    """The product: 0 if a factor is known to be 0, even with unknowns; 1 without any."""
     return _of_both(math.prod(one.low for one in factors), math.prod(one.high for one in factors), factors)
 
 
@@ -56,7 +56,7 @@ def mean(parts: Sequence[Worth]) -> Worth:
 
 
 def weighted(parts: Sequence[Worth], weights: Sequence[float]) -> Worth:
-    """The weighted sum. The weights are 0 or more and sum up to 1; an unknown part of weight 0 has no effect."""
+    """The sum by weights (at least 0, 1 in all); an unknown of weight 0 has no effect."""
     low = sum(one.low * weight for one, weight in zip(parts, weights, strict=True))
     high = sum(one.high * weight for one, weight in zip(parts, weights, strict=True))
     return _of_both(min(1.0, low), min(1.0, high), parts)

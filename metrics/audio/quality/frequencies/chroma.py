@@ -1,4 +1,4 @@
-"""Chroma: how the energy of a recording moves among the twelve semitones of all octaves.
+"""Chroma: how energy moves among the twelve semitones of all octaves.
 
 The same numbers as ``feature.chroma_cqt`` of librosa 0.11 with its defaults for 48 kHz: a constant-Q transform of seven
 octaves from C1 with 36 bins each. Each octave is analysed at twice the rate of the one below, so that the filters of
@@ -35,21 +35,21 @@ _AT_ONCE = 512
 
 
 class Filters(NamedTuple):
-    """The filters of an octave: their weights for the bins from ``start``, of shape (bins, filters)."""
+    """An octave's filters: weights (bins, filters) for the bins from ``start``."""
 
     start: int
     passed: Complex
 
 
 def chroma_variance(samples: Samples, tuning: float) -> float:
-    """The median over the twelve classes of their variance over time; in each frame the largest class is 1."""
+    """The median of the twelve variances over time; a frame's largest class is 1."""
     import numpy
 
     return float(numpy.median(chroma(samples, tuning).var(axis=0)))
 
 
 def chroma(samples: Samples, tuning: float) -> Samples:
-    """Chroma of shape (frames, 12) from 0 to 1, C first. ``tuning`` is in thirds of a semitone."""
+    """Chroma (frames, 12) from 0 to 1, C first; ``tuning`` is in thirds of a semitone."""
     import numpy
 
     filters = filters_of(tuning)
@@ -67,7 +67,7 @@ def chroma(samples: Samples, tuning: float) -> Samples:
 
 
 def halved(samples: Samples) -> Samples:
-    """Samples at half the rate with the same energy, as librosa resamples: the length is rounded up."""
+    """Samples at half the rate with the same energy, as by librosa: length rounded up."""
     import numpy
 
     found: Samples = need("soxr", "audio").resample(samples, 2, 1, quality="soxr_hq")
@@ -79,7 +79,7 @@ def halved(samples: Samples) -> Samples:
 
 @functools.lru_cache(maxsize=128)
 def filters_of(tuning: float) -> Filters:
-    """The filters of the top octave: windowed oscillations, each as long as the number of its periods demands."""
+    """The top octave's filters: windowed oscillations, each as long as its periods."""
     import numpy
     from scipy.fft import fft
 
@@ -123,7 +123,7 @@ def _sparse(passed: Complex) -> Complex:
 
 
 def _add_octave(total: Samples, octave: Samples, hop: int, filters: Filters) -> int:
-    """Add the energy of an octave to each class and frame; returns the number of its frames."""
+    """Add an octave's energy to each class and frame; return its number of frames."""
     import numpy
     from scipy.fft import rfft
 

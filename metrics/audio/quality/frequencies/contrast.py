@@ -1,4 +1,4 @@
-"""Spectral contrast: how far the peaks of a spectrum rise above its valleys, in bands of an octave.
+"""Spectral contrast: how far peaks rise above valleys, in bands of an octave.
 
 The same numbers as ``feature.spectral_contrast`` of librosa 0.11 for amplitudes with its defaults.
 """
@@ -29,7 +29,7 @@ SPAN_DB = 80.0
 
 
 class Band(NamedTuple):
-    """Bins from ``start`` up to ``end``, which is exclusive, and how many of them make a peak."""
+    """Bins from ``start`` to before ``end``, and how many of them make a peak."""
 
     start: int
     end: int
@@ -50,7 +50,7 @@ def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
 
 
 def contrast_of(valleys: Samples, peaks: Samples) -> float:
-    """Decibels between peaks and valleys: the median over time in each band, then over the bands."""
+    """Decibels between peaks and valleys: a median over time, then over the bands."""
     import numpy
 
     return float(numpy.median(numpy.median(_decibels(peaks) - _decibels(valleys), axis=0)))

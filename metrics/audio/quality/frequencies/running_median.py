@@ -1,4 +1,4 @@
-"""The running median of 31 rows, equal to ``scipy.ndimage.median_filter``, by comparing whole rows.
+"""The running median of 31 rows, equal to ``scipy.ndimage.median_filter``.
 
 Two neighbouring windows share thirty rows. The median of each follows from the two middle values of these and from the
 one row that it does not share. The thirty are merged from sorted runs of sixteen, eight, four and two, which neighbours
@@ -21,7 +21,7 @@ _LANES = 2**15
 
 
 def running_median(rows: Samples) -> Samples:
-    """The median of every 31 neighbours along the first axis: of shape (n, m), where ``rows`` has (n + 30, m)."""
+    """Medians of 31 neighbours along axis 0: (n, m), where ``rows`` has (n + 30, m)."""
     import numpy
 
     count, width = len(rows) - WINDOW + 1, rows.shape[1]
@@ -34,7 +34,7 @@ def running_median(rows: Samples) -> Samples:
 
 
 def reflected(rows: Samples, before: int = HALF, after: int = HALF) -> Samples:
-    """Rows with some more at both ends along the first axis, mirrored, the outermost one twice."""
+    """Rows with some more at both ends of axis 0, mirrored, the outermost one twice."""
     import numpy
 
     return numpy.pad(rows, ((before, after), (0, 0)), mode="symmetric")
@@ -58,7 +58,7 @@ def _medians(rows: Samples) -> Samples:
 
 
 def _middle_of_thirty(rows: Samples, pairs: int) -> tuple[Samples, Samples]:
-    """The fifteenth and sixteenth smallest of the thirty rows that begin with rows 1, 3, 5 ..."""
+    """The two middle values of the thirty rows that begin with rows 1, 3, 5 ..."""
     ordered: list[Samples] = [rows[1::2][: pairs + 14], rows[2::2][: pairs + 14]]
     runs: dict[int, list[Samples]] = {2: _merged(ordered[:1], ordered[1:])}
     for length in (4, 8, 16):
@@ -95,8 +95,8 @@ def _ordered(one: Samples, other: Samples) -> tuple[Samples, Samples]:
 
 
 def _ranked(one: Sequence[Samples], other: Sequence[Samples], rank: int) -> Samples:
-    """The value of a rank, from 1, among two sorted runs: take ``rank`` values, the lowest of each run, in every
-    possible way; the smallest of their maxima is the value."""
+    """The value of a rank, from 1, among two sorted runs.
+    Take ``rank`` values, the lowest of each run, in every possible way; the smallest of their maxima is the value."""
     import numpy
 
     highest = [

@@ -45,8 +45,8 @@ def separated_snr(samples: Samples, margin: float) -> float:
 
 
 def soft_mask(wanted: Samples, other: Samples, margin: float) -> Samples:
-    """The share of each bin that belongs to ``wanted``: its square over the sum of both squares, where ``other`` is
-    first multiplied by the margin. In an empty bin it is 0, or a half with a margin of 1."""
+    """The share of each bin that belongs to ``wanted``.
+    Its square over the sum of both, ``other`` first times the margin; an empty bin is 0, or a half at margin 1."""
     import numpy
 
     other = other * numpy.float32(margin)

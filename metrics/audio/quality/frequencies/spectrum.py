@@ -1,4 +1,4 @@
-"""The spectrum of a recording: how structured and how wide it is, and how much of it is hiss.
+"""The spectrum of a recording: structure, width, and how much of it is hiss.
 
 It is computed in blocks of frames, so that a long recording takes no more memory than a short one.
 """
@@ -39,8 +39,8 @@ _AT_ONCE = 256
 
 
 class Spectrum(NamedTuple):
-    """The measures of a spectrum: the flatness of each frame, the mean power of each bin, the contrast in decibels, and
-    the tuning in thirds of a semitone."""
+    """The measures of a spectrum.
+    Flatness of each frame, mean power of each bin, contrast in decibels, tuning in thirds of a semitone."""
 
     flatness: Samples
     power: Doubles
@@ -49,13 +49,13 @@ class Spectrum(NamedTuple):
 
 
 def frame_count(samples: Samples) -> int:
-    """The number of frames, centred on every ``HOP`` samples; the last may lie after the end."""
+    """How many frames, centred on every ``HOP`` samples; the last may be past the end."""
     return math.ceil(len(samples) / HOP) + 1
 
 
 def amplitudes(samples: Samples, first: int, last: int) -> Samples:
-    """The amplitudes of frames ``first`` up to ``last``, which is exclusive: shape (frames, bins). A sine of amplitude
-    one has a half. Beyond its ends a recording is zero."""
+    """The amplitudes of frames ``first`` to before ``last``: shape (frames, bins).
+    A sine of amplitude one has a half. Beyond its ends a recording is zero."""
     import numpy
     from scipy.fft import rfft
 
@@ -99,7 +99,7 @@ def blocks(count: int, at_once: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
 
 
 def flatness_of(amplitude: Samples) -> Samples:
-    """The geometric mean of the amplitudes of each frame over the arithmetic one: 0 for one tone, 1 for a flat one."""
+    """Geometric over arithmetic mean of each frame's amplitudes: 0 one tone, 1 flat."""
     import numpy
 
     above = amplitude + numpy.float32(TINY)
@@ -109,7 +109,7 @@ def flatness_of(amplitude: Samples) -> Samples:
 
 
 def band_end(power: Doubles) -> float:
-    """Hz below which nearly all of the energy lies; the highest frequency without any energy."""
+    """Hz below which nearly all energy lies; the highest frequency without any energy."""
     import numpy
 
     shares = numpy.cumsum(power / (power.sum() + TINY))
@@ -123,7 +123,7 @@ def bandwidth(power: Doubles) -> float:
 
 
 def hiss_slope(power: Doubles) -> float:
-    """The slope of the power in the range of hiss, in powers of ten for each power of ten in Hz."""
+    """The slope of power in the range of hiss: powers of ten per power of ten in Hz."""
     import numpy
 
     chosen = _between(HISS_LOW, HISS_HIGH)
@@ -140,8 +140,8 @@ def high_share(power: Doubles) -> float:
 
 @functools.cache
 def _window() -> Doubles:
-    """A periodic Hann window over its sum, which is a power of two. Rounded as scipy rounds it for samples of single
-    precision."""
+    """A periodic Hann window over its sum, which is a power of two.
+    Rounded as scipy rounds it for samples of single precision."""
     import numpy
 
     window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(FRAME) / FRAME)

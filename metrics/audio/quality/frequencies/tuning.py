@@ -1,4 +1,4 @@
-"""The tuning of a recording: how far its tones are from those of an instrument tuned to 440 Hz.
+"""Tuning: how far a recording's tones are from an instrument's, tuned to 440 Hz.
 
 As ``estimate_tuning`` of librosa 0.11 with its defaults, for 36 steps an octave.
 """
@@ -30,7 +30,7 @@ RESOLUTION = 100
 
 
 class Peaks(NamedTuple):
-    """The tones of some frames: their frequencies in Hz, and their amplitudes on any scale."""
+    """The tones of some frames: frequencies in Hz, and amplitudes on any scale."""
 
     hertz: Numbers
     height: Numbers
@@ -53,7 +53,7 @@ def peaks_of(amplitude: Samples) -> Peaks:
 
 
 def tuning_of(found: Sequence[Peaks]) -> float:
-    """The most frequent deviation of the higher half of all tones, in steps from -0.5 to 0.5; 0 without a tone."""
+    """The mode of the louder half of tones' deviations: -0.5 to 0.5 steps; 0 if none."""
     import numpy
 
     hertz, height = (numpy.concatenate(parts) for parts in zip(*found, strict=True))
