@@ -12,7 +12,7 @@ _MAX_LINE = 2000
 
 
 def write_prompts(selection: Selection, out: TextIO) -> None:
-    """The first rendered prompt of each task that can be asked: roles, text, and a placeholder for each medium."""
+    """Write the first prompt of each task: roles, text, a placeholder for each medium."""
     for task in selection:
         out.write(f"{first_prompt(task)}\n")
 
