@@ -20,7 +20,7 @@ _NUMBERS = attrgetter("value", "n", "scored", "failed", "unscored", "unavailable
 
 def missing(result: Result) -> str:
     """What a value leaves out: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
-    The bounds are how much that could change it. Suspended scoring comes first, then whether nothing was to score."""
+    The bounds are how much that could change it. Suspended scoring comes first, then nothing to score."""
     statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
     counts = [(getattr(result, status), status) for status in statuses]
     found = ["scoring suspended"] if result.suspended else []

@@ -199,7 +199,7 @@ def _notes(
     members: Mapping[str, Sequence[str]],
     reasons: NumberReasons,
 ) -> Notes:
-    """A slice omits how much was asked. A group compares if all of its tasks do."""
+    """Notes: a slice omits how much was asked; a group compares if all its tasks do."""
     ours: Mapping[str, Any] = document.get("mmeval", {})
     if key.task in ours.get("left_out", ()):
         return Notes(left_out=NO_DATA)

@@ -50,7 +50,8 @@ def file_time(moment: datetime) -> str:
 def write_results(
     outcome: RunOutcome, context: ReportContext, *, moment: datetime, task_hashes: Mapping[str, str] | None = None
 ) -> Path:
-    """Write ``results_<time>.json`` to the run or context's path. Raises StorageError."""
+    """Write ``results_<time>.json`` into the run folder, or where the context says.
+    Raises StorageError."""
     file = (context.folder or outcome.folder) / f"{context.stem}_{file_time(moment)}.json"
     document = results_document(outcome, context, task_hashes or {})
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)

@@ -182,7 +182,7 @@ class _StoredTrials(Runner):
 
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
     """The backends that the metrics ask; all of the run's where one is an agent.
-    Raises MissingError or UsageError with the whole command, where one of the run cannot be made again."""
+    An agent may ask any role. Raises MissingError or UsageError with the whole command where one cannot be made."""
     present = {*options.roles_of_run, *options.roles}
     asked = {role for task in selection for metric in task.metrics for role in metric.bound.asked_roles(present)}
     backends = _made(selection, options, asked)

@@ -82,7 +82,7 @@ def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
 
 
 def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
-    """A number's scores of trials that count, in data set order; empty if unscored."""
+    """A number's scores of the counted trials, in data set order; empty if unscored."""
     from mmeval.aggregate.scores import Scores
     from mmeval.results.task_results import fill
 

@@ -85,7 +85,7 @@ class StoredTask:
 
 
 class StoredRun:
-    """A run folder for reading; ``results`` is its newest results file, empty without.
+    """A run folder for reading; ``results`` is its newest results file, or empty.
     Raises MissingDataError where there is no run, UsageError for one that is damaged."""
 
     def __init__(self, folder: Path, results: Path | None = None) -> None:

@@ -81,7 +81,7 @@ def _check_any(task: Task, dataset: Dataset) -> None:
 
 
 class OpenedData:
-    """A data set opened to see whether it is there, kept open; ``source`` opened it."""
+    """A data set opened once, to see whether it is there; ``source`` opened it."""
 
     def __init__(self, source: Callable[[], Dataset], dataset: Dataset) -> None:
         self.source = source
@@ -183,7 +183,7 @@ class Undescribed(NamedTuple):
 
 
 def undescribed(tasks: Iterable[Task], backends: Mapping[str, AnyBackend]) -> Iterator[Undescribed]:
-    """The kinds that tasks may ask for and no backend accepts, once for equal tasks.
+    """The kinds asked for that no backend accepts, once for tasks that lack the same.
     Where the data state for each sample what it asks for, that may be media of any kind."""
     found: dict[tuple[str, tuple[PartKind, ...]], tuple[list[str], list[str]]] = {}
     for task in tasks:

@@ -1,4 +1,4 @@
-"""Generation: jobs are put to the model in parallel, and answers go to scoring."""
+"""Generation: as many jobs to the model as roles allow, each answer to scoring."""
 
 from __future__ import annotations
 

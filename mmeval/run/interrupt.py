@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM: the first lets calls finish, the second leaves at once."""
+"""Ctrl-C and SIGTERM: the first stops new work, the second leaves at once.
+After the first, calls in flight may still arrive."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class ChosenTrials:
 
 
 class JobQueue:
-    """The jobs of a run. Iterating reads the data by sample and fills ``chosen``."""
+    """The jobs of a run. Iterating reads one sample at a time and fills ``chosen``."""
 
     def __init__(self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore) -> None:
         _check_draw(options)
@@ -273,7 +273,7 @@ def _mark(name: str) -> int:
 
 
 def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
-    """Keep media in memory (a parquet column), so that the sample can be read again."""
+    """Store media that are in memory (a parquet column), to read the sample again."""
     for content in (*(message.content for message in sample.input), *sample.references):
         for part in content.parts:
             if part.media is not None and part.media.path is None:

@@ -26,7 +26,7 @@ def finished_results(
     bootstrap_iters: int,
     suspended: Mapping[str, Collection[str]],
 ) -> list[Result]:
-    """Order the score rows, make every task's numbers over the wanted trials.
+    """Order the score rows, and make each task's numbers over the wanted trials.
 
     They are made where the scoring happened, so that this process need not import what they take; without a ``scorer``
     nothing was scored. ``suspended`` names, by task, the numbers that the loss of a judge leaves without a value.

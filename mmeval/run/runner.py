@@ -63,7 +63,7 @@ SYNC_SECONDS = 10.0
 
 
 def run(selection: Selection, options: RunOptions, *, progress: Progress) -> RunOutcome:
-    """Ask the model, score, aggregate. The same call again asks nothing twice.
+    """Ask the model, score, aggregate. Called again it continues, asks nothing twice.
 
     Raises UsageError or MissingError before anything is sent, Interrupted when the user stops it; everything that was
     answered is kept in every case.

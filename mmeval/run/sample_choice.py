@@ -76,7 +76,7 @@ class SampleChoice:
 
     @property
     def subset(self) -> Subset | None:
-        """What part of the samples was taken, and how; None if no flag narrows whole data."""
+        """What part of the samples was taken, and how; None for whole data without flags."""
         options = self._options
         given = (
             ("samples", self._named is not None),
@@ -132,7 +132,7 @@ class SampleChoice:
         return ""
 
     def first(self, count: int) -> list[Sample]:
-        """The first samples that the filter keeps, chosen or not; fewer on a bad row."""
+        """The first samples the filter keeps, chosen or not; fewer if a row is unreadable."""
         found: list[Sample] = []
         with Caught():  # of the loader, which is told when it is the row's turn
             found.extend(sample for _, sample in islice(self._kept(), count))

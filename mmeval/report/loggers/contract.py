@@ -19,11 +19,12 @@ _log = logging.getLogger(__name__)
 
 
 class Logger(Protocol):
-    """The plugin contract of ``mmeval.loggers``: a class, called before asking.
+    """The plugin contract of ``mmeval.loggers``: a class, called before a run asks.
     It gets the logger's arguments as keywords, and raises MissingError or UsageError for what it lacks."""
 
     def log(self, outcome: RunOutcome, published: Published) -> None:
-        """Take the results elsewhere, called once after all files; an error is a warning."""
+        """Take the results elsewhere, once, after all files are written.
+        Whatever it raises is a warning."""
         ...
 
 

@@ -182,7 +182,8 @@ def lacking(ours: TaskRow, task: str) -> frozenset[str]:
 
 
 def _status(error: TaskRow | None, scores: Mapping[str, TaskRow], lacking: Container[str]) -> str:
-    """A trial's status; what all of the task is ``lacking`` counts last."""
+    """A trial's status.
+    What is ``lacking`` in all of the task counts only where there is nothing else."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"
     telling = [score for name, score in scores.items() if name not in lacking]

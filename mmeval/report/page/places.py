@@ -38,7 +38,7 @@ class MediaPlace:
 
 
 class Places:
-    """Finds a run's media for a page in ``shown``, which is being written in ``into``.
+    """Finds a run's media for a page in ``shown``; the report is written to ``into``.
     With ``copy`` every medium is put into the report (as a hard link where that is possible)."""
 
     def __init__(self, run: Path, shown: Path, into: Path, *, copy: bool) -> None:
